@@ -1,0 +1,1 @@
+"""handfast: a firm contract between agents and their tools."""

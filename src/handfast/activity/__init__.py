@@ -1,0 +1,1 @@
+"""What happened: records, the chain, stores, queries, reports."""

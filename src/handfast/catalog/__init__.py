@@ -1,0 +1,1 @@
+"""Captured contracts: learnt, persisted, compiled, refreshed."""

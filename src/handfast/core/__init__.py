@@ -1,0 +1,1 @@
+"""What is right: pure rules, no clock, files, network, threads or frameworks."""

@@ -1,0 +1,23 @@
+"""ToolContract: one tool's promise, as its server declared it, and a fingerprint to notice when it changes."""
+
+from dataclasses import dataclass
+from hashlib import sha256
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContract:
+    """The declared schemas as the exact JSON text that was received; None where none was declared."""
+
+    name: str
+    input_schema: bytes | None
+    output_schema: bytes | None
+    annotations: bytes | None = None
+    description: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when what the tool promises changes; the description is not a promise."""
+        parts = (self.name.encode(), self.input_schema, self.output_schema, self.annotations)
+        # A length before each part, so that no two different contracts flow into the same bytes.
+        framed = b"".join(b"-" if part is None else b"%d:%s" % (len(part), part) for part in parts)
+        return sha256(framed).hexdigest()

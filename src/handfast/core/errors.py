@@ -1,0 +1,38 @@
+"""The one closed set of error codes, and the exceptions that carry them."""
+
+from enum import StrEnum
+
+
+class ErrorCode(StrEnum):
+    """Why a call failed. Callers branch on the code, never on the message. Adding one is a recorded decision."""
+
+    INVALID_INPUT = "invalid_input"
+    NOT_FOUND = "not_found"
+    CONFLICT = "conflict"
+    STATE_ERROR = "state_error"
+    GUARDRAIL_VIOLATED = "guardrail_violated"
+    PERMISSION_ERROR = "permission_error"
+    NOT_SUPPORTED = "not_supported"
+    NOT_IMPLEMENTED = "not_implemented"
+    OUTPUT_VIOLATION = "output_violation"
+    UPSTREAM_ERROR = "upstream_error"
+    UNAVAILABLE = "unavailable"
+    TIMEOUT = "timeout"
+    CANCELLED = "cancelled"
+    INTERNAL_ERROR = "internal_error"
+
+
+class CallRefused(Exception):
+    """A call that goes no further; `message` is for the agent: what happened, then what to do."""
+
+    def __init__(self, code: ErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class ToolInputError(CallRefused):
+    """The arguments do not fit what the tool declares."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.INVALID_INPUT, message)

@@ -1,0 +1,84 @@
+"""The call in progress, the frozen record of it, and the interface of whoever keeps the records."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from handfast.core.contract import ToolContract
+from handfast.core.policy import ToolPolicy
+
+Detail = str | int | float | bool | None | list[str]
+
+
+class RecordType(StrEnum):
+    TOOL_CALL = "tool_call"
+    POLICY_DECISION = "policy_decision"
+    CONTRACT_CHANGE = "contract_change"
+    SERVER_STATE = "server_state"
+    ADMIN_OPERATION = "admin_operation"
+    SETTINGS_CHANGE = "settings_change"
+    AUTH_FAILURE = "auth_failure"
+    DIAGNOSTIC = "diagnostic"
+
+
+class Status(StrEnum):
+    SUCCESS = "success"
+    ERROR = "error"
+    WARNING = "warning"
+    BLOCKED = "blocked"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One thing that happened. Holds shapes (names, sizes, keyed hashes), never values of arguments or results."""
+
+    id: str  # sortable: later records have greater ids within one process
+    time: str  # UTC, ISO 8601 with microseconds and a trailing Z
+    type: RecordType
+    status: Status
+    server: str = ""
+    tool: str = ""
+    mode: str = ""
+    rule: str = ""
+    reason: str = ""
+    request_id: str = ""  # ties a call to its decisions
+    duration_ms: float | None = None
+    actor: str = ""
+    details: Mapping[str, Detail] = field(default_factory=dict)
+
+
+class Recorder(Protocol):
+    """Keeps records. Recording is a synchronous enqueue that a cancellation cannot tear."""
+
+    def record(self, *records: Record) -> int:
+        """Take the records, in order, and return a ticket for `committed`."""
+
+    async def committed(self, ticket: int) -> None:
+        """Return once everything up to the ticket is durable. Raises: RecordingFailed."""
+
+    async def room(self) -> None:
+        """Return once the queue has room: callers slow down rather than records getting lost. Raises: RecordingFailed."""
+
+    def digest(self, value: bytes) -> str:
+        """A keyed hash of a value, comparable within one store only."""
+
+
+class RecordingFailed(Exception):
+    """Records cannot be written, so calls are refused until they can."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Exchange:
+    """One tools/call, filling up as it proceeds."""
+
+    request_id: str
+    server: str
+    tool: str
+    policy: ToolPolicy
+    contract: ToolContract | None
+    started: float  # monotonic seconds
+    actor: str = ""
+    details: dict[str, Detail] = field(default_factory=dict)
+    is_recorded: bool = False

@@ -1,0 +1,140 @@
+"""How firmly a tool is held to its word: modes and postures, resolved global → server → tool; and decisions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from typing import Any
+
+
+class Mode(StrEnum):
+    """off: nothing is judged. warn: what fails is forwarded and recorded. strict: what fails is blocked."""
+
+    OFF = "off"
+    WARN = "warn"
+    STRICT = "strict"
+
+
+class UnknownArguments(StrEnum):
+    """Which undeclared arguments are refused, in warn and strict alike."""
+
+    SCHEMA = "schema"  # only what the schema itself says
+    REJECT_OBJECTS = "reject_objects"  # undeclared objects: the nested-wrapper rule
+    REJECT_ALL = "reject_all"
+
+
+class InputErrors(StrEnum):
+    """How a refused call is answered: a tool result the model reads, or a JSON-RPC error."""
+
+    RESULT = "result"
+    PROTOCOL = "protocol"
+
+
+class Posture(StrEnum):
+    """What strict does about something that is absent or unusable rather than wrong."""
+
+    ALLOW = "allow"
+    BLOCK = "block"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputPolicy:
+    mode: Mode = Mode.WARN
+    unknown_arguments: UnknownArguments = UnknownArguments.REJECT_OBJECTS
+    ignore: frozenset[str] = frozenset()
+    errors: InputErrors = InputErrors.RESULT
+    lenient_scalars: bool = False
+
+    @property
+    def judges(self) -> bool:
+        """Whether arguments need to be looked at: off switches every argument rule off."""
+        return self.mode is not Mode.OFF
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputPolicy:
+    mode: Mode = Mode.WARN
+    max_bytes: int = 5 * 1024 * 1024
+    max_depth: int = 64
+    missing_structured_content: Posture = Posture.ALLOW
+    uncompilable_schema: Posture = Posture.ALLOW
+    guards_without_schema: bool = False
+
+    @property
+    def judges(self) -> bool:
+        return self.mode is not Mode.OFF
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPolicy:
+    """What holds for one tool, everything resolved."""
+
+    input: InputPolicy = InputPolicy()
+    output: OutputPolicy = OutputPolicy()
+
+
+INPUT_KEYS = frozenset(field.name for field in fields(InputPolicy))
+OUTPUT_KEYS = frozenset(field.name for field in fields(OutputPolicy))
+
+
+@dataclass(frozen=True, slots=True)
+class Overrides:
+    """The keys one level (a server, a tool) sets itself; values already are of the policy's types."""
+
+    input: Mapping[str, Any]  # Any: heterogeneous field values, parsed at the settings' edge
+    output: Mapping[str, Any]  # Any: as above
+
+
+def resolve(base: ToolPolicy, *levels: Overrides | None) -> ToolPolicy:
+    """Lay each level over the base, the most specific last."""
+    policy = base
+    for level in levels:
+        if level is None:
+            continue
+        policy = ToolPolicy(replace(policy.input, **level.input), replace(policy.output, **level.output))
+    return policy
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One broken rule, in words for the agent or the operator; never the caller's values."""
+
+    rule: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """Nothing to object to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """Forwarded all the same, with one record."""
+
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """Stopped; `reason` is what the agent reads."""
+
+    rule: str
+    reason: str
+
+
+Decision = Allowed | Warned | Blocked
+ALLOWED = Allowed()
+
+# The rule a decision is filed under is the first of these that was broken.
+RULE_ORDER = (
+    "arguments.ambiguous",
+    "arguments.nested_wrapper",
+    "arguments.unknown",
+    "arguments.schema",
+    "result.max_bytes",
+    "result.max_depth",
+    "result.ambiguous",
+    "result.missing",
+    "result.schema",
+)

@@ -1,0 +1,1 @@
+"""The gateway: upstreams, the ASGI app, the stdio wrapper, settings."""

@@ -1,0 +1,1 @@
+"""A worker process for schemas that are too heavy to run in place."""

@@ -1,0 +1,1 @@
+"""How MCP says it: pure, on bytes."""
