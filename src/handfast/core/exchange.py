@@ -59,7 +59,7 @@ class Recorder(Protocol):
         """Return once everything up to the ticket is durable. Raises: RecordingFailed."""
 
     async def room(self) -> None:
-        """Return once the queue has room: callers slow down rather than records getting lost. Raises: RecordingFailed."""
+        """Return once the queue has room: callers slow down, no record is lost. Raises: RecordingFailed."""
 
     def digest(self, value: bytes) -> str:
         """A keyed hash of a value, comparable within one store only."""
