@@ -1,7 +1,10 @@
 """ToolContract: one tool's promise, as its server declared it, and a fingerprint to notice when it changes."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
+
+from handfast.core.schema import CompiledSchema, SchemaBounds, UncompilableSchema, compile_schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,3 +24,22 @@ class ToolContract:
         # A length before each part, so that no two different contracts flow into the same bytes.
         framed = b"".join(b"-" if part is None else b"%d:%s" % (len(part), part) for part in parts)
         return sha256(framed).hexdigest()
+
+
+class CompiledContract:
+    """A contract with its schemas compiled, each on first need: a tool that is never judged never pays."""
+
+    def __init__(self, contract: ToolContract, bounds: SchemaBounds) -> None:
+        self.contract = contract
+        self.fingerprint = contract.fingerprint
+        self._bounds = bounds
+
+    @cached_property
+    def input(self) -> CompiledSchema | UncompilableSchema | None:
+        text = self.contract.input_schema
+        return None if text is None else compile_schema(text, self._bounds)
+
+    @cached_property
+    def output(self) -> CompiledSchema | UncompilableSchema | None:
+        text = self.contract.output_schema
+        return None if text is None else compile_schema(text, self._bounds)

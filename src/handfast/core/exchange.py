@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
-from handfast.core.contract import ToolContract
+from handfast.core.contract import CompiledContract
 from handfast.core.policy import ToolPolicy
 
 Detail = str | int | float | bool | None | list[str]
@@ -77,8 +77,9 @@ class Exchange:
     server: str
     tool: str
     policy: ToolPolicy
-    contract: ToolContract | None
+    contract: CompiledContract | None
     started: float  # monotonic seconds
     actor: str = ""
     details: dict[str, Detail] = field(default_factory=dict)
+    ticket: int | None = None  # of the last record that must be durable before a reply leaves
     is_recorded: bool = False

@@ -71,6 +71,10 @@ class ToolPolicy:
     input: InputPolicy = InputPolicy()
     output: OutputPolicy = OutputPolicy()
 
+    @property
+    def judges(self) -> bool:
+        return self.input.judges or self.output.judges
+
 
 INPUT_KEYS = frozenset(field.name for field in fields(InputPolicy))
 OUTPUT_KEYS = frozenset(field.name for field in fields(OutputPolicy))

@@ -1,0 +1,93 @@
+"""What a call's arguments must be: an object, flat, declared, and valid against the tool's input schema."""
+
+import json
+from collections.abc import Mapping
+
+from handfast.core.declared import Declared
+from handfast.core.policy import InputPolicy, Mode, UnknownArguments, Violation
+from handfast.core.redaction import scrub_name, scrub_names
+
+# A body that is one list under one of these keys is a bulk call, by convention of the REST frameworks.
+LIST_BODY_KEYS = frozenset({"objects", "data", "items", "_items", "body"})
+
+
+def is_list_body(arguments: Mapping[str, object]) -> bool:
+    """Exactly one argument, its key a bulk key, its value a list."""
+    if len(arguments) != 1:
+        return False
+    ((key, value),) = arguments.items()
+    return key in LIST_BODY_KEYS and isinstance(value, list)
+
+
+def find_nested_wrappers(arguments: Mapping[str, object], declared: Declared, ignore: frozenset[str]) -> list[str]:
+    """The undeclared arguments whose value is an object, in call order; the key's name does not matter."""
+    return [
+        key
+        for key, value in arguments.items()
+        if isinstance(value, dict) and key not in declared.names and key not in ignore and not declared.is_open(key)
+    ]
+
+
+def nested_wrapper_message(
+    arguments: Mapping[str, object], declared: Declared, ignore: frozenset[str] = frozenset()
+) -> str | None:
+    """The text that tells an agent how to repair a wrapped call without another tools/list, or None."""
+    offenders = find_nested_wrappers(arguments, declared, ignore)
+    if not offenders:
+        return None
+    lines = [
+        f"Argument '{scrub_name(key)}' is not a declared field and its value is a nested object." for key in offenders
+    ]
+    lines.append("Likely cause: REST-style wrapper — send fields flat at the top level.")
+    for key in offenders:
+        inner = arguments[key]
+        lines.append(_unwrap_line(scrub_name(key), inner if isinstance(inner, dict) else {}))
+    lines.append(declared_line(declared))
+    return "\n".join(lines)
+
+
+def _unwrap_line(key: str, inner: Mapping[str, object]) -> str:
+    if not inner:
+        return f"Remove '{key}': it is empty."
+    return f"Unwrap '{key}': send {_quoted(scrub_names(inner))} directly, not inside \"{key}\"."
+
+
+def declared_line(declared: Declared) -> str:
+    return f"Declared fields: [{_quoted(scrub_names(declared.names))}]."
+
+
+def _quoted(names: list[str]) -> str:
+    # The mark of a list that was cut is a literal ..., not the name of a field.
+    return ", ".join(name if name == "..." else json.dumps(name, ensure_ascii=False) for name in names)
+
+
+def unknown_message(names: list[str], declared: Declared) -> str:
+    shown = scrub_names(names)
+    if len(shown) == 1:
+        return f"Argument '{shown[0]}' is not a declared field. Remove it and call again.\n{declared_line(declared)}"
+    listed = ", ".join(name if name == "..." else f"'{name}'" for name in shown)
+    return f"Arguments {listed} are not declared fields. Remove them and call again.\n{declared_line(declared)}"
+
+
+def check_unknown(arguments: Mapping[str, object], declared: Declared, policy: InputPolicy) -> Violation | None:
+    """What `unknown_arguments` names is refused, in warn and in strict alike."""
+    if policy.unknown_arguments is UnknownArguments.SCHEMA:
+        return None
+    wrapped = nested_wrapper_message(arguments, declared, policy.ignore)
+    if wrapped is not None:
+        return Violation("arguments.nested_wrapper", wrapped)
+    if policy.unknown_arguments is not UnknownArguments.REJECT_ALL:
+        return None
+    unknown = [
+        key for key in arguments if key not in declared.names and key not in policy.ignore and not declared.is_open(key)
+    ]
+    return Violation("arguments.unknown", unknown_message(unknown, declared)) if unknown else None
+
+
+def schema_violation(words: tuple[str, ...], *, declared: Declared, mode: Mode) -> Violation:
+    """The text for arguments that do not meet the schema; in strict it also says how a coercing server is let be."""
+    what = "; ".join(words) if words else "they do not meet the tool's input schema"
+    text = f"The arguments do not fit what the tool declares: {what}. Correct them and call again."
+    if mode is Mode.STRICT:
+        text = f"{text}\n{declared_line(declared)}"
+    return Violation("arguments.schema", text)

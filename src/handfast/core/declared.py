@@ -1,0 +1,111 @@
+"""What an input schema declares at its root: the names an agent may send, and whether its author left it open."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import jsonschema_rs
+
+from handfast.core.schema_costs import mapping
+from handfast.core.schema_references import REFERENCE_KEYWORDS, Node, References, UnresolvedReference, read_references
+
+# More parts than any author writes at one root; a longer list is cut, never followed without end.
+MOST_PARTS = 10_000
+
+# A pattern is compiled for one question, so it gets what a pattern in place gets.
+PATTERN_BYTES = 65_536
+MOST_PATTERNS = 32
+
+_LISTS = ("allOf", "anyOf", "oneOf")
+_ONE = ("if", "then", "else")
+_MAPS = ("dependentSchemas", "dependencies")
+_REST = ("additionalProperties", "unevaluatedProperties")
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """The root of one schema, all its in-place parts taken together."""
+
+    names: tuple[str, ...]  # in the order the schema gives them
+    declares_nothing_said: bool  # no `properties` anywhere, which is not the same as `properties: {}`
+    is_open_to_all: bool  # an explicit additionalProperties or unevaluatedProperties that is not false
+    _patterns: jsonschema_rs.Validator | None = field(default=None, repr=False, compare=False)
+
+    def is_open(self, key: str) -> bool:
+        """Whether the author says that this undeclared key may be sent."""
+        if self.declares_nothing_said or self.is_open_to_all:
+            return True
+        if self._patterns is None:
+            return False
+        try:
+            return self._patterns.is_valid(key)
+        except UnicodeEncodeError:
+            return False  # a lone surrogate matches no pattern
+
+
+def read_declared(schema: object) -> Declared:
+    """Gather what is declared through `properties`, local references and every keyword that applies in place."""
+    names: dict[str, None] = {}
+    patterns: dict[str, None] = {}
+    has_properties = is_open_to_all = False
+    for part in _parts(schema):
+        has_properties = has_properties or isinstance(part.get("properties"), dict)
+        names.update(dict.fromkeys(mapping(part, "properties")))
+        patterns.update(dict.fromkeys(mapping(part, "patternProperties")))
+        is_open_to_all = is_open_to_all or any(part.get(keyword, False) is not False for keyword in _REST)
+    return Declared(tuple(names), not has_properties, is_open_to_all, _any_pattern(list(patterns)))
+
+
+def _parts(schema: object) -> Iterator[Node]:
+    """The root and everything that applies to the same object, in the order it is written."""
+    if not isinstance(schema, dict):
+        return
+    references = read_references(schema)
+    seen: set[int] = set()
+    pending: list[Node] = [schema]
+    while pending and len(seen) < MOST_PARTS:
+        part = pending.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        yield part
+        pending.extend(reversed(list(_applied_in_place(part, references))))
+
+
+def _applied_in_place(part: Node, references: References) -> Iterator[Node]:
+    for keyword in REFERENCE_KEYWORDS:
+        if isinstance(reference := part.get(keyword), str):
+            yield from _targets(reference, references)
+    for keyword in _LISTS:
+        if isinstance(parts := part.get(keyword), list):
+            yield from (item for item in parts if isinstance(item, dict))
+    for keyword in _ONE:
+        if isinstance(one := part.get(keyword), dict):
+            yield one
+    for keyword in _MAPS:
+        yield from (item for item in mapping(part, keyword).values() if isinstance(item, dict))
+
+
+def _targets(reference: str, references: References) -> list[Node]:
+    try:
+        return references.targets(reference)
+    except UnresolvedReference:
+        return []  # whoever compiles the schema says so
+
+
+def _any_pattern(patterns: list[str]) -> jsonschema_rs.Validator | None:
+    """A validator that accepts a name when one of the patterns does: in linear time, unlike Python's own engine."""
+    if not patterns:
+        return None
+    options = jsonschema_rs.RegexOptions(size_limit=PATTERN_BYTES)
+    usable = [{"pattern": pattern} for pattern in patterns[:MOST_PATTERNS] if _is_usable(pattern, options)]
+    if not usable:
+        return None
+    return jsonschema_rs.Draft202012Validator({"anyOf": usable}, offline=True, pattern_options=options)
+
+
+def _is_usable(pattern: str, options: jsonschema_rs.RegexOptions) -> bool:
+    try:
+        jsonschema_rs.Draft202012Validator({"pattern": pattern}, offline=True, pattern_options=options)
+    except ValueError:
+        return False
+    return True

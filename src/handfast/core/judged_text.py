@@ -1,0 +1,127 @@
+"""JSON text that is about to be judged: how deep it goes, and the one value every parser would read in it."""
+
+import json
+import re
+from array import array
+from enum import StrEnum
+from itertools import accumulate
+
+import msgspec
+
+# Python refuses longer integer literals by default, because reading them takes quadratic time.
+_LONGEST_INTEGER = 4300
+_LARGEST_FLOAT = 1.7976931348623157e308
+
+_SURROGATE_PAIR = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+_OPENER, _CLOSER = b"\x01", b"\xff"  # +1 and -1 as signed bytes
+_TO_STEPS = bytes.maketrans(b"[{]}", _OPENER * 2 + _CLOSER * 2)
+_NEITHER_BRACKET_NOR_QUOTE = bytes(set(range(256)) - set(b'[]{}"'))
+
+
+class Ambiguity(StrEnum):
+    """Why a text has no single meaning; the words complete "the result is not judged: …"."""
+
+    DUPLICATE_KEY = "an object has the same key twice"
+    NOT_A_NUMBER = "it holds NaN or Infinity, which JSON does not have"
+    NOT_UNICODE = "it holds text that is not valid Unicode"
+    NOT_JSON = "it is not valid JSON"
+    TOO_DEEP = "it is nested too deeply to judge"
+
+
+class Ambiguous(Exception):
+    """Two parsers could read this text differently, so no verdict on it would hold."""
+
+    def __init__(self, reason: Ambiguity) -> None:
+        super().__init__(reason.value)
+        self.reason = reason
+
+
+def decode_judged(text: bytes) -> object:
+    """The value of a JSON text, numbers beyond a double's range clamped. Raises: Ambiguous."""
+    try:
+        value: object = msgspec.json.decode(text)
+        # A dropped duplicate takes its colon with it, and nothing else changes how many there are: strings come back
+        # with their colons, and only an escape that may spell a colon (\u003a) can add one.
+        if b"\\u003" not in text and text.count(b":") == msgspec.json.encode(value).count(b":"):
+            return value
+    except RecursionError:
+        raise Ambiguous(Ambiguity.TOO_DEEP) from None
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        pass  # odd or wrong: the careful decoder tells which
+    return _decode_carefully(text)
+
+
+def _decode_carefully(text: bytes) -> object:
+    try:
+        value: object = _careful.decode(text.decode())
+    except UnicodeDecodeError:
+        raise Ambiguous(Ambiguity.NOT_UNICODE) from None
+    except json.JSONDecodeError:
+        raise Ambiguous(Ambiguity.NOT_JSON) from None
+    except RecursionError:
+        raise Ambiguous(Ambiguity.TOO_DEEP) from None
+    if _has_lone_surrogate(text):
+        raise Ambiguous(Ambiguity.NOT_UNICODE)
+    return value
+
+
+def _has_lone_surrogate(text: bytes) -> bool:
+    if not _SURROGATE.search(text):
+        return False
+    escapes = text.replace(b"\\\\", b"")  # what is left after a backslash is its escape
+    return _SURROGATE.search(_SURROGATE_PAIR.sub(b" ", escapes)) is not None
+
+
+def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise Ambiguous(Ambiguity.DUPLICATE_KEY)
+    return members
+
+
+def _refuse_constant(_: str) -> object:
+    raise Ambiguous(Ambiguity.NOT_A_NUMBER)
+
+
+def _finite(literal: str) -> float:
+    return min(max(float(literal), -_LARGEST_FLOAT), _LARGEST_FLOAT)
+
+
+def _exact(literal: str) -> int | float:
+    if len(literal) > _LONGEST_INTEGER:
+        return _finite(literal)
+    try:
+        return int(literal)
+    except ValueError:  # this interpreter was told to refuse shorter ones
+        return _finite(literal)
+
+
+_careful = json.JSONDecoder(
+    object_pairs_hook=_unique_keys, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_exact
+)
+
+
+def depth_exceeds(text: bytes, limit: int) -> bool:
+    """Whether a JSON value is nested deeper than the limit; a scalar has depth 0, `[]` has 1."""
+    if text.count(b"[") + text.count(b"{") <= limit:
+        return False
+    steps = _brackets_outside_strings(text).translate(_TO_STEPS)
+    while len(steps) > 2 * limit:  # fewer pairs than levels cannot be too deep
+        if limit == 0:
+            return True
+        peeled = steps.replace(_OPENER + _CLOSER, b"")  # every innermost pair: one level less everywhere
+        limit -= 1
+        if len(peeled) > len(steps) * 3 // 4:  # deep rather than wide: peeling on would cost a pass per level
+            return max(accumulate(array("b", peeled))) > limit
+        steps = peeled
+    return False
+
+
+def _brackets_outside_strings(text: bytes) -> bytes:
+    if b"\\" in text:
+        text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
+    # Two quotes that meet, once everything between the brackets is gone, leave inside and outside as they were.
+    marks = text.translate(None, _NEITHER_BRACKET_NOR_QUOTE).replace(b'""', b"")
+    return b"".join(marks.split(b'"')[::2]) if b'"' in marks else marks

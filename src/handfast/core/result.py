@@ -1,0 +1,63 @@
+"""What a tool's structured result must be: present where that is asked, within its bounds, unambiguous, valid."""
+
+from dataclasses import dataclass
+
+from handfast.core.judged_text import depth_exceeds
+from handfast.core.policy import OutputPolicy, Posture, Violation
+
+
+@dataclass(frozen=True, slots=True)
+class ResultView:
+    """What the rules need to see of a tools/call result; the result itself is forwarded as it came."""
+
+    structured: bytes | None  # presence is by key: `null` is a value
+    is_error: bool = False
+    is_final: bool = True  # input_required and task are not: what follows them is judged
+    size: int = 0
+
+
+def check_presence(policy: OutputPolicy) -> Violation | None:
+    """A tool with an output schema sent no structured content: many real tools under-deliver, so it is a posture."""
+    if policy.missing_structured_content is Posture.ALLOW:
+        return None
+    return Violation("result.missing", "the tool declares an output schema but sent no structured content")
+
+
+def check_guards(text: bytes, policy: OutputPolicy) -> Violation | None:
+    """Size, then depth, before anything expensive looks at the content."""
+    if len(text) > policy.max_bytes:
+        return Violation(
+            "result.max_bytes", f"the structured content has {len(text)} bytes, over the limit of {policy.max_bytes}"
+        )
+    if depth_exceeds(text, policy.max_depth):
+        return Violation(
+            "result.max_depth", f"the structured content is nested deeper than the limit of {policy.max_depth} levels"
+        )
+    return None
+
+
+def schema_violation(words: tuple[str, ...]) -> Violation:
+    what = "; ".join(words) if words else "the schema was not met"
+    return Violation("result.schema", f"the structured content does not match the declared output schema: {what}")
+
+
+def ambiguous_violation(why: str) -> Violation:
+    """Two readers could take the content differently, so nobody can vouch for it."""
+    return Violation("result.ambiguous", f"the structured content is ambiguous: {why}")
+
+
+TOO_SLOW = Violation(
+    "result.schema",
+    "checking the structured content against the declared output schema took too long and was stopped",
+)
+UNCOMPILABLE = Violation(
+    "result.schema", "the tool's declared output schema cannot be used, and the policy blocks that"
+)
+
+
+def blocked_text(tool: str, reason: str) -> str:
+    """What the agent reads instead of a result that was blocked."""
+    return (
+        f"The result of '{tool}' was blocked: {reason}. The tool did run; do not repeat the call unless that is safe. "
+        "Report this to the operator, who finds it under `handfast activity list --status blocked`."
+    )

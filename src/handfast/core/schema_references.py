@@ -1,0 +1,115 @@
+"""Where the references of one JSON Schema lead, without ever leaving its text."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+Node = dict[str, Any]  # Any: a subschema as its author wrote it
+
+REFERENCE_KEYWORDS = ("$ref", "$dynamicRef", "$recursiveRef")
+_ANCHOR_KEYWORDS = ("$anchor", "$dynamicAnchor")
+
+
+class UnresolvedReference(ValueError):
+    """A reference that leads nowhere within the schema."""
+
+
+@dataclass(slots=True)
+class References:
+    """The places of one schema that references can name, and counts of what is dear to compile."""
+
+    root: object
+    root_id: str
+    anchors: dict[str, list[Node]] = field(default_factory=dict)
+    # Holds resources of their own $id, or names some elsewhere: there a reference may mean what is not known here.
+    is_compound: bool = False
+    objects: int = 0  # at least as many as there are subschemas
+    count: int = 0
+    unevaluated: int = 0
+    judges_names: bool = False
+    patterns: list[str] = field(default_factory=list)
+
+    def notice(self, node: Node) -> None:
+        self.objects += 1
+        self.is_compound = self.is_compound or (node is not self.root and isinstance(node.get("$id"), str))
+        self.unevaluated += "unevaluatedProperties" in node or "unevaluatedItems" in node
+        self.judges_names = self.judges_names or "propertyNames" in node
+        for keyword in REFERENCE_KEYWORDS:
+            if isinstance(reference := node.get(keyword), str):
+                self.count += 1
+                self.is_compound = self.is_compound or self._leads_elsewhere(reference)
+        for keyword in _ANCHOR_KEYWORDS:
+            if isinstance(name := node.get(keyword), str):
+                self.anchors.setdefault(name, []).append(node)
+        if isinstance(pattern := node.get("pattern"), str):
+            self.patterns.append(pattern)
+        if isinstance(patterns := node.get("patternProperties"), dict):
+            self.patterns.extend(patterns)
+
+    def _leads_elsewhere(self, reference: str) -> bool:
+        """To a bundled meta-schema, or to a place that only the rules of relative addresses can tell."""
+        base = reference.partition("#")[0]
+        if not base or base == self.root_id:
+            return False
+        return bool(self.root_id) or "//json-schema.org/" in base
+
+    def targets(self, reference: str) -> list[Node]:
+        """Every subschema the reference may lead to; a boolean one asks nothing and is left out.
+
+        Raises: UnresolvedReference.
+        """
+        base, _, fragment = reference.partition("#")
+        if base and base != self.root_id:
+            raise UnresolvedReference
+        if fragment in self.anchors:
+            # Two anchors of one name are a mistake; whoever weighs takes both.
+            return self.anchors[fragment]
+        found = self.root if not fragment else _at_pointer(self.root, fragment)
+        return [found] if isinstance(found, dict) else []
+
+
+def read_references(schema: object, *, limit: int = 10_000) -> References:
+    """Survey the whole text of a schema: what references can name, and what makes it dear to compile.
+
+    What only looks like a keyword, in an example say, is noticed too: rather too much than too little.
+    """
+    found = References(schema, _root_id(schema))
+    pending: list[object] = [schema]
+    seen = 0
+    while pending and found.objects <= limit:
+        node = pending.pop()
+        seen += 1
+        if seen > 2 * limit:
+            found.is_compound = True  # arrays without end: what lies in the rest stays unknown
+            break
+        if isinstance(node, dict):
+            found.notice(node)
+        children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+        pending.extend([child for child in children if isinstance(child, dict | list)])
+    return found
+
+
+def _root_id(schema: object) -> str:
+    declared = schema.get("$id", schema.get("id")) if isinstance(schema, dict) else None
+    return declared.partition("#")[0] if isinstance(declared, str) else ""
+
+
+def _at_pointer(node: object, fragment: str) -> object:
+    if not fragment.startswith("/"):
+        raise UnresolvedReference
+    for token in _unquote(fragment).split("/")[1:]:
+        key = token.replace("~1", "/").replace("~0", "~")
+        if isinstance(node, dict) and key in node:
+            node = node[key]
+        elif isinstance(node, list) and key.isdecimal() and len(key) < 9 and int(key) < len(node):
+            node = node[int(key)]
+        else:
+            raise UnresolvedReference
+    return node
+
+
+def _unquote(fragment: str) -> str:
+    if "%" not in fragment:
+        return fragment
+    from urllib.parse import unquote  # rarely needed, so not paid for at start-up
+
+    return unquote(fragment)

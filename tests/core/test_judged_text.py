@@ -1,0 +1,232 @@
+"""What is judged is decoded losslessly or called ambiguous, and its depth is known exactly."""
+
+import json
+import math
+import re
+import sys
+from collections.abc import Callable
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from handfast.core.judged_text import Ambiguity, Ambiguous, decode_judged, depth_exceeds
+
+LARGEST = sys.float_info.max
+TEXT = st.text(st.sampled_from(list('a:"\\{}[],\n\0é😀 u003')) | st.characters(exclude_categories=["Cs"]), max_size=8)
+INTEGERS = st.integers() | st.integers(-(10**400), 10**400) | st.just(10**4000)
+SCALARS = st.none() | st.booleans() | INTEGERS | st.floats(allow_nan=False, allow_infinity=False) | TEXT
+JSON = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4), max_leaves=20
+)
+
+
+@st.composite
+def spelt_strings(draw: st.DrawFn, value: str) -> str:
+    """A JSON string literal, each character raw, escaped short or escaped long."""
+    spelt = []
+    for character in value:
+        raw = json.dumps(character, ensure_ascii=False)[1:-1]
+        long = "".join(f"\\u{unit:04x}" for unit in _utf16(character))
+        spelt.append(draw(st.sampled_from([raw, long, long.upper().replace("\\U", "\\u")])))
+    return '"' + "".join(spelt) + '"'
+
+
+def _utf16(character: str) -> list[int]:
+    units = character.encode("utf-16-be")
+    return [int.from_bytes(units[start : start + 2]) for start in range(0, len(units), 2)]
+
+
+@st.composite
+def spellings(draw: st.DrawFn, value: object) -> str:
+    """A JSON text for the value: any escapes, any whitespace, members in any order."""
+    space = draw(st.sampled_from(["", " ", "\r\n\t"]))
+    if isinstance(value, str):
+        return draw(spelt_strings(value))
+    if isinstance(value, list):
+        return f"[{space}" + f"{space},".join(draw(spellings(item)) for item in value) + "]"
+    if isinstance(value, dict):
+        members = [f"{draw(spelt_strings(key))}{space}:{space}{draw(spellings(item))}" for key, item in value.items()]
+        return f"{{{space}" + f"{space},{space}".join(members) + "}"
+    return json.dumps(value)
+
+
+def same(left: object, right: object) -> bool:
+    """Equal with the same types all the way down: 1 is not 1.0, 0.0 is not -0.0."""
+    return repr(left) == repr(right)
+
+
+@pytest.mark.requirement("D20")
+@given(JSON.flatmap(lambda value: st.tuples(st.just(value), spellings(value))))
+@example(({"a:b": ":"}, '{"a\\u003ab":"\\u003A"}'))
+def test_every_spelling_of_a_value_is_decoded_to_it(value_and_text: tuple[object, str]) -> None:
+    value, text = value_and_text
+    assert same(decode_judged(text.encode()), value)
+    assert same(json.loads(text), value)
+
+
+@st.composite
+def texts_with_a_duplicate(draw: st.DrawFn) -> str:
+    key = draw(TEXT)
+    members = [f"{draw(spelt_strings(key))}:{draw(JSON.flatmap(spellings))}" for _ in range(2)]
+    for other in draw(st.lists(TEXT, max_size=2)):
+        members.insert(draw(st.integers(0, len(members))), f"{draw(spelt_strings(other))}:0")
+    text = "{" + ",".join(members) + "}"
+    for wrap in draw(st.lists(st.sampled_from(["[0,%s]", '{"x":%s,"y:":":"}', '{"y":":","x":[%s]}']), max_size=3)):
+        text = wrap.replace("%s", text)
+    return text
+
+
+@pytest.mark.requirement("D20")
+@given(texts_with_a_duplicate())
+@example('{"a":"\\u003a","a":""}')
+@example('{"a":1,"a":":"}')
+@example('{"\\u0061":1,"a":1}')
+def test_a_duplicate_key_at_any_level_is_ambiguous(text: str) -> None:
+    assert reason_for(text.encode()) is Ambiguity.DUPLICATE_KEY
+
+
+def reason_for(text: bytes) -> Ambiguity | None:
+    try:
+        decode_judged(text)
+    except Ambiguous as ambiguous:
+        return ambiguous.reason
+    return None
+
+
+@pytest.mark.requirement("D20")
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (b"NaN", Ambiguity.NOT_A_NUMBER),
+        (b'{"a":[-Infinity]}', Ambiguity.NOT_A_NUMBER),
+        (b'["\\ud800"]', Ambiguity.NOT_UNICODE),
+        (b'{"\\udc00\\ud800":1}', Ambiguity.NOT_UNICODE),
+        (b'"\\ud83d\\ude00 \\\\\\ud83d"', Ambiguity.NOT_UNICODE),
+        (b'"\\ud800\\ud83d\\ude00"', Ambiguity.NOT_UNICODE),
+        (b'"\\\\ud800 \\ud83d\\ude00 \\u003a"', None),
+        (b'"\xff"', Ambiguity.NOT_UNICODE),
+        (b'"\xed\xa0\x80"', Ambiguity.NOT_UNICODE),
+        ("[1]".encode("utf-16"), Ambiguity.NOT_UNICODE),
+        (b"\xef\xbb\xbf[]", Ambiguity.NOT_JSON),
+        (b"[1,]", Ambiguity.NOT_JSON),
+        (b"[01]", Ambiguity.NOT_JSON),
+        (b'["\x01"]', Ambiguity.NOT_JSON),
+        (b"", Ambiguity.NOT_JSON),
+        (b"[" * 100_000 + b"]" * 100_000, Ambiguity.TOO_DEEP),
+        (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, Ambiguity.TOO_DEEP),
+        (b'{"a":1,"A":2,"a\\u0000":3}', None),
+        (b'{"a":{"a":{"a":1}},"b":[{"a":1},{"a":1}]}', None),
+    ],
+)
+def test_the_reason_is_named(text: bytes, reason: Ambiguity | None) -> None:
+    assert reason_for(text) is reason
+
+
+@pytest.mark.requirement("C2")
+@pytest.mark.parametrize(
+    ("literal", "value"),
+    [
+        (b"1e400", LARGEST),
+        (b"-1E400", -LARGEST),
+        (b"1e400000000000", LARGEST),
+        (b"9" * 400 + b".5", LARGEST),
+        (b"9" * 4300, int("9" * 4300)),
+        (b"9" * 5000, LARGEST),
+        (b"-" + b"9" * 1_000_000, -LARGEST),
+        (b"1e-400", 0.0),
+        (b"1.0", 1.0),
+        (b"9007199254740993", 9007199254740993),
+    ],
+    ids=lambda value: str(value)[:12] if isinstance(value, bytes) else "",
+)
+def test_a_number_beyond_a_double_is_judged_as_the_largest_of_its_sign(literal: bytes, value: float) -> None:
+    for odd in (b'""', b'"\\u003a"', b"2e400"):  # in either decoder's hands
+        decoded = decode_judged(b"[" + literal + b"," + odd + b"]")
+        assert isinstance(decoded, list)
+        assert same(decoded[0], value)
+
+
+@pytest.mark.requirement("C2")
+@given(st.from_regex(rb"-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?", fullmatch=True))
+def test_both_decoders_read_the_same_number(literal: bytes) -> None:
+    expected = json.loads(literal)
+    assume(math.isfinite(expected))
+    assert same(decode_judged(literal), expected)
+    assert same(decode_judged(b'["\\u003a",' + literal + b"]"), [":", expected])
+
+
+@pytest.mark.requirement("C2")
+def test_an_interpreter_told_to_refuse_shorter_integers_clamps_them() -> None:
+    before = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(640)
+    try:
+        assert decode_judged(b"[1e400," + b"9" * 1000 + b"]") == [LARGEST, LARGEST]
+    finally:
+        sys.set_int_max_str_digits(before)
+
+
+def depth(value: object) -> int:
+    if isinstance(value, list):
+        return 1 + max(map(depth, value), default=0)
+    if isinstance(value, dict):
+        return 1 + max(map(depth, value.values()), default=0)
+    return 0
+
+
+@pytest.mark.requirement("004-6")
+@given(JSON.flatmap(lambda value: st.tuples(st.just(value), spellings(value))), st.integers(0, 6))
+@example(([["]", [["[", "["]]], "["], '[["]",[["[","["]]],"["]'), 2)
+@example((["]", ["]", ["]", "["], "["], "["], '["]",["]",["]","["],"["],"["]'), 2)
+def test_depth_is_exact_whatever_brackets_the_strings_hold(value_and_text: tuple[object, str], limit: int) -> None:
+    value, text = value_and_text
+    assert depth_exceeds(text.encode(), limit) == (depth(value) > limit)
+
+
+@pytest.mark.requirement("004-6")
+@given(st.integers(0, 300), st.integers(0, 300), st.integers(1, 300), st.sampled_from(['["]","[",%s]', '{"{":%s}']))
+def test_depth_is_exact_for_deep_and_wide_values(levels: int, limit: int, width: int, wrap: str) -> None:
+    text = "[" + ",".join(["[]"] * width) + "]"
+    for _ in range(levels):
+        text = wrap.replace("%s", text)
+    assert depth_exceeds(text.encode(), limit) == (levels + 2 > limit)
+
+
+@pytest.mark.requirement("004-6")
+@pytest.mark.parametrize(
+    ("text", "is_deeper"),
+    [
+        (b'"' + b"[" * 5_000_000 + b'"', False),
+        (b"[" + b'"[[[[",' * 700_000 + b"0]", False),
+        (b"[" + b'["["],' * 700_000 + b"0]", False),
+        (b"[" + b"[]," * 1_500_000 + b"0]", False),
+        (b"[" * 100_000 + b"]" * 100_000, True),
+        (b"[" * 2_500_000 + b"]" * 2_500_000, True),
+        (b"[[]," * 1_000_000 + b"0" + b"]" * 1_000_000, True),
+        (b"[" + (b"[" * 60 + b"]" * 60 + b",") * 40_000 + b"0]", False),
+        (b'"' + b'\\"[' * 1_500_000 + b'"', False),
+    ],
+    ids=["string", "strings", "arrays-of-strings", "alternating", "deep", "deeper", "caterpillar", "comb", "escapes"],
+)
+def test_hostile_text_is_measured_in_a_few_passes(text: bytes, is_deeper: bool) -> None:
+    assert steps_of(lambda: depth_exceeds(text, 64)) == (is_deeper, True)
+
+
+def steps_of(measure: Callable[[], bool]) -> tuple[bool, bool]:
+    """The verdict, and whether it took few calls: each is one pass over the text at most."""
+    calls = 0
+
+    def count(_frame: object, event: str, _arg: object) -> None:
+        nonlocal calls
+        calls += event == "c_call"
+
+    sys.setprofile(count)
+    try:
+        verdict = measure()
+    finally:
+        sys.setprofile(None)
+    return verdict, calls < 100
+
+
+def test_reasons_name_no_values() -> None:
+    assert [re.findall(r"\d", reason.value) for reason in Ambiguity] == [[]] * len(Ambiguity)
