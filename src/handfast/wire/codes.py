@@ -1,0 +1,31 @@
+"""JSON-RPC error numbers, and which of them we answer for each core code."""
+
+from typing import Final
+
+from handfast.core.errors import ErrorCode
+
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+METHOD_NOT_FOUND: Final = -32601
+INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
+HEADER_MISMATCH: Final = -32020  # 2026-07-28, always with HTTP 400
+
+# Our own, outside -32768…-32000, which the protocol keeps for itself.
+UPSTREAM_FAILED: Final = -31001
+UPSTREAM_TIMEOUT: Final = -31002
+RECORDING_FAILED: Final = -31003
+REQUEST_TOO_LARGE: Final = -31004
+
+NUMBERS: Final = {
+    ErrorCode.INVALID_INPUT: INVALID_PARAMS,
+    ErrorCode.NOT_FOUND: INVALID_PARAMS,
+    ErrorCode.UPSTREAM_ERROR: UPSTREAM_FAILED,
+    ErrorCode.UNAVAILABLE: UPSTREAM_FAILED,
+    ErrorCode.TIMEOUT: UPSTREAM_TIMEOUT,
+}
+
+
+def number_of(code: ErrorCode) -> int:
+    """The JSON-RPC number for a core code; what has none of its own is an internal error."""
+    return NUMBERS.get(code, INTERNAL_ERROR)

@@ -1,0 +1,77 @@
+"""Messages on a line transport: whole lines out of arbitrary chunks, and a message made safe to be one line."""
+
+from dataclasses import dataclass
+
+_NEWLINES_TO_SPACES = bytes.maketrans(b"\r\n", b"  ")
+_BLANK = b" \t\r"
+
+
+@dataclass(frozen=True, slots=True)
+class OverlongLine:
+    """Stands where a line over the limit was; its bytes are gone."""
+
+    size_so_far: int
+
+
+class LineAssembler:
+    """Gathers the lines of a stream, ended by LF or CRLF. Blank lines are skipped, overlong ones reported once."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._held = bytearray()  # the line that has not ended yet
+        self._is_skipping = False
+
+    def feed(self, chunk: bytes) -> list[bytes | OverlongLine]:
+        """Take the next bytes and return what they completed."""
+        *ended, rest = chunk.split(b"\n")
+        found: list[bytes | OverlongLine] = []
+        if ended:
+            self._end_held(ended[0], found)
+            for line in ended[1:]:
+                self._end(line, found)
+        self._hold(rest, found)
+        return found
+
+    def close(self) -> bytes | None:
+        """The last line if the stream stopped without ending it."""
+        rest = bytes(self._held).removesuffix(b"\r")
+        self._held.clear()
+        return rest if rest.strip(_BLANK) else None
+
+    def _end_held(self, line: bytes, found: list[bytes | OverlongLine]) -> None:
+        if self._is_skipping:
+            self._is_skipping = False
+            return
+        if self._held:
+            # Held and new bytes are joined once, when the line ends: each byte is searched and copied a fixed number
+            # of times however many chunks a line comes in.
+            self._held += line
+            line = bytes(self._held)
+            self._held.clear()
+        self._end(line, found)
+
+    def _end(self, line: bytes, found: list[bytes | OverlongLine]) -> None:
+        line = line.removesuffix(b"\r")
+        if len(line) > self._limit:
+            found.append(OverlongLine(len(line)))
+        elif line.strip(_BLANK):
+            found.append(line)
+
+    def _hold(self, rest: bytes, found: list[bytes | OverlongLine]) -> None:
+        if self._is_skipping or not rest:
+            return
+        # A CR at the end may be half of a CRLF, which does not count.
+        size = len(self._held) + len(rest) - rest.endswith(b"\r")
+        if size <= self._limit:
+            self._held += rest
+            return
+        self._held.clear()
+        self._is_skipping = True
+        found.append(OverlongLine(size))
+
+
+def one_line(message: bytes) -> bytes:
+    """The same JSON on one line: raw CR and LF are only whitespace in it, but a line protocol would split there."""
+    if b"\n" in message or b"\r" in message:
+        return message.translate(_NEWLINES_TO_SPACES)
+    return message

@@ -1,0 +1,267 @@
+"""One JSON-RPC message, decoded only as far as the envelope: members as raw slices, every pair kept in order."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from handfast.wire.codes import INVALID_REQUEST, PARSE_ERROR
+from handfast.wire.scan import NotJson, scan_object
+
+RequestId = str | int | float
+
+
+class Key:
+    """A member's name with identity equality, so that a dict keeps both of two equal keys."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+# A level of the message: pairs in order, each value the raw bytes.
+_Pairs = dict[Key, msgspec.Raw]
+# One pass reads two levels: an object below the top comes as pairs of its own, everything else decoded.
+_Envelope = dict[Key, _Pairs | list[msgspec.Raw] | str | int | float | bool | None]
+
+
+def _key_hook(_kind: type, value: Any) -> Key:  # Any: msgspec's hook signature
+    return Key(value)
+
+
+_envelope_decoder: Final = msgspec.json.Decoder(_Envelope, dec_hook=_key_hook)
+_level_decoder: Final = msgspec.json.Decoder(_Pairs, dec_hook=_key_hook)
+
+# Names that we read, by their folded form. A peer that folds case or drops NUL would take a near miss for the
+# real one, so a near miss is as ambiguous as a duplicate.
+_READ = (
+    "jsonrpc",
+    "id",
+    "method",
+    "params",
+    "result",
+    "error",
+    "name",
+    "arguments",
+    "_meta",
+    "cursor",
+    "uri",
+    "requestId",
+    "progressToken",
+    "protocolVersion",
+    "capabilities",
+    "clientInfo",
+    "level",
+    "content",
+    "structuredContent",
+    "isError",
+    "resultType",
+    "tools",
+    "nextCursor",
+    "inputSchema",
+    "outputSchema",
+    "annotations",
+    "requestState",
+    "inputResponses",
+    "taskId",
+    "task",
+    "status",
+)
+_FOLDED: Final = {name: name.casefold() for name in _READ}
+_READ_FOLDED: Final = frozenset(_FOLDED.values())
+
+
+class BadMessage(Exception):
+    """Not a message that may go further. `id` is the caller's, where it could be read, for the answer."""
+
+    def __init__(self, code: int, reason: str, request_id: RequestId | None = None) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+        self.id = request_id
+
+
+class AmbiguousKeys(Exception):
+    """Two readers could take this level of a message differently."""
+
+
+Members = dict[str, msgspec.Raw]  # exact name → raw value, a view into the message until `bytes()` copies it
+
+
+def check_names(names: Iterable[str], count: int) -> None:
+    """Refuse names that are equal to a peer that folds case or drops NUL. Raises: AmbiguousKeys."""
+    folded = set()
+    for name in names:
+        known = _FOLDED.get(name)
+        if known is None:
+            known = name.replace("\0", "").casefold()
+            if known in _READ_FOLDED:
+                raise AmbiguousKeys("a key is spelled almost like one of the protocol's own")
+        folded.add(known)
+    if len(folded) != count:
+        raise AmbiguousKeys("a key occurs twice")
+
+
+def read_level(text: bytes) -> Members:
+    """One object's members as raw slices. Raises: AmbiguousKeys, NotJson."""
+    try:
+        return _members(_level_decoder.decode(text))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _scanned_level(text)
+
+
+def _members(pairs: _Pairs) -> Members:
+    members = {key.text: value for key, value in pairs.items()}
+    check_names(members, len(pairs))
+    return members
+
+
+def _scanned_level(text: bytes) -> Members:
+    found = scan_object(text)
+    members = {member.key: msgspec.Raw(text[member.value_start : member.value_end]) for member in found}
+    check_names(members, len(found))
+    return members
+
+
+@dataclass(slots=True)
+class Message:
+    """A request, notification or answer, by what is present; `raw` is what was received and what is forwarded."""
+
+    raw: bytes
+    id: RequestId | None = None
+    method: str | None = None
+    has_error: bool = False
+    _error: _Pairs | bytes | None = None
+    _params: _Pairs | bytes | None = None
+    _result: _Pairs | bytes | None = None
+
+    @property
+    def is_request(self) -> bool:
+        return self.method is not None and self.id is not None
+
+    @property
+    def is_notification(self) -> bool:
+        return self.method is not None and self.id is None
+
+    @property
+    def is_answer(self) -> bool:
+        return self.method is None
+
+    def params(self) -> Members:
+        """The members of params, empty when there are none. Raises: AmbiguousKeys, NotJson."""
+        return _level(self._params)
+
+    def result(self) -> Members | None:
+        """The members of result, None when it is not an object. Raises: AmbiguousKeys, NotJson."""
+        if self._result is None:
+            return None
+        return _level(self._result)
+
+    def error_code(self) -> int | None:
+        """The number of an error answer, where it has one."""
+        try:
+            return msgspec.json.decode(_level(self._error)["code"], type=int)
+        except (KeyError, AmbiguousKeys, NotJson, msgspec.DecodeError):
+            return None
+
+    def reread(self) -> None:
+        """Read the envelope anew after `raw` was changed below the top level."""
+        again = read_message(self.raw)
+        self._params, self._result, self._error = again._params, again._result, again._error
+
+    def meta(self) -> Members:
+        """The members of params._meta. Raises: AmbiguousKeys, NotJson."""
+        found = self.params().get("_meta")
+        if found is None:
+            return {}
+        text = bytes(found)
+        return read_level(text) if text.startswith(b"{") else {}
+
+
+def _level(found: _Pairs | bytes | None) -> Members:
+    if found is None:
+        return {}
+    if isinstance(found, bytes):
+        return read_level(found)
+    return _members(found)
+
+
+def read_message(raw: bytes) -> Message:
+    """Decode the envelope of one message.
+
+    Raises: BadMessage, with the JSON-RPC code to answer.
+    """
+    if not raw.isascii():
+        try:
+            raw.decode()
+        except UnicodeDecodeError:
+            raise BadMessage(PARSE_ERROR, "The message is not valid UTF-8. Send JSON text in UTF-8.") from None
+    try:
+        top = _envelope_decoder.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return _read_carefully(raw)
+    return _assemble(raw, {key.text: value for key, value in top.items()}, len(top))
+
+
+def _read_carefully(raw: bytes) -> Message:
+    """What the fast decoder refuses (lone surrogates, a thousand levels, 1e400) is still read, without recursion."""
+    if raw.lstrip(b" \t\r\n").startswith(b"["):
+        raise BadMessage(INVALID_REQUEST, "A batch is not supported. Send one message at a time.")
+    try:
+        found = scan_object(raw)
+    except NotJson:
+        raise BadMessage(PARSE_ERROR, "The message is not a JSON object. Send one JSON-RPC message.") from None
+    top: dict[str, object] = {}
+    for member in found:
+        value = raw[member.value_start : member.value_end]
+        top[member.key] = value if value[:1] in b"{[" else _scalar(value)
+    return _assemble(raw, top, len(found))
+
+
+def _scalar(text: bytes) -> object:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return NotImplemented  # no valid id or method; anything else at the top is not read
+
+
+def _assemble(raw: bytes, top: dict[str, Any], count: int) -> Message:  # Any: values of several decoded kinds
+    request_id = top.get("id")
+    if isinstance(request_id, bool) or not isinstance(request_id, str | int | float | None):
+        raise BadMessage(INVALID_REQUEST, "The id must be a string or a number.")
+    try:
+        check_names(top, count)
+    except AmbiguousKeys as problem:
+        raise BadMessage(
+            INVALID_REQUEST, f"The message is ambiguous: {problem}. Send each key once.", request_id
+        ) from None
+    method = top.get("method")
+    params = top.get("params")
+    if method is None:
+        return _assemble_answer(raw, request_id, top)
+    if not isinstance(method, str) or "result" in top or "error" in top:
+        raise BadMessage(INVALID_REQUEST, "The message is neither a request nor an answer.", request_id)
+    if "id" in top and request_id is None:
+        raise BadMessage(INVALID_REQUEST, "The id of a request must not be null.")
+    if params is not None and not _is_object(params):
+        raise BadMessage(INVALID_REQUEST, "params must be an object.", request_id)
+    return Message(raw, request_id, method, _params=params)
+
+
+def _assemble_answer(raw: bytes, request_id: RequestId | None, top: dict[str, Any]) -> Message:  # Any: as above
+    if ("result" in top) == ("error" in top) or "id" not in top:
+        raise BadMessage(INVALID_REQUEST, "The message is neither a request nor an answer.", request_id)
+    result, error = top.get("result"), top.get("error")
+    return Message(
+        raw,
+        request_id,
+        has_error="error" in top,
+        _error=error if _is_object(error) else None,
+        _result=result if _is_object(result) else None,
+    )
+
+
+def _is_object(value: object) -> bool:
+    return isinstance(value, dict) or (isinstance(value, bytes) and value.startswith(b"{"))

@@ -1,0 +1,36 @@
+"""Messages that handfast itself writes: errors, refused calls, its own requests."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from handfast.wire.message import RequestId
+
+_encode = msgspec.json.Encoder().encode
+
+
+def error_reply(request_id: RequestId | None, code: int, message: str) -> bytes:
+    return _encode({"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": message}})
+
+
+def tool_error(request_id: RequestId, text: str, *, is_modern: bool) -> bytes:
+    """A result that says the call failed, which clients show to the model; never with structuredContent."""
+    result: dict[str, Any] = {"content": [{"type": "text", "text": text}], "isError": True}  # Any: JSON
+    if is_modern:
+        result = {"resultType": "complete", **result}
+    return _encode({"jsonrpc": "2.0", "id": request_id, "result": result})
+
+
+def request(request_id: RequestId, method: str, params: Mapping[str, Any] | None = None) -> bytes:  # Any: JSON
+    message: dict[str, Any] = {"jsonrpc": "2.0", "id": request_id, "method": method}  # Any: JSON
+    if params is not None:
+        message["params"] = params
+    return _encode(message)
+
+
+def notification(method: str, params: Mapping[str, Any] | None = None) -> bytes:  # Any: JSON
+    message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}  # Any: JSON
+    if params is not None:
+        message["params"] = params
+    return _encode(message)

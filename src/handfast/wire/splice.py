@@ -1,0 +1,71 @@
+"""Replace values inside a message by position, every other byte as it was sent."""
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from handfast.wire.scan import ordered_pairs, scan_object
+
+Path = tuple[str, ...]
+Place = tuple[str, int, int]  # a key, start and end of its value
+Edit = tuple[int, int, bytes]  # start and end of a value, what it becomes
+
+# From where the last value ended over a key without escapes; the decoder has already checked the grammar.
+_TO_VALUE = re.compile(rb'[{,\s]*"[^"\\]*"\s*:\s*')
+
+
+def replace_values(text: bytes, replacements: Mapping[Path, bytes]) -> bytes:
+    """The object with the values at these paths replaced by raw JSON; no path may lead through another.
+
+    Raises: LookupError where a path leads nowhere, NotJson where the text is no object.
+    """
+    pieces: list[bytes] = []
+    position = 0
+    for start, end, value in _edits(text, 0, len(text), replacements=replacements):
+        pieces += (text[position:start], value)
+        position = end
+    pieces.append(text[position:])
+    return b"".join(pieces)
+
+
+def _edits(text: bytes, start: int, end: int, *, replacements: Mapping[Path, bytes]) -> list[Edit]:
+    edits: list[Edit] = []
+    wanted = {path[0] for path in replacements}
+    found = set()
+    for key, value_start, value_end in _places(text, start, end):
+        if key not in wanted:
+            continue
+        found.add(key)
+        value = replacements.get((key,))
+        if value is not None:
+            edits.append((value_start, value_end, value))
+            continue
+        if not text.startswith(b"{", value_start):
+            raise LookupError("A path leads through a value that is no object. Name members that exist.")
+        below = {path[1:]: value for path, value in replacements.items() if path[0] == key}
+        edits += _edits(text, value_start, value_end, replacements=below)
+    if found != wanted:
+        raise LookupError("A path names a member the object does not have. Name members that exist.")
+    return edits
+
+
+def _places(text: bytes, start: int, end: int) -> list[Place]:
+    try:
+        # A Raw knows its length but not its offset; in order, each begins where its key ends.
+        pairs = ordered_pairs.decode(text if end - start == len(text) else text[start:end])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _scanned_places(text, start, end)
+    places: list[Place] = []
+    position = start
+    for key, raw in pairs.items():
+        to_value = _TO_VALUE.match(text, position)
+        if to_value is None:
+            return _scanned_places(text, start, end)  # a key with escapes
+        position = to_value.end() + len(raw)
+        places.append((key.text, to_value.end(), position))
+    return places
+
+
+def _scanned_places(text: bytes, start: int, end: int) -> list[Place]:
+    return [(member.key, member.value_start, member.value_end) for member in scan_object(text, start, end)]

@@ -1,0 +1,158 @@
+"""The envelope: what is a message, what is ambiguous, and what odd but legal JSON still passes."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from handfast.wire.codes import INVALID_REQUEST, PARSE_ERROR
+from handfast.wire.message import AmbiguousKeys, BadMessage, read_level, read_message
+
+
+def test_a_request_is_read_as_far_as_its_members() -> None:
+    raw = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a","arguments":{"x": 1.0}}}'
+    message = read_message(raw)
+    assert (message.is_request, message.id, message.method, message.raw) == (True, 7, "tools/call", raw)
+    assert {name: bytes(value) for name, value in message.params().items()} == {
+        "name": b'"a"',
+        "arguments": b'{"x": 1.0}',
+    }
+
+
+@pytest.mark.requirement("B4")
+@pytest.mark.parametrize(
+    ("text", "value"), [(b'"\\u0041"', "A"), (b"1.0", 1), (b"1", 1), (b'"1"', "1"), (b"9007199254740993", 2**53 + 1)]
+)
+def test_ids_are_paired_by_value_and_type(text: bytes, value: object) -> None:
+    found = read_message(b'{"jsonrpc":"2.0","id":' + text + b',"result":{}}').id
+    assert {found: "pairs"}.get(value) == "pairs"  # type: ignore[call-overload]  # any hashable may be looked up
+
+
+@pytest.mark.requirement("B4")
+def test_a_number_and_its_text_are_different_ids() -> None:
+    assert read_message(b'{"id":"1","result":{}}').id != read_message(b'{"id":1,"result":{}}').id
+
+
+@pytest.mark.requirement("B4")
+@pytest.mark.parametrize("batch", [b'[{"jsonrpc":"2.0","method":"a"}]', b" \n[]", b"[" * 5000 + b"]" * 5000])
+def test_a_batch_is_refused(batch: bytes) -> None:
+    with pytest.raises(BadMessage) as refused:
+        read_message(batch)
+    assert refused.value.code == INVALID_REQUEST
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"null",
+        b"3",
+        b'"x"',
+        b"{",
+        b"{}{}",
+        b'{"id":1,}',
+        b"\xff",
+        b'{"a":"\xff","method":"x"}',
+        b'{"a":NaN}',
+        b"nope",
+    ],
+)
+def test_what_is_no_json_object_is_a_parse_error(text: bytes) -> None:
+    with pytest.raises(BadMessage) as refused:
+        read_message(text)
+    assert refused.value.code == PARSE_ERROR
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"{}",
+        b'{"id":1}',
+        b'{"id":null,"method":"x"}',
+        b'{"id":true,"method":"x"}',
+        b'{"id":{},"method":"x"}',
+        b'{"id":1,"method":3}',
+        b'{"id":1,"method":"x","params":[]}',
+        b'{"id":1,"result":{},"error":{}}',
+        b'{"id":1,"method":"x","result":{}}',
+    ],
+)
+def test_json_that_is_no_message_is_refused(text: bytes) -> None:
+    with pytest.raises(BadMessage) as refused:
+        read_message(text)
+    assert refused.value.code == INVALID_REQUEST
+
+
+@pytest.mark.requirement("B2")
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"id":1,"id":2,"method":"x"}',
+        b'{"id":1,"method":"ping","method":"tools/call"}',
+        b'{"id":1,"method":"x","params":{},"params":{}}',
+        b'{"id":1,"method":"x","Params":{}}',
+        b'{"id":1,"method":"x","params":{},"para\\u0000ms":{}}',
+        b'{"id":1,"method":"x","PARAM\\u017f":{}}',
+        b'{"id":1,"method":"x","extra":1,"EXTRA":2}',
+        b'{"id":1,"result":{},"Result":{}}',
+    ],
+)
+def test_keys_that_two_readers_take_differently_are_refused(text: bytes) -> None:
+    with pytest.raises(BadMessage) as refused:
+        read_message(text)
+    assert (refused.value.code, refused.value.id) in [(INVALID_REQUEST, 1), (INVALID_REQUEST, 2)]
+
+
+@pytest.mark.requirement("B2")
+@pytest.mark.parametrize(
+    "level",
+    [
+        b'{"name":"a","name":"b"}',
+        b'{"name":"a","Arguments":{}}',
+        b'{"isError":true,"iserror":false}',
+        b'{"structuredContent":1,"structuredContent":2}',
+        b'{"structured\\u0000Content":1}',
+        b'{"name":"\\ud800","name":"b"}',
+    ],
+)
+def test_duplicates_below_the_top_are_refused_where_the_level_is_read(level: bytes) -> None:
+    for message in (b'{"id":1,"method":"x","params":%s}', b'{"id":1,"result":%s}'):
+        read = read_message(message % level)
+        with pytest.raises(AmbiguousKeys):
+            read.params() if read.method else read.result()
+
+
+@pytest.mark.requirement("B5")
+@pytest.mark.parametrize(
+    "content",
+    [b'{"text":"cut \\ud83d"}', b"[" * 100_000 + b"]" * 100_000, b'{"n":1e400}', b'{"a":{"b":"\\udfff"}}'],
+    ids=["lone surrogate", "100,000 levels", "1e400", "nested surrogate"],
+)
+def test_what_the_fast_decoder_refuses_is_still_read(content: bytes) -> None:
+    raw = b'{"jsonrpc":"2.0","result":{"content":' + content + b',"isError":false},"id":"q"}'
+    message = read_message(raw)
+    result = message.result()
+    assert result is not None
+    assert (message.id, bytes(result["content"]), bytes(result["isError"])) == ("q", content, b"false")
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.lists(st.tuples(st.text(max_size=6), json_values), max_size=6, unique_by=lambda pair: pair[0].casefold()))
+def test_a_level_gives_every_members_exact_bytes(pairs: list[tuple[str, object]]) -> None:
+    names = [name for name, _ in pairs if name.replace("\0", "").casefold() == name]
+    if len({*names}) != len(pairs):
+        return
+    texts = {name: json.dumps(value, ensure_ascii=len(name) % 2 == 0).encode() for name, value in pairs}
+    try:
+        level = b"{" + b",".join(json.dumps(name).encode() + b" : " + text for name, text in texts.items()) + b"}"
+        found = read_level(level)
+    except (UnicodeEncodeError, AmbiguousKeys):
+        return
+    assert {name: bytes(value) for name, value in found.items()} == texts

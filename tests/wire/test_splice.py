@@ -1,0 +1,95 @@
+"""Splicing changes the bytes of the values it is asked for, and no other."""
+
+import json
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from handfast.wire.scan import NotJson
+from handfast.wire.splice import replace_values
+
+# Ids as clients and servers spell them, and what surrounds them, with the same digits again.
+IDS = st.sampled_from([b"2", b"2.0", b'"2"', b'"\\u0032"', b'"a\\"id\\":2"', b"null", b"-0", b"9007199254740993"])
+OTHERS = st.sampled_from(
+    [b"2", b'{"id":2}', b'[2,"id",{"id":2}]', b'"\\"id\\":2"', b'"\\ud800 cut"', b"1e400", b"{}", b'"\xff"']
+) | st.just(b"[" * 1500 + b"]" * 1500)
+SPACES = st.sampled_from([b"", b" ", b"\n\t", b"\r\n  "])
+ID_KEYS = st.sampled_from([b'"id"', b'"\\u0069d"'])
+OTHER_KEYS = st.sampled_from([b'"jsonrpc"', b'"result"', b'"ID"', b'"i\\u0064x"', b'"\\"id"', b'""'])
+
+
+@pytest.mark.requirement("B3")
+@given(
+    st.lists(st.tuples(OTHER_KEYS, OTHERS), max_size=4),
+    st.lists(st.tuples(OTHER_KEYS, OTHERS), max_size=4),
+    st.tuples(ID_KEYS, IDS, IDS),
+    SPACES,
+)
+@example([(b'"result"', b'{"id":2}')], [], (b'"id"', b"2", b'"2"'), b"")
+@example([(b'"result"', b'"\\ud800 cut"')], [], (b'"id"', b"2", b"null"), b" ")
+def test_only_the_id_changes_wherever_it_stands_and_however_it_is_spelt(
+    before: list[tuple[bytes, bytes]],
+    after: list[tuple[bytes, bytes]],
+    id_and_new: tuple[bytes, bytes, bytes],
+    space: bytes,
+) -> None:
+    def render(value: bytes) -> bytes:
+        members = [key + space + b":" + space + raw for key, raw in [*before, (id_key, value), *after]]
+        return space + b"{" + space + (space + b"," + space).join(members) + space + b"}" + space
+
+    id_key, old, new = id_and_new
+    assert replace_values(render(old), {("id",): old}) == render(old)
+    assert replace_values(render(old), {("id",): new}) == render(new)
+
+
+@pytest.mark.requirement("B3")
+@pytest.mark.parametrize("odd", [b'"plain"', b'"\\ud800"', b"[" * 2000 + b"]" * 2000])
+def test_every_place_that_carries_an_id_can_be_replaced(odd: bytes) -> None:
+    text = (
+        b'{"params" : {"x":%s, "_meta":{ "progressToken" : 1 , "y":1},"progressToken":1,\n"requestId": 1}, "id":1,'
+        b'"result":{"_meta":{"io.modelcontextprotocol/subscriptionId":1},"n":1,"x":%s}}'
+    ) % (odd, odd)
+    expected = (
+        b'{"params" : {"x":%s, "_meta":{ "progressToken" : 2 , "y":1},"progressToken":"3",\n"requestId": 4}, "id":55,'
+        b'"result":{"_meta":{"io.modelcontextprotocol/subscriptionId":"6"},"n":1,"x":%s}}'
+    ) % (odd, odd)
+    replacements = {
+        ("id",): b"55",
+        ("params", "_meta", "progressToken"): b"2",
+        ("params", "progressToken"): b'"3"',
+        ("params", "requestId"): b"4",
+        ("result", "_meta", "io.modelcontextprotocol/subscriptionId"): b'"6"',
+    }
+    assert replace_values(text, replacements) == expected
+
+
+@pytest.mark.requirement("B3")
+@given(st.dictionaries(st.text(), st.dictionaries(st.text(), st.integers(), min_size=1), min_size=1), st.data())
+def test_a_value_replaced_by_itself_changes_nothing(value: dict[str, dict[str, int]], data: st.DataObject) -> None:
+    text = json.dumps(value).encode()
+    outer = data.draw(st.sampled_from(sorted(value)))
+    inner = data.draw(st.sampled_from(sorted(value[outer])))
+    raw = b"%d" % value[outer][inner]
+    assert replace_values(text, {(outer, inner): raw}) == text
+    assert json.loads(replace_values(text, {(outer, inner): b"[]"})) == value | {outer: value[outer] | {inner: []}}
+
+
+def test_every_one_of_two_equal_keys_is_replaced() -> None:
+    assert replace_values(b'{"id":1,"id":2}', {("id",): b"3"}) == b'{"id":3,"id":3}'
+
+
+def test_nothing_to_replace_is_the_message_itself() -> None:
+    assert replace_values(b'{"id":1}', {}) == b'{"id":1}'
+
+
+@pytest.mark.parametrize("path", [("ID",), ("params", "id"), ("params", "list", "id"), ("id", "id")])
+def test_a_path_that_leads_nowhere_is_never_passed_over_in_silence(path: tuple[str, ...]) -> None:
+    with pytest.raises(LookupError):
+        replace_values(b'{"id":1,"params":{"list":[]}}', {path: b"2"})
+
+
+@pytest.mark.parametrize("text", [b"", b"[]", b'{"id":1', b'{"id":1}}', b'{"id":01}'])
+def test_what_is_no_object_is_refused(text: bytes) -> None:
+    with pytest.raises(NotJson):
+        replace_values(text, {("id",): b"2"})
