@@ -1,1 +1,338 @@
-"""The life of one call."""
+"""READ FIRST: the life of one call.
+
+    find the tool → decide → check arguments → forward → check result → record → reply
+
+`admit` is the half before forwarding, `settle` the half wherever the answer appears: in the same connection, on a
+resumed stream, in a later poll. Whatever happens in between, `conclude` records the call exactly once. Forwarding is
+the runtime's business; the rules are in `core`; this file joins them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+
+from handfast.clock import Clock
+from handfast.core import arguments as argument_rules
+from handfast.core import result as result_rules
+from handfast.core.contract import CompiledContract
+from handfast.core.exchange import Detail, Exchange, Record, Recorder, RecordType, Status
+from handfast.core.judged_text import Ambiguous, decode_judged
+from handfast.core.lenient import is_valid_if_coerced
+from handfast.core.policy import (
+    ALLOWED,
+    Blocked,
+    Decision,
+    Mode,
+    Posture,
+    ToolPolicy,
+    UnknownArguments,
+    Violation,
+    Warned,
+)
+from handfast.core.redaction import redact_value, scrub_names
+from handfast.core.result import ResultView
+from handfast.core.schema import CompiledSchema, UncompilableSchema
+
+_MAX_BODY = 4096  # characters of a redacted body kept with a record
+_MAX_REASON = 2000
+
+
+class LaneVerdict(Protocol):
+    """What the slow lane found out."""
+
+    @property
+    def conforms(self) -> bool | None: ...
+    @property
+    def words(self) -> tuple[str, ...]: ...
+    @property
+    def problem(self) -> str: ...
+
+
+class SlowLane(Protocol):
+    """Judges what is too heavy to judge in place."""
+
+    async def verdict(self, schema: CompiledSchema, value_text: bytes, *, wording: bool) -> LaneVerdict: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Met:
+    """Whether a value met a schema: the violations' words, or why it could not be told."""
+
+    conforms: bool
+    words: tuple[str, ...] = ()
+    problem: str = ""
+
+
+class CallPath:
+    """The one path, with what a runtime hands in."""
+
+    def __init__(
+        self,
+        *,
+        recorder: Recorder,
+        lane: SlowLane,
+        clock: Clock,
+        keeps_bodies: bool = False,
+        waits_for_all: bool = False,
+        waits_for_decisions: bool = True,
+        on_uncompilable: Callable[[Exchange, UncompilableSchema, str], None] | None = None,
+    ) -> None:
+        self._recorder = recorder
+        self._lane = lane
+        self._clock = clock
+        self._keeps_bodies = keeps_bodies
+        self._waits_for_all = waits_for_all
+        self._waits_for_decisions = waits_for_decisions
+        self._on_uncompilable = on_uncompilable
+        self.open_calls = 0  # begun and not yet recorded
+
+    def open(
+        self, *, server: str, tool: str, policy: ToolPolicy, contract: CompiledContract | None, actor: str = ""
+    ) -> Exchange:
+        """Begin a call: from here on it will be recorded, however it ends."""
+        self.open_calls += 1
+        return Exchange(
+            request_id=self._clock.new_id(),
+            server=server,
+            tool=tool,
+            policy=policy,
+            contract=contract,
+            started=self._clock.monotonic(),
+            actor=actor,
+        )
+
+    # --- before forwarding -------------------------------------------------------------------------------------
+
+    async def admit(self, call: Exchange, text: bytes | None) -> Decision:
+        """Check the arguments (raw JSON text). Blocked: it is recorded, durable, and must not be forwarded."""
+        await self._recorder.room()
+        call.details["argument_bytes"] = len(text) if text is not None else 0
+        if text is not None:
+            call.details["argument_digest"] = self._recorder.digest(text)
+        decision = await self._judge_arguments(call, text)
+        if isinstance(decision, Blocked):
+            self._record_decision(call, decision, Status.BLOCKED, mode=call.policy.input.mode, direction="arguments")
+            self.conclude(call, Status.BLOCKED, rule=decision.rule, reason=decision.reason, mode=call.policy.input.mode)
+            await self.durable(call)
+        elif isinstance(decision, Warned):
+            self._record_decision(call, decision, Status.WARNING, mode=call.policy.input.mode, direction="arguments")
+        return decision
+
+    async def _judge_arguments(self, call: Exchange, text: bytes | None) -> Decision:
+        policy = call.policy.input
+        if not policy.judges:
+            return ALLOWED
+        try:
+            value = {} if text is None or text == b"null" else decode_judged(text)
+        except Ambiguous as problem:
+            # Always refused: the tool might read it differently from us.
+            return Blocked(
+                "arguments.ambiguous", f"The arguments are ambiguous: {problem}. Send plain JSON and call again."
+            )
+        if not isinstance(value, dict):
+            return Blocked("arguments.schema", "The arguments must be a JSON object. Send one and call again.")
+        call.details["argument_keys"] = scrub_names(value)
+        if self._keeps_bodies:
+            call.details["arguments"] = _body(value)
+        violation, is_firm = await self._argument_violation(call, text or b"{}", value)
+        if violation is None:
+            return ALLOWED
+        if is_firm or policy.mode is Mode.STRICT:
+            return Blocked(violation.rule, violation.message)
+        return Warned(violation.rule, violation.message)
+
+    async def _argument_violation(
+        self, call: Exchange, text: bytes, value: dict[str, object]
+    ) -> tuple[Violation | None, bool]:
+        """The first broken rule, and whether it blocks whatever the mode."""
+        policy = call.policy.input
+        schema = self._usable(call, call.contract.input if call.contract else None, "input")
+        if schema is None:
+            return None, False
+        if policy.unknown_arguments is not UnknownArguments.SCHEMA:
+            unknown = argument_rules.check_unknown(value, schema.declared, policy)
+            if unknown is not None:
+                # Also when the schema was broken: a wrapped payload misses every field, and that text would mislead.
+                return unknown, True
+        met = await self._meets(schema, text, value)
+        if met.conforms or (policy.lenient_scalars and is_valid_if_coerced(schema, value)):
+            return None, False
+        words = met.words or ((met.problem,) if met.problem else ())
+        return argument_rules.schema_violation(words, declared=schema.declared, mode=policy.mode), False
+
+    # --- wherever the answer appears ---------------------------------------------------------------------------
+
+    async def settle(self, call: Exchange, result: ResultView) -> Decision:
+        """Check a result. Returns once what must be on record is; Blocked: the reply is to be replaced."""
+        if not result.is_final:
+            return ALLOWED
+        decision = ALLOWED if result.is_error else await self._judge_result(call, result)
+        if call.is_recorded:
+            return decision
+        mode = call.policy.output.mode
+        call.details["result_bytes"] = result.size
+        if isinstance(decision, Blocked):
+            self._record_decision(call, decision, Status.BLOCKED, mode=mode, direction="result")
+            self.conclude(call, Status.BLOCKED, rule=decision.rule, reason=decision.reason, mode=mode)
+        elif isinstance(decision, Warned):
+            self._record_decision(call, decision, Status.WARNING, mode=mode, direction="result")
+            self.conclude(call, Status.SUCCESS, mode=mode)
+        else:
+            self.conclude(call, Status.ERROR if result.is_error else Status.SUCCESS, mode=mode)
+        await self.durable(call)
+        return decision
+
+    async def _judge_result(self, call: Exchange, result: ResultView) -> Decision:
+        policy = call.policy.output
+        if not policy.judges:
+            return ALLOWED
+        violation = await self._result_violation(call, result)
+        if violation is None:
+            return ALLOWED
+        if policy.mode is Mode.STRICT:
+            return Blocked(violation.rule, violation.message)
+        return Warned(violation.rule, violation.message)
+
+    async def _result_violation(self, call: Exchange, result: ResultView) -> Violation | None:
+        policy = call.policy.output
+        declared = call.contract.output if call.contract else None
+        if declared is None:
+            if policy.guards_without_schema and result.structured is not None:
+                return result_rules.check_guards(result.structured, policy)
+            return None
+        if result.structured is None:
+            # Never a failure in warn: many real tools declare a schema and send only text.
+            return result_rules.check_presence(policy) if policy.mode is Mode.STRICT else None
+        schema = self._usable(call, declared, "output")
+        if schema is None:
+            return result_rules.UNCOMPILABLE if policy.uncompilable_schema is Posture.BLOCK else None
+        return await self._structured_violation(schema, result.structured, call)
+
+    async def _structured_violation(self, schema: CompiledSchema, text: bytes, call: Exchange) -> Violation | None:
+        guard = result_rules.check_guards(text, call.policy.output)
+        if guard is not None:
+            return guard
+        value: object = None
+        if schema.fits_in_place(len(text)):
+            try:
+                value = decode_judged(text)
+            except Ambiguous as problem:
+                return result_rules.ambiguous_violation(str(problem))
+            if self._keeps_bodies:
+                call.details["structured_content"] = _body(value)
+        met = await self._meets(schema, text, value)
+        if met.conforms:
+            return None
+        if met.problem == "ambiguous":
+            return result_rules.ambiguous_violation("; ".join(met.words))
+        if met.problem == "uncompilable":
+            blocks = call.policy.output.uncompilable_schema is Posture.BLOCK
+            return result_rules.UNCOMPILABLE if blocks else None
+        return result_rules.TOO_SLOW if met.problem else result_rules.schema_violation(met.words)
+
+    async def reject(self, call: Exchange, violation: Violation) -> Blocked:
+        """A result that goes no further whatever the mode, because nobody can tell what it says."""
+        decision = Blocked(violation.rule, violation.message)
+        mode = call.policy.output.mode
+        if not call.is_recorded:
+            self._record_decision(call, decision, Status.BLOCKED, mode=mode, direction="result")
+            self.conclude(call, Status.BLOCKED, rule=decision.rule, reason=decision.reason, mode=mode)
+        await self.durable(call)
+        return decision
+
+    # --- what both halves use ----------------------------------------------------------------------------------
+
+    def _usable(
+        self, call: Exchange, schema: CompiledSchema | UncompilableSchema | None, direction: str
+    ) -> CompiledSchema | None:
+        """A schema that cannot be compiled judges nothing; the operator is told once."""
+        if isinstance(schema, UncompilableSchema):
+            if self._on_uncompilable is not None:
+                self._on_uncompilable(call, schema, direction)
+            return None
+        return schema
+
+    async def _meets(self, schema: CompiledSchema, text: bytes, value: object) -> _Met:
+        if schema.fits_in_place(len(text)):
+            if schema.is_valid(value):
+                return _Met(conforms=True)
+            if schema.words_fit_in_place(value):
+                return _Met(conforms=False, words=schema.describe(value))
+            verdict = await self._lane.verdict(schema, text, wording=True)
+            return _Met(conforms=False, words=verdict.words)  # the verdict is known, only its wording was asked for
+        verdict = await self._lane.verdict(schema, text, wording=True)
+        return _Met(conforms=bool(verdict.conforms), words=verdict.words, problem=verdict.problem)
+
+    def conclude(self, call: Exchange, status: Status, *, rule: str = "", reason: str = "", mode: str = "") -> None:
+        """Record the end of a call, once: synchronous, so that no cancellation can come between."""
+        if call.is_recorded:
+            return
+        call.is_recorded = True
+        self.open_calls -= 1
+        if call.contract is None and not rule and call.policy.judges:
+            # Nothing was known to judge it by; that is on record as such.
+            rule, status = "contract.unknown", Status.WARNING if status is Status.SUCCESS else status
+            reason = reason or "The tool's contract was not known, so the call was forwarded unjudged."
+        ticket = self._recorder.record(
+            self._entry(call, RecordType.TOOL_CALL, status, rule=rule, reason=reason, mode=mode, details=call.details)
+        )
+        if self._waits_for_all:
+            call.ticket = ticket
+
+    async def durable(self, call: Exchange) -> None:
+        """Return once every decision about this call is on disk: only then may a reply leave."""
+        if call.ticket is not None:
+            await self._recorder.committed(call.ticket)
+
+    def _record_decision(
+        self, call: Exchange, decision: Blocked | Warned, status: Status, *, mode: str, direction: str
+    ) -> None:
+        details: dict[str, Detail] = {"direction": direction}
+        if call.contract is not None:
+            details["contract"] = call.contract.fingerprint
+        ticket = self._recorder.record(
+            self._entry(
+                call,
+                RecordType.POLICY_DECISION,
+                status,
+                rule=decision.rule,
+                reason=decision.reason,
+                mode=mode,
+                details=details,
+            )
+        )
+        if self._waits_for_decisions:
+            call.ticket = ticket
+
+    def _entry(
+        self,
+        call: Exchange,
+        kind: RecordType,
+        status: Status,
+        *,
+        rule: str,
+        reason: str,
+        mode: str,
+        details: dict[str, Detail],
+    ) -> Record:
+        return Record(
+            id=self._clock.new_id(),
+            time=self._clock.now(),
+            type=kind,
+            status=status,
+            server=call.server,
+            tool=call.tool,
+            mode=mode,
+            rule=rule,
+            reason=reason[:_MAX_REASON],
+            request_id=call.request_id,
+            duration_ms=round((self._clock.monotonic() - call.started) * 1000, 3),
+            actor=call.actor,
+            details=details,
+        )
+
+
+def _body(value: object) -> str:
+    return msgspec.json.encode(redact_value(value))[:_MAX_BODY].decode(errors="replace")

@@ -1,0 +1,223 @@
+"""SlowLane: hands values to the worker process, one at a time, and ends it when it takes too long."""
+
+import asyncio
+import os
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal
+
+from handfast.core.schema import CompiledSchema
+from handfast.slow_lane.frames import HEADER_BYTES, Job, Stage, body_length, pack, unpack_stage
+
+# Starting takes 0.1 s on an idle machine; a busy one gets plenty.
+START_SECONDS = 10.0
+
+# What compiles slower than this counts as uncompilable.
+COMPILE_SECONDS = 1.0
+
+# A verdict waits this long for its wording, then goes without.
+WORDING_SECONDS = 0.05
+
+# Should the parent be gone, the worker ends itself this long after the last deadline.
+ORPHAN_SECONDS = 1.0
+
+# A schema that was too slow this often is not tried again, so that one bad tool cannot starve the others.
+MOST_KILLS = 3
+MOST_REMEMBERED = 1_024
+
+# Callers beyond this many do not queue: at a quarter of a second each they would wait for a minute.
+MOST_WAITING = 256
+
+# Nothing of the parent's environment is needed but what makes its Python start; tokens stay where they are.
+_KEPT_ENVIRONMENT = ("PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
+
+Problem = Literal["", "too slow", "uncompilable"]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneVerdict:
+    """conforms is None when there is a problem; words may be empty even where the value does not conform."""
+
+    conforms: bool | None
+    words: tuple[str, ...] = ()
+    problem: Problem = ""
+    reason: str = ""  # why a schema is uncompilable, for the operator
+
+
+TOO_SLOW = LaneVerdict(None, problem="too slow")
+TOO_SLOW_TO_COMPILE = LaneVerdict(None, problem="uncompilable", reason="The schema takes too long to compile.")
+
+
+@dataclass(slots=True)
+class _Trouble:
+    """What a schema did to the worker so far."""
+
+    kills: int = 0
+    wording_kills: int = 0
+    final: LaneVerdict | None = None
+
+
+class _WorkerLost(Exception):
+    """The worker ended, or said something no worker says."""
+
+
+class SlowLane:
+    """Judges what is too heavy to judge in place. Belongs to one event loop; started on first need."""
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()  # wakes its waiters in the order they came
+        self._waiting = 0
+        self._process: Process | None = None
+        self._troubles: OrderedDict[str, _Trouble] = OrderedDict()
+        self._jobs: set[asyncio.Task[LaneVerdict]] = set()
+        self._is_closed = False
+
+    async def verdict(
+        self,
+        schema: CompiledSchema,
+        value_text: bytes,
+        *,
+        deadline: float = 0.25,
+        wording: bool,
+        show_names: bool = False,
+    ) -> LaneVerdict:
+        """Judge the JSON text by the schema, within the deadline once its turn has come."""
+        trouble = self._trouble(schema.digest)
+        if trouble.final is not None:
+            return trouble.final
+        if self._is_closed or self._waiting >= MOST_WAITING:
+            return TOO_SLOW
+        await self._take_turn()
+        wanted = wording and trouble.wording_kills < MOST_KILLS
+        seconds = COMPILE_SECONDS + deadline + WORDING_SECONDS + ORPHAN_SECONDS
+        job = Job(schema.digest, schema.text, value_text, wanted, show_names, seconds)
+        # A caller who leaves must not take the answer's reader along: the next job would read the wrong answer.
+        task = asyncio.ensure_future(self._run(job, trouble, deadline))
+        self._jobs.add(task)
+        task.add_done_callback(self._finished)
+        return await asyncio.shield(task)
+
+    async def close(self) -> None:
+        """End the worker and wait until it is gone; jobs under way are answered as too slow."""
+        self._is_closed = True
+        await self._end_worker()
+        if self._jobs:
+            await asyncio.wait(self._jobs)
+        await self._end_worker()
+
+    async def _take_turn(self) -> None:
+        self._waiting += 1
+        try:
+            await self._turn.acquire()
+        finally:
+            self._waiting -= 1
+
+    def _finished(self, task: asyncio.Task[LaneVerdict]) -> None:
+        self._jobs.discard(task)
+        self._turn.release()
+        if not task.cancelled():
+            task.exception()  # seen, whether or not its caller is still there
+
+    async def _run(self, job: Job, trouble: _Trouble, deadline: float) -> LaneVerdict:
+        if trouble.final is not None:
+            return trouble.final  # settled while this job waited
+        if self._is_closed:
+            return TOO_SLOW
+        try:
+            process = await self._worker()
+        except (TimeoutError, _WorkerLost, OSError):
+            await self._end_worker()
+            return TOO_SLOW
+        answer = await self._judge(process, job, trouble, deadline)
+        if answer.problem == "uncompilable" and answer is not TOO_SLOW_TO_COMPILE:
+            trouble.final = answer
+        return answer
+
+    async def _judge(self, process: Process, job: Job, trouble: _Trouble, deadline: float) -> LaneVerdict:
+        late = TOO_SLOW_TO_COMPILE
+        try:
+            async with asyncio.timeout(COMPILE_SECONDS):
+                compiled = await _ask(process, job)
+            if compiled.name == "uncompilable":
+                return LaneVerdict(None, problem="uncompilable", reason="".join(compiled.words))
+            late = TOO_SLOW
+            async with asyncio.timeout(deadline):
+                verdict = await _hear(process, "verdict")
+        except (TimeoutError, _WorkerLost):
+            await self._end_worker()
+            return late if self._is_closed else _blame(trouble, late)
+        words = () if verdict.conforms or not job.wording else await self._words(process, trouble)
+        return LaneVerdict(verdict.conforms, words)
+
+    async def _words(self, process: Process, trouble: _Trouble) -> tuple[str, ...]:
+        try:
+            async with asyncio.timeout(WORDING_SECONDS):
+                return (await _hear(process, "words")).words
+        except (TimeoutError, _WorkerLost):
+            trouble.wording_kills += 1
+            await self._end_worker()
+            return ()
+
+    def _trouble(self, digest: str) -> _Trouble:
+        trouble = self._troubles.setdefault(digest, _Trouble())
+        self._troubles.move_to_end(digest)
+        if len(self._troubles) > MOST_REMEMBERED:
+            self._troubles.popitem(last=False)
+        return trouble
+
+    async def _worker(self) -> Process:
+        if self._process is not None and self._process.returncode is None:
+            return self._process
+        await self._end_worker()
+        environment = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
+        # -P: whatever lies in the working directory is not what we import.
+        command = (sys.executable, "-P", "-m", "handfast.slow_lane.worker")
+        self._process = await asyncio.create_subprocess_exec(
+            *command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment
+        )
+        async with asyncio.timeout(START_SECONDS):
+            await _hear(self._process, "ready")
+        return self._process
+
+    async def _end_worker(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.returncode is None:
+            with suppress(ProcessLookupError):  # it may end in this very moment
+                process.kill()
+        if process.stdin is not None:
+            process.stdin.close()
+        await process.wait()
+
+
+def _blame(trouble: _Trouble, verdict: LaneVerdict) -> LaneVerdict:
+    trouble.kills += 1
+    if trouble.kills >= MOST_KILLS:
+        trouble.final = verdict
+    return verdict
+
+
+async def _ask(process: Process, job: Job) -> Stage:
+    assert process.stdin is not None
+    try:
+        process.stdin.write(pack(job))
+        await process.stdin.drain()
+    except (ConnectionError, RuntimeError) as problem:
+        raise _WorkerLost from problem
+    return await _hear(process, "compiled", "uncompilable")
+
+
+async def _hear(process: Process, *expected: str) -> Stage:
+    assert process.stdout is not None
+    try:
+        length = body_length(await process.stdout.readexactly(HEADER_BYTES))
+        stage = unpack_stage(await process.stdout.readexactly(length))
+    except (asyncio.IncompleteReadError, ConnectionError, ValueError) as problem:
+        raise _WorkerLost from problem
+    if stage.name not in expected:
+        raise _WorkerLost
+    return stage

@@ -1,0 +1,67 @@
+"""What client and worker say to each other: MessagePack behind four bytes of length."""
+
+from typing import Any
+
+import msgspec
+
+# Above the largest message any runtime accepts (64 MiB) plus the largest schema.
+MOST_BYTES = 68 * 1024 * 1024
+
+HEADER_BYTES = 4
+
+
+class Job(msgspec.Struct, frozen=True, array_like=True):
+    """One value to judge by one schema."""
+
+    digest: str
+    schema: bytes
+    value: bytes
+    wording: bool
+    show_names: bool
+    seconds: float  # after which the worker ends itself, should nobody be left to do so
+
+
+class Stage(msgspec.Struct, frozen=True, array_like=True):
+    """How far a job has come: ready, compiled, uncompilable, verdict or words."""
+
+    name: str
+    conforms: bool = False
+    words: tuple[str, ...] = ()
+
+
+def pack(message: Job | Stage) -> bytes:
+    body = msgspec.msgpack.encode(message)
+    return len(body).to_bytes(HEADER_BYTES, "big") + body
+
+
+def unpack_job(body: bytes) -> Job:
+    return msgspec.msgpack.decode(body, type=Job)
+
+
+def unpack_stage(body: bytes) -> Stage:
+    return msgspec.msgpack.decode(body, type=Stage)
+
+
+def body_length(header: bytes) -> int:
+    """Raises: ValueError when no honest peer would send that much."""
+    length = int.from_bytes(header, "big")
+    if length > MOST_BYTES:
+        message = "The frame is larger than any message; restart the slow lane."
+        raise ValueError(message)
+    return length
+
+
+def decode_value(text: bytes) -> Any:  # Any: a JSON value
+    """Decode a value to judge; a number beyond a double's range becomes the largest finite one of its sign."""
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return _decode_slowly(text)
+
+
+def _decode_slowly(text: bytes) -> Any:  # Any: a JSON value
+    import json  # only odd values come here: 1e400, a lone surrogate
+
+    from handfast.core.schema import finite_float, finite_int
+
+    return json.loads(text, parse_float=finite_float, parse_int=finite_int)

@@ -1,0 +1,109 @@
+"""The worker process: judges one value after another, and may be killed at any moment."""
+
+import os
+import signal
+import sys
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, BinaryIO, NamedTuple
+
+import jsonschema_rs
+
+from handfast.core.schema import DEFAULT_BOUNDS, SchemaRefused, build_validator, read_schema
+from handfast.core.schema_words import declared_names, describe_errors
+from handfast.slow_lane.frames import HEADER_BYTES, Job, Stage, body_length, decode_value, pack, unpack_job
+
+# Decoding the largest result takes 200 MB; more than this is a bomb, and dying of it costs one job.
+MEMORY_BYTES = 1024 * 1024 * 1024
+
+# Compiled schemas kept between jobs.
+MOST_SCHEMAS = 32
+
+
+class _Compiled(NamedTuple):
+    validator: jsonschema_rs.Validator
+    names: frozenset[str]
+
+
+class Worker:
+    """Reads jobs until the other end closes; answers in stages, so that a verdict never waits for its wording."""
+
+    def __init__(self, jobs: BinaryIO, answers: BinaryIO, decode: Callable[[bytes], Any]) -> None:  # Any: JSON values
+        self.jobs = jobs
+        self.answers = answers
+        self.decode = decode
+        self.compiled: OrderedDict[str, _Compiled] = OrderedDict()
+
+    def run(self) -> None:
+        self.say(Stage("ready"))
+        while header := self.jobs.read(HEADER_BYTES):
+            job = unpack_job(self.jobs.read(body_length(header)))
+            _end_after(job.seconds)
+            self.judge(job)
+            _end_after(0)
+
+    def judge(self, job: Job) -> None:
+        try:
+            schema = self.compile(job)
+        except SchemaRefused as refused:
+            self.say(Stage("uncompilable", words=(str(refused),)))
+            return
+        self.say(Stage("compiled"))
+        value = self.decode(job.value)
+        try:
+            conforms = schema.validator.is_valid(value)
+        except UnicodeEncodeError:
+            self.say(Stage("verdict"))
+            self.say(Stage("words", words=("contains text that is not valid Unicode",) if job.wording else ()))
+            return
+        self.say(Stage("verdict", conforms=conforms))
+        if conforms or not job.wording:
+            return
+        errors = schema.validator.iter_errors(value)
+        words = describe_errors(errors, value, names=schema.names, show_names=job.show_names)
+        self.say(Stage("words", words=tuple(map(str, words))))
+
+    def compile(self, job: Job) -> _Compiled:
+        if job.digest not in self.compiled:
+            content = read_schema(job.schema)
+            validator = build_validator(content, regex_bytes=DEFAULT_BOUNDS.slow_regex_bytes)
+            self.compiled[job.digest] = _Compiled(validator, declared_names(content))
+            if len(self.compiled) > MOST_SCHEMAS:
+                self.compiled.popitem(last=False)
+        self.compiled.move_to_end(job.digest)
+        return self.compiled[job.digest]
+
+    def say(self, stage: Stage) -> None:
+        self.answers.write(pack(stage))
+        self.answers.flush()
+
+
+def _end_after(seconds: float) -> None:
+    """End this process unless told otherwise in time: the default action of the alarm needs no Python to run."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _stand_back() -> None:
+    """Take less than others, and no more memory than a job can need."""
+    # An interrupt at the terminal is for the parent, which closes this process when it ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(os, "nice"):
+        os.nice(5)
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    limit = MEMORY_BYTES if most == resource.RLIM_INFINITY else min(MEMORY_BYTES, most)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, most))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def main() -> None:
+    _stand_back()
+    Worker(sys.stdin.buffer, sys.stdout.buffer, decode_value).run()
+
+
+if __name__ == "__main__":
+    main()

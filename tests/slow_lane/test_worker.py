@@ -1,0 +1,91 @@
+"""The worker by itself: its stages in order, its end with its input, and its own alarm."""
+
+import io
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from handfast.slow_lane.frames import HEADER_BYTES, Job, Stage, body_length, decode_value, pack, unpack_stage
+from handfast.slow_lane.worker import MOST_SCHEMAS, Worker
+
+
+def answers(*jobs: Job) -> list[Stage]:
+    said = io.BytesIO()
+    Worker(io.BytesIO(b"".join(map(pack, jobs))), said, decode_value).run()
+    said.seek(0)
+    stages = []
+    while header := said.read(HEADER_BYTES):
+        stages.append(unpack_stage(said.read(body_length(header))))
+    return stages
+
+
+def job(schema: bytes, value: bytes, *, wording: bool = True, digest: str = "d", seconds: float = 60) -> Job:
+    return Job(digest, schema, value, wording, show_names=False, seconds=seconds)
+
+
+READY, COMPILED = Stage("ready"), Stage("compiled")
+
+
+def test_each_stage_is_told_as_soon_as_it_is_reached() -> None:
+    wrong = (COMPILED, Stage("verdict"), Stage("words", words=("must be an integer, not a string",)))
+    assert answers(
+        job(b'{"type": "integer"}', b'"x"'),
+        job(b'{"type": "integer"}', b'"x"', wording=False),
+        job(b'{"type": "integer"}', b"1"),
+    ) == [READY, *wrong, COMPILED, Stage("verdict"), COMPILED, Stage("verdict", conforms=True)]
+
+
+def test_a_schema_that_cannot_be_compiled_is_told_with_its_reason() -> None:
+    refused = Stage("uncompilable", words=("The schema is not valid JSON.",))
+    assert answers(job(b"{", b"1"), job(b"true", b"1", digest="e")) == [
+        READY,
+        refused,
+        COMPILED,
+        Stage("verdict", conforms=True),
+    ]
+
+
+def test_text_that_is_not_unicode_does_not_conform() -> None:
+    words = Stage("words", words=("contains text that is not valid Unicode",))
+    assert answers(job(b'{"type": "string"}', rb'"\ud800"')) == [READY, COMPILED, Stage("verdict"), words]
+    assert answers(job(b'{"type": "string"}', rb'"\ud800"', wording=False)) == [READY, COMPILED, Stage("verdict")]
+
+
+def test_only_so_many_compiled_schemas_are_kept() -> None:
+    jobs = [job(b"true", b"1", digest=str(number)) for number in range(MOST_SCHEMAS + 5)]
+    worker = Worker(io.BytesIO(b"".join(map(pack, jobs))), io.BytesIO(), decode_value)
+    worker.run()
+    assert list(worker.compiled) == [str(number) for number in range(5, MOST_SCHEMAS + 5)]
+
+
+def unevaluated(levels: int) -> bytes:
+    return b'{"unevaluatedProperties":false,"allOf":[' * levels + b'{"properties":{"a":{}}}' + b"]}" * levels
+
+
+def run_worker(*jobs: Job) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-P", "-m", "handfast.slow_lane.worker"]
+    return subprocess.run(command, input=b"".join(map(pack, jobs)), capture_output=True, timeout=60, check=False)
+
+
+def test_the_worker_ends_when_its_input_does() -> None:
+    done = run_worker(job(b"true", b"1"))
+    assert (done.returncode, done.stdout) == (
+        0,
+        b"".join(map(pack, [READY, COMPILED, Stage("verdict", conforms=True)])),
+    )
+
+
+@pytest.mark.requirement("C1")
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs POSIX signals")
+def test_the_alarm_ends_the_worker_even_while_it_validates() -> None:
+    done = run_worker(job(unevaluated(26), b'{"a":1}', seconds=0.5))
+    assert (done.returncode, done.stdout) == (-signal.SIGALRM, pack(READY) + pack(COMPILED))
+
+
+@pytest.mark.requirement("P7")
+def test_the_worker_imports_only_what_it_needs() -> None:
+    script = "import sys, handfast.slow_lane.worker; print([m for m in ('asyncio', 'uvicorn', 'sqlite3', 'ssl') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, text=True)
+    assert done.stdout == "[]\n"
