@@ -1,0 +1,305 @@
+"""The recorder: takes records without waiting, and one thread writes them in batches."""
+
+import asyncio
+import atexit
+import logging
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from handfast.activity.identity import new_id, now_text
+from handfast.activity.store import ActivityStore, Retention, StoreError
+from handfast.core.exchange import Record, RecordingFailed, RecordType, Status
+
+_log = logging.getLogger("handfast.activity")
+
+FAILING_AFTER_S = 5.0
+WRITE_FAILURE_RULE = "activity.write_failure"
+# Records nobody waits for are gathered this long: a commit costs far more than a record.
+_GATHER_S = 0.005
+_BATCH = 500
+_RETRY_S = 0.25
+_RETENTION_EVERY_S = 60.0
+_KEPT_PER_CAPACITY = 4  # how far past its bound the queue may grow while nothing can be written
+_LET_GO = -1  # the ticket of records that could not be kept
+_DECISIONS = frozenset(
+    {RecordType.POLICY_DECISION, RecordType.AUTH_FAILURE, RecordType.ADMIN_OPERATION, RecordType.SETTINGS_CHANGE}
+)
+
+
+class Durability(StrEnum):
+    """Which records must be on disk before a reply leaves."""
+
+    DECISIONS = "decisions"
+    ALL = "all"
+    NONE = "none"
+
+
+class OnFailure(StrEnum):
+    """What happens to calls while records cannot be written."""
+
+    REFUSE = "refuse"
+    CONTINUE = "continue"
+
+
+Waiter = tuple[int, asyncio.AbstractEventLoop, "asyncio.Future[None]"]
+
+
+class ThreadRecorder:
+    """Implements core's Recorder over a store, which it owns from then on. Safe from any thread and event loop."""
+
+    def __init__(
+        self,
+        store: ActivityStore,
+        *,
+        durability: Durability | str = Durability.DECISIONS,
+        on_failure: OnFailure | str = OnFailure.REFUSE,
+        capacity: int = 10_000,
+        retention: Retention | None = None,
+        failing_after_s: float = FAILING_AFTER_S,
+    ) -> None:
+        self.durability = Durability(durability)
+        self.on_failure = OnFailure(on_failure)
+        self.let_go = 0  # records that could not be kept, ever
+        self._store = store
+        self._capacity = capacity
+        self._failing_after_s = failing_after_s
+        self._retention = retention
+        self._retention_due = time.monotonic()
+        self._lock = threading.Lock()  # guards what follows; only ever held for a moment
+        self._queue: list[Record] = []
+        self._waiters: list[Waiter] = []
+        self._taken = 0
+        self._done = 0
+        self._is_asleep = False  # the thread waits for a first record
+        self._is_gathering = False  # the thread waits for more, unless somebody needs the commit
+        self._is_closing = False
+        self._bell = threading.Lock()  # held while silent: the cheapest thing a thread can wait for with a timeout
+        self._bell.acquire()
+        self._stuck_since: float | None = None
+        self._cause = ""
+        self._told = 0  # how many of `let_go` are already on record
+        self._thread = threading.Thread(target=self._run, name="handfast-activity", daemon=True)
+        self._thread.start()
+        atexit.register(self.close)
+
+    def record(self, *records: Record) -> int:
+        """Take the records, in order. Raises: RecordingFailed once closed."""
+        with self._lock:
+            if self._is_closing:
+                raise RecordingFailed("The activity recorder is closed; start handfast again.")
+            if len(self._queue) >= self._capacity * _KEPT_PER_CAPACITY and self.is_failing:
+                self.let_go += len(records)
+                return _LET_GO
+            self._queue.extend(records)
+            self._taken += len(records)
+            if self._is_asleep or (self._is_gathering and len(self._queue) >= _BATCH):
+                self._ring()
+            return self._taken
+
+    async def committed(self, ticket: int) -> None:
+        while ticket == _LET_GO or self._done < ticket:
+            if self.is_failing or ticket == _LET_GO:
+                return self._refuse()
+            await self._progress(ticket)
+        return None
+
+    async def room(self) -> None:
+        while True:
+            if self.is_failing:
+                return self._refuse()
+            surplus = self._taken - self._done - self._capacity
+            if surplus < 0:
+                return None
+            await self._progress(self._done + surplus + 1)
+
+    def must_wait(self, types: Iterable[RecordType]) -> bool:
+        """Whether a reply may only leave once records of these types are committed."""
+        if self.durability is Durability.DECISIONS:
+            return not _DECISIONS.isdisjoint(types)
+        return self.durability is Durability.ALL
+
+    def digest(self, value: bytes) -> str:
+        return self._store.digest(value)
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether nothing could be written for so long that calls are refused."""
+        since = self._stuck_since
+        return since is not None and time.monotonic() - since >= self._failing_after_s
+
+    @property
+    def failure(self) -> str:
+        """Why writing fails, for the operator; empty while it works."""
+        return (self._cause or "The activity store does not answer; check the disk.") if self.is_failing else ""
+
+    @property
+    def pending(self) -> int:
+        """How many records are not yet committed."""
+        return self._taken - self._done
+
+    def close(self, *, timeout_s: float = 15.0) -> None:
+        """Write what is queued, then let go of the store. Closing twice is fine."""
+        with self._lock:
+            self._is_closing = True
+            self._ring()
+        self._thread.join(timeout_s)
+        atexit.unregister(self.close)
+
+    def _refuse(self) -> None:
+        if self.on_failure is OnFailure.REFUSE:
+            raise RecordingFailed(
+                "Calls are refused because activity records cannot be written."
+                " Try again later; calls go on by themselves once records can be written."
+            )
+
+    async def _progress(self, ticket: int) -> None:
+        """Wait until the ticket is committed, or until it is time to look whether writing fails."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
+        with self._lock:
+            if self._done >= ticket:
+                return
+            self._waiters.append((ticket, loop, future))
+            if self._is_gathering:
+                self._ring()
+        # The future is this caller's alone, so whoever is cancelled here takes nobody along.
+        await asyncio.wait((future,), timeout=self._patience())
+
+    def _patience(self) -> float:
+        since = self._stuck_since
+        if since is None:
+            return self._failing_after_s
+        return max(0.01, since + self._failing_after_s - time.monotonic())
+
+    def _ring(self) -> None:
+        self._is_asleep = self._is_gathering = False
+        if self._bell.locked():
+            self._bell.release()
+
+    def _run(self) -> None:
+        while True:
+            batch = self._next_batch()
+            if batch:
+                self._write(batch)
+            if not batch and self._is_closing:
+                break
+            self._keep_retention()
+        try:
+            self._store.close()
+        except StoreError as error:
+            _log.error("%s", error)
+
+    def _next_batch(self) -> list[Record]:
+        """The next records to write; empty after a while without any, and on closing once all are written."""
+        with self._lock:
+            is_empty = self._is_asleep = not self._queue and not self._is_closing
+        if is_empty:
+            self._bell.acquire(timeout=self._idle_seconds())
+        self._gather()
+        with self._lock:
+            self._is_asleep = self._is_gathering = False
+            batch = self._queue[:_BATCH]
+            del self._queue[:_BATCH]
+        return batch
+
+    def _gather(self) -> None:
+        with self._lock:
+            is_urgent = bool(self._waiters) or self._is_closing or len(self._queue) >= _BATCH
+            self._is_gathering = not is_urgent and bool(self._queue)
+            if not self._is_gathering:
+                return
+        self._bell.acquire(timeout=_GATHER_S)
+
+    def _write(self, batch: list[Record]) -> None:
+        """Write the batch however long it takes; on closing, give up once writing counts as failing."""
+        attempt = 0
+        if self._stuck_since is None:
+            self._stuck_since = time.monotonic()
+        while not self._try_append(batch):
+            if self._is_closing and self.is_failing:
+                _log.error("%d activity records were not written. %s", self.pending, self._cause)
+                break
+            if attempt == 0:
+                _log.error("Activity records cannot be written; trying again. %s", self._cause)
+            attempt += 1
+            time.sleep(_RETRY_S)
+        else:
+            self._settle(len(batch))
+
+    def _try_append(self, batch: list[Record]) -> bool:
+        try:
+            self._store.append(batch)
+        except Exception as error:  # noqa: BLE001 - the thread's outermost edge: whatever it is, the records are kept
+            self._cause = str(error)
+            return False
+        return True
+
+    def _settle(self, count: int) -> None:
+        """Note that the records are durable, and wake whoever waited for them."""
+        outage = self._outage()
+        self._stuck_since = None
+        self._cause = ""
+        with self._lock:
+            self._done += count
+            ready = [waiter for waiter in self._waiters if waiter[0] <= self._done]
+            if ready:
+                self._waiters = [waiter for waiter in self._waiters if waiter[0] > self._done]
+            if outage is not None:
+                self._queue.append(outage)
+                self._taken += 1
+        _wake(ready)
+
+    def _outage(self) -> Record | None:
+        """What the history must say about a time in which nothing could be written."""
+        if not self.is_failing or self._stuck_since is None:
+            return None
+        let_go, self._told = self.let_go - self._told, self.let_go
+        seconds = round(time.monotonic() - self._stuck_since, 1)
+        _log.warning("Activity records can be written again after %s s; %d were lost.", seconds, let_go)
+        return Record(
+            id=new_id(),
+            time=now_text(),
+            type=RecordType.DIAGNOSTIC,
+            status=Status.ERROR if let_go else Status.WARNING,
+            rule=WRITE_FAILURE_RULE,
+            reason=f"Records could not be written for {seconds} s; {let_go} were lost.",
+            details={"seconds": seconds, "let_go": let_go},
+        )
+
+    def _idle_seconds(self) -> float:
+        if self._retention is None:
+            return _RETENTION_EVERY_S
+        return max(0.0, self._retention_due - time.monotonic())
+
+    def _keep_retention(self) -> None:
+        if self._retention is None or time.monotonic() < self._retention_due:
+            return
+        removed = 0
+        try:
+            removed = self._store.prune(self._retention, now=datetime.now(UTC))
+        except StoreError as error:
+            _log.error("Old activity records could not be removed. %s", error)
+        # One small step at a time, with batches in between, until nothing is left to remove.
+        if not removed:
+            self._retention_due = time.monotonic() + _RETENTION_EVERY_S
+
+
+def _wake(waiters: list[Waiter]) -> None:
+    """One wake-up per event loop, however many wait there."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = defaultdict(list)
+    for _, loop, future in waiters:
+        by_loop[loop].append(future)
+    for loop, futures in by_loop.items():
+        with suppress(RuntimeError):  # a loop closed meanwhile has nobody left to wake
+            loop.call_soon_threadsafe(_finish, futures)
+
+
+def _finish(futures: list["asyncio.Future[None]"]) -> None:
+    for future in futures:
+        if not future.done():
+            future.set_result(None)

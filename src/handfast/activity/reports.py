@@ -1,0 +1,150 @@
+"""What operators ask of the history, as frozen reports; every face of the product renders these and nothing else."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from math import ceil
+
+from handfast.activity.chain import BrokenLink, Head
+from handfast.activity.query import RecordFilter
+from handfast.activity.store import ActivityStore, StoredRecord
+from handfast.core.exchange import RecordType
+
+_RELATED = 100  # a call has a handful of records; more would be a mistake somewhere, and still must not flood
+
+
+@dataclass(frozen=True, slots=True)
+class ListReport:
+    """Records, newest first; `has_more` when the limit cut the list."""
+
+    records: tuple[StoredRecord, ...]
+    has_more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RecordReport:
+    """One record, and the others of the same request in the order they were made."""
+
+    record: StoredRecord
+    related: tuple[StoredRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What has one name in common; durations are those of its tool calls."""
+
+    name: str
+    count: int
+    p50_ms: float | None
+    p95_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryReport:
+    """How many of what; groups with the most records first, those without a name left out."""
+
+    count: int
+    first_time: str
+    last_time: str
+    p50_ms: float | None
+    p95_ms: float | None
+    types: tuple[Group, ...]
+    statuses: tuple[Group, ...]
+    servers: tuple[Group, ...]
+    tools: tuple[Group, ...]
+    rules: tuple[Group, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """Whether the chain holds; `noted_seq` is where a head noted elsewhere was met."""
+
+    count: int
+    first_seq: int
+    head: Head
+    broken: BrokenLink | None
+    noted_seq: int | None
+
+    @property
+    def is_intact(self) -> bool:
+        return self.broken is None
+
+
+def list_records(store: ActivityStore, wanted: RecordFilter) -> ListReport:
+    """The newest records that fit."""
+    if wanted.limit is None:
+        return ListReport(tuple(store.query(wanted)), has_more=False)
+    found = tuple(store.query(replace(wanted, limit=wanted.limit + 1)))
+    return ListReport(found[: wanted.limit], has_more=len(found) > wanted.limit)
+
+
+def show_record(store: ActivityStore, id_or_prefix: str) -> RecordReport:
+    """One record with its relatives. Raises: RecordNotFound."""
+    found = store.read(id_or_prefix)
+    request_id = found.record.request_id
+    if not request_id:
+        return RecordReport(found, ())
+    related = store.query(RecordFilter(request_id=request_id, limit=_RELATED), oldest_first=True)
+    return RecordReport(found, tuple(other for other in related if other.seq != found.seq))
+
+
+def summarise(store: ActivityStore, wanted: RecordFilter, *, on_progress: Callable[[int], None]) -> SummaryReport:
+    """Counts and durations of everything that fits."""
+    groups = {name: _Groups() for name in ("types", "statuses", "servers", "tools", "rules")}
+    everything = _Groups()
+    times: list[str] = []
+    for count, stored in enumerate(store.query(wanted, oldest_first=True), 1):
+        record = stored.record
+        duration = record.duration_ms if record.type is RecordType.TOOL_CALL else None
+        tool = f"{record.server}/{record.tool}" if record.tool else ""
+        names = (record.type.value, record.status.value, record.server, tool, record.rule)
+        for group, name in zip(groups.values(), names, strict=True):
+            group.add(name, duration)
+        everything.add("all", duration)
+        times = [times[0] if times else record.time, record.time]
+        if count % 5_000 == 0:
+            on_progress(count)
+    total = next(iter(everything.ranked()), Group("all", 0, None, None))
+    ranked = {name: group.ranked() for name, group in groups.items()}
+    first, last = times or ("", "")
+    return SummaryReport(total.count, first, last, total.p50_ms, total.p95_ms, **ranked)
+
+
+def verify(store: ActivityStore, *, noted: str = "", on_progress: Callable[[int], None]) -> VerifyReport:
+    """Walk the whole chain; a noted head must be met on the way."""
+    for walk in store.walk(noted=noted):
+        on_progress(walk.count)
+    broken = walk.broken
+    if broken is None and noted and walk.noted_seq is None:
+        broken = BrokenLink(
+            walk.head.seq, "", "no record has the noted head's hash, so the history is not the one noted"
+        )
+    return VerifyReport(walk.count, walk.first_seq, walk.head, broken, walk.noted_seq)
+
+
+def percentile(durations: Iterable[float], share: float) -> float | None:
+    """The nearest-rank percentile: always one of the durations."""
+    ordered = sorted(durations)
+    return ordered[max(0, ceil(share * len(ordered)) - 1)] if ordered else None
+
+
+class _Groups:
+    """Counts and durations by name, while they are gathered."""
+
+    def __init__(self) -> None:
+        self.counts: defaultdict[str, int] = defaultdict(int)
+        self.durations: defaultdict[str, list[float]] = defaultdict(list)
+
+    def add(self, name: str, duration: float | None) -> None:
+        if not name:
+            return
+        self.counts[name] += 1
+        if duration is not None:
+            self.durations[name].append(duration)
+
+    def ranked(self) -> tuple[Group, ...]:
+        ordered = sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))
+        return tuple(
+            Group(name, count, percentile(self.durations[name], 0.5), percentile(self.durations[name], 0.95))
+            for name, count in ordered
+        )

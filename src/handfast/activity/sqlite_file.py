@@ -1,0 +1,159 @@
+"""Opening activity.db: made once by whoever comes first, private to its owner, never newer than understood."""
+
+import os
+import secrets
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from handfast.activity.chain import GENESIS
+from handfast.activity.store import StoreError, StoreMissing
+
+FILE_NAME = "activity.db"
+SCHEMA_VERSION = 1
+_APPLICATION_ID = 0x68666173  # "hfas": tells file(1) and us whose database this is
+# Commits take milliseconds, so this only ends a wait for somebody who is stuck; the recorder tries again after it.
+_BUSY_SECONDS = 10.0
+
+_SCHEMA = f"""
+CREATE TABLE records (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL, time TEXT NOT NULL, type TEXT NOT NULL, status TEXT NOT NULL,
+  server TEXT NOT NULL, tool TEXT NOT NULL, rule TEXT, request_id TEXT, payload TEXT NOT NULL, hash TEXT NOT NULL);
+CREATE INDEX records_id ON records (id);
+CREATE INDEX records_time ON records (time);
+CREATE INDEX records_type ON records (type);
+CREATE INDEX records_status ON records (status);
+CREATE INDEX records_tool ON records (server, tool);
+CREATE INDEX records_rule ON records (rule) WHERE rule IS NOT NULL;
+CREATE INDEX records_request ON records (request_id) WHERE request_id IS NOT NULL;
+CREATE TABLE head (only INTEGER PRIMARY KEY CHECK (only = 1), seq INTEGER NOT NULL, hash TEXT NOT NULL);
+INSERT INTO head VALUES (1, 0, '{GENESIS}');
+CREATE TABLE secret (only INTEGER PRIMARY KEY CHECK (only = 1), digest_key BLOB NOT NULL);
+PRAGMA application_id = {_APPLICATION_ID};
+PRAGMA user_version = {SCHEMA_VERSION};
+"""  # noqa: S608 - only our own constants
+
+# What SQLite reports, what it means to the operator, and what to do.
+_EXPLAINED = {
+    sqlite3.SQLITE_FULL: "the disk is full; free some space",
+    sqlite3.SQLITE_NOTADB: "it is not a database; move it aside to start a new one",
+    sqlite3.SQLITE_CORRUPT: "it is damaged; move it aside to start a new one, and keep it for inspection",
+    sqlite3.SQLITE_BUSY: "another process holds it; stop that process if it hangs",
+    sqlite3.SQLITE_READONLY: "it may not be written; check who owns it and its mode",
+    sqlite3.SQLITE_PERM: "access was denied; check who owns it and its mode",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened; check that the state folder exists and is yours",
+    sqlite3.SQLITE_IOERR: "the disk reported an error; check the disk",
+}
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn what SQLite and the system report into one clear line. Raises: StoreError."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", None)  # absent when the module itself objects
+        cause = _EXPLAINED.get(code & 0xFF) if isinstance(code, int) else None
+        raise StoreError(f"The activity store {path} failed: {cause or error}.") from error
+    except OSError as error:
+        raise StoreError(f"The activity store {path} failed: {error.strerror or error}.") from error
+
+
+def open_for_writing(folder: Path) -> sqlite3.Connection:
+    """Open the store, making folder and file on first use. Raises: StoreError."""
+    path = folder / FILE_NAME
+    with explained(path):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Made here because SQLite would make it readable for everybody; its -wal and -shm take over this mode.
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        if path.stat().st_mode & 0o077:
+            path.chmod(0o600)
+        connection = _connect(f"{path.absolute().as_uri()}?mode=rw")
+        return _prepared(connection, path)
+
+
+def open_for_reading(folder: Path) -> sqlite3.Connection:
+    """Open a store that is already there, changing nothing. Raises: StoreMissing, StoreError."""
+    path = folder / FILE_NAME
+    with explained(path):
+        if not _is_present(path):
+            raise StoreMissing(f"There is no activity store in {folder} yet.")
+        connection = _connect(f"{path.absolute().as_uri()}?mode=ro")
+        try:
+            if _version(connection, path) == 0:
+                raise StoreMissing(f"There is no activity store in {folder} yet.")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def _is_present(path: Path) -> bool:
+    """Unlike Path.exists, says so when the folder may not be looked into."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def _connect(uri: str) -> sqlite3.Connection:
+    # One thread at a time uses a connection, though not always the one that opened it.
+    return sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+
+
+def _prepared(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
+    try:
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # only heeded before the first table is made
+        _switch_to_wal(connection)
+        connection.execute("PRAGMA synchronous = FULL")
+        if _version(connection, path) == 0:
+            _create(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _switch_to_wal(connection: sqlite3.Connection) -> None:
+    """SQLite does not wait for its busy timeout when two processes switch a new file at once, so wait here."""
+    deadline = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _version(connection: sqlite3.Connection, path: Path) -> int:
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    owner = int(connection.execute("PRAGMA application_id").fetchone()[0])
+    if owner not in (0, _APPLICATION_ID):
+        raise StoreError(f"{path} belongs to another program; choose another state folder.")
+    if version > SCHEMA_VERSION:
+        raise StoreError(
+            f"The activity store {path} was written by a newer handfast (format {version}, this one reads up to"
+            f" {SCHEMA_VERSION}); upgrade handfast."
+        )
+    return version
+
+
+def _create(connection: sqlite3.Connection, path: Path) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Another process may have been first while this one waited for the lock.
+        if _version(connection, path) == 0:
+            for statement in _SCHEMA.split(";\n"):
+                connection.execute(statement)
+            connection.execute("INSERT INTO secret VALUES (1, ?)", (secrets.token_bytes(32),))
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise

@@ -1,0 +1,83 @@
+"""The guide's own verification, run as an auditor would: copied out of the document, without our code."""
+
+import re
+import sqlite3
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from handfast.activity.identity import new_id, now_text
+from handfast.activity.sqlite import SqliteStore
+from handfast.activity.store import Retention
+from handfast.core.exchange import Record, RecordType, Status
+
+GUIDE = Path(__file__).parents[2] / "docs" / "activity.md"
+
+
+def audit(folder: Path) -> "subprocess.CompletedProcess[str]":
+    (program,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    # -I -S: nothing but the standard library
+    command = [sys.executable, "-I", "-S", "-c", program, str(folder / "activity.db")]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def record(time: str = "") -> Record:
+    return Record(
+        id=new_id(),
+        time=time or now_text(),
+        type=RecordType.TOOL_CALL,
+        status=Status.SUCCESS,
+        reason="größer als \ud83d",
+        duration_ms=0.1,
+        details={"share": 1e-07, "size": 2**70},
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    store = SqliteStore.open(tmp_path)
+    store.append([record("2020-01-01T00:00:00.000000Z"), record(), record(), record()])
+    store.close()
+    return tmp_path
+
+
+def test_the_guides_lines_verify_a_real_store(folder: Path) -> None:
+    store = SqliteStore.open(folder)
+    head = store.head()
+    store.close()
+    assert audit(folder).stdout == f"{head.seq} {head.hash} intact\n"
+
+
+def test_the_guides_lines_accept_what_retention_removed(folder: Path) -> None:
+    store = SqliteStore.open(folder)
+    assert store.prune(Retention(keep_days=30), now=datetime.now(UTC)) == 1
+    head = store.head()
+    store.close()
+    assert audit(folder).stdout == f"{head.seq} {head.hash} intact\n"
+
+
+def test_the_guides_lines_accept_an_empty_store(tmp_path: Path) -> None:
+    SqliteStore.open(tmp_path).close()
+    assert audit(tmp_path).stdout == "0 None intact\n"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM records WHERE seq = 1",
+        "DELETE FROM records WHERE seq = 2",
+        "DELETE FROM records WHERE seq = 4",
+        "DELETE FROM records",
+        "UPDATE records SET payload = replace(payload, 'success', 'blocked') WHERE seq = 3",
+    ],
+)
+def test_the_guides_lines_find_every_kind_of_damage(folder: Path, damage: str) -> None:
+    connection = sqlite3.connect(folder / "activity.db", isolation_level=None)
+    connection.execute(damage)
+    connection.close()
+    found = audit(folder)
+    assert (found.returncode, found.stdout) == (1, "")
+    assert "AssertionError" in found.stderr
