@@ -1,0 +1,70 @@
+"""Asking a server for its tools when a call comes first, or when its list has changed: one question at a time."""
+
+import asyncio
+from collections.abc import Callable
+
+from handfast.catalog.contracts import ServerContracts
+from handfast.catalog.listing import ListPage, ask_for_all
+from handfast.core.contract import CompiledContract
+
+_RETRY_SECONDS = 30.0  # a server that would not list its tools is not asked again for every call
+
+
+class Learner:
+    """Finds contracts, asking for them at most once at a time whoever waits."""
+
+    def __init__(self, contracts: ServerContracts, *, timeout: float, monotonic: Callable[[], float]) -> None:
+        self.contracts = contracts
+        self.timeout = timeout
+        self._monotonic = monotonic
+        self._asking: asyncio.Task[bool] | None = None
+        self._not_before = 0.0
+        self._has_discovered = False
+
+    async def find(self, tool: str, list_page: ListPage) -> CompiledContract | None:
+        """The tool's contract. When none is known the server is asked, and the caller waits up to the timeout."""
+        found = self.contracts.find(tool)
+        if found is not None or self.contracts.is_complete:
+            return found
+        if self._asking is None and self._monotonic() < self._not_before:
+            return None
+        await asyncio.wait({self._ask(list_page)}, timeout=self.timeout)
+        return self.contracts.find(tool)
+
+    def discover(self, list_page: ListPage) -> None:
+        """Ask once per start of the server, so that contracts kept from an earlier start do not go stale."""
+        if not self._has_discovered:
+            self._has_discovered = True
+            self.refresh(list_page)
+
+    def restart(self) -> None:
+        """The server started anew: what it offers may differ from what it offered before."""
+        self._has_discovered = False
+        self.contracts.is_complete = False
+
+    def refresh(self, list_page: ListPage) -> None:
+        """Ask again, in the background."""
+        self._not_before = 0.0
+        self._ask(list_page)
+
+    def _ask(self, list_page: ListPage) -> asyncio.Task[bool]:
+        if self._asking is None:
+            self._asking = asyncio.create_task(self._run(list_page))
+        return self._asking
+
+    async def _run(self, list_page: ListPage) -> bool:
+        was_answered = False
+        try:
+            # Longer than any caller waits: a late answer is still learnt.
+            was_answered = await asyncio.wait_for(ask_for_all(self.contracts, list_page), self.timeout * 6)
+        except (TimeoutError, ConnectionError):
+            pass
+        finally:
+            self._asking = None
+            if not was_answered:
+                self._not_before = self._monotonic() + _RETRY_SECONDS
+        return was_answered
+
+    def close(self) -> None:
+        if self._asking is not None:
+            self._asking.cancel()

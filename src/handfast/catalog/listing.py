@@ -1,0 +1,83 @@
+"""tools/list answers, read as contracts; and the pass that asks a server for all of its pages."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from handfast.catalog.contracts import ServerContracts
+from handfast.core.contract import ToolContract
+from handfast.wire.message import AmbiguousKeys, Members, Message, read_level
+from handfast.wire.scan import NotJson
+
+_MAX_PAGES = 200  # a server that never stops paging does not hold us for ever
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPage:
+    contracts: list[ToolContract]
+    next_cursor: bytes | None  # raw JSON, so that it can be sent back exactly
+
+
+def read_tool_page(result: Members) -> ToolPage | None:
+    """The contracts on one page; a tool that cannot be read is left out, its siblings are not."""
+    listed = result.get("tools")
+    if listed is None:
+        return None
+    try:
+        items = msgspec.json.decode(listed, type=list[msgspec.Raw])
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    contracts = [contract for item in items if (contract := _read_tool(bytes(item))) is not None]
+    cursor = result.get("nextCursor")
+    following = None if cursor is None or bytes(cursor) == b"null" else bytes(cursor)
+    return ToolPage(contracts, following)
+
+
+def _read_tool(text: bytes) -> ToolContract | None:
+    try:
+        tool = read_level(text)
+        name = msgspec.json.decode(tool["name"], type=str)
+    except (KeyError, AmbiguousKeys, NotJson, msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return ToolContract(
+        name=name,
+        input_schema=_raw(tool, "inputSchema"),
+        output_schema=_raw(tool, "outputSchema"),
+        annotations=_raw(tool, "annotations"),
+        description=_text(tool, "description"),
+    )
+
+
+def _raw(tool: Members, key: str) -> bytes | None:
+    value = tool.get(key)
+    return None if value is None or bytes(value) == b"null" else bytes(value)
+
+
+def _text(tool: Members, key: str) -> str:
+    try:
+        return msgspec.json.decode(tool[key], type=str)
+    except (KeyError, msgspec.DecodeError, UnicodeDecodeError):
+        return ""
+
+
+ListPage = Callable[[bytes | None], Awaitable[Message]]
+
+
+async def ask_for_all(contracts: ServerContracts, list_page: ListPage) -> bool:
+    """Ask for every page and learn it. False when the server did not answer with a list."""
+    cursor: bytes | None = None
+    for _ in range(_MAX_PAGES):
+        answer = await list_page(cursor)
+        try:
+            result = answer.result()
+        except (AmbiguousKeys, NotJson):
+            return False
+        page = read_tool_page(result) if result is not None else None
+        if page is None:
+            return False
+        contracts.learn(page.contracts, cursor=cursor, next_cursor=page.next_cursor)
+        if page.next_cursor is None:
+            return True
+        cursor = page.next_cursor
+    return False

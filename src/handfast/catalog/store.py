@@ -1,0 +1,71 @@
+"""Contracts on disk, so that a call can be judged before anybody asked for a list."""
+
+import sqlite3
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from pathlib import Path
+
+from handfast.catalog.contracts import ContractChange
+from handfast.core.contract import ToolContract
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS contracts (
+    server TEXT NOT NULL, source TEXT NOT NULL, tool TEXT NOT NULL,
+    input_schema BLOB, output_schema BLOB, annotations BLOB, description TEXT NOT NULL,
+    PRIMARY KEY (server, source, tool)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS diagnosed (
+    server TEXT NOT NULL, tool TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (server, tool, digest)
+) WITHOUT ROWID;
+"""
+
+
+def source_of(command_or_url: Sequence[str]) -> str:
+    """A fingerprint of what is behind a server's name, so that two servers of one name never share contracts."""
+    return sha256("\0".join(command_or_url).encode(errors="surrogatepass")).hexdigest()[:16]
+
+
+class ContractStore:
+    """`catalog.db` in the state folder. Writing happens on one thread of its own: the caller never waits for disk."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._connection = sqlite3.connect(
+            folder / "catalog.db", timeout=30, check_same_thread=False, isolation_level=None
+        )
+        self._connection.execute("PRAGMA journal_mode=WAL")
+        self._connection.execute("PRAGMA synchronous=NORMAL")
+        self._connection.executescript(_SCHEMA)
+        self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="handfast-catalog")
+
+    def load(self, server: str, source: str) -> list[ToolContract]:
+        rows = self._connection.execute(
+            "SELECT tool, input_schema, output_schema, annotations, description FROM contracts"
+            " WHERE server = ? AND source = ?",
+            (server, source),
+        )
+        return [ToolContract(*row) for row in rows]
+
+    def save(self, server: str, source: str, changes: Sequence[ContractChange]) -> None:
+        """Keep what changed, behind the caller's back."""
+        self._writer.submit(self._write, server, source, tuple(changes))
+
+    def _write(self, server: str, source: str, changes: Sequence[ContractChange]) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+        for change in changes:
+            key = (server, source, change.tool)
+            self._connection.execute("DELETE FROM contracts WHERE server = ? AND source = ? AND tool = ?", key)
+            if (now := change.after) is not None:
+                values = (*key, now.input_schema, now.output_schema, now.annotations, now.description)
+                self._connection.execute("INSERT INTO contracts VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+        self._connection.execute("COMMIT")
+
+    def is_news(self, server: str, tool: str, digest: str) -> bool:
+        """Whether this schema's trouble has not been reported before, by any process; from now on it has."""
+        cursor = self._connection.execute("INSERT OR IGNORE INTO diagnosed VALUES (?, ?, ?)", (server, tool, digest))
+        return cursor.rowcount == 1
+
+    def close(self) -> None:
+        self._writer.shutdown(wait=True)
+        self._connection.close()
