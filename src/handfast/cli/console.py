@@ -1,0 +1,173 @@
+"""The common look of every command: colours, tables, one-line errors, progress; text that cannot harm a terminal."""
+
+import io
+import os
+import shutil
+import sys
+import time
+import unicodedata
+from collections.abc import Callable, Sequence
+from typing import TextIO
+
+COLOURS = {"red": "31", "green": "32", "yellow": "33", "cyan": "36", "bold": "1", "dim": "2"}
+_GAP = "  "
+_NARROWEST = 6  # a column is never cut below this: it would say nothing
+_PROGRESS_AFTER_S = 1.0
+_PROGRESS_EVERY_S = 0.1
+
+# The wide forms too: some spreadsheets take them for the narrow ones.
+_FORMULA_STARTS = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")
+
+Cell = str | int | float | None
+
+
+class CommandFailed(Exception):
+    """Ends a command with one line for the operator and an exit code: 1 it failed, 2 it was called wrongly."""
+
+    def __init__(self, message: str, code: int = 1) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def run_command(body: Callable[[], int]) -> int:
+    """Run a command's body to its exit code, with every expected end of it looking the same."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # what its encoding cannot say is escaped, not fatal
+    try:
+        code = body()
+        sys.stdout.flush()
+    except CommandFailed as failure:
+        print_error(str(failure))
+        return failure.code
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough. What is still buffered must not fail again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code
+
+
+def write(text: str = "") -> None:
+    """A line to stdout."""
+    sys.stdout.write(text + "\n")
+
+
+def print_error(message: str) -> None:
+    sys.stderr.write(f"handfast: {escape(message)}\n")
+
+
+def print_hint(message: str) -> None:
+    sys.stderr.write(f"{escape(message)}\n")
+
+
+def escape(text: str) -> str:
+    """Text from outside as visible characters only: no control codes, no direction marks, no line breaks."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def has_colours(stream: TextIO) -> bool:
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def paint(text: str, colour: str) -> str:
+    """Coloured where stdout shows colours, plain elsewhere."""
+    return f"\x1b[{COLOURS[colour]}m{text}\x1b[0m" if colour and has_colours(sys.stdout) else text
+
+
+def terminal_width() -> int | None:
+    """The width to fit into; None when nobody looks at a terminal, and then nothing is ever cut."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def render_table(
+    headers: Sequence[str],
+    rows: Sequence[Sequence[Cell]],
+    *,
+    width: int | None = None,
+    colour_of: Callable[[int, str], str] | None = None,
+) -> list[str]:
+    """Lines of a plain table. Too wide for `width`, its longest columns are cut; `colour_of(column, text)` paints."""
+    texts = [[cell_text(cell) for cell in row] for row in rows]
+    widths = [max(map(display_width, column)) for column in zip(headers, *texts, strict=True)]
+    widths = _fitted(widths, width)
+    return [paint(_line(headers, widths), "dim"), *(_line(row, widths, colour_of) for row in texts)]
+
+
+def cell_text(cell: Cell) -> str:
+    if cell is None:
+        return ""
+    return f"{cell:.1f}" if isinstance(cell, float) else escape(str(cell))
+
+
+def cut(text: str, width: int) -> str:
+    """At most `width` columns of the text, with an ellipsis where something is missing."""
+    if display_width(text) <= width:
+        return text
+    kept, used = [], 1
+    for char in text:
+        used += display_width(char)
+        if used > width:
+            break
+        kept.append(char)
+    return "".join(kept) + "…"
+
+
+def display_width(text: str) -> int:
+    """How many columns a terminal gives the text."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
+
+
+def csv_cell(cell: Cell) -> Cell:
+    """A cell that no spreadsheet takes for a formula; numbers stay numbers."""
+    if not isinstance(cell, str):
+        return cell
+    shown = escape(cell)
+    return f"'{shown}" if shown.lstrip()[:1] in _FORMULA_STARTS else shown
+
+
+class Progress:
+    """A line on stderr for whoever waits longer than a second, and only on a terminal."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._due = time.monotonic() + _PROGRESS_AFTER_S
+        self._is_shown = False
+
+    def __call__(self, count: int) -> None:
+        now = time.monotonic()
+        if now < self._due or not sys.stderr.isatty():
+            return
+        self._due = now + _PROGRESS_EVERY_S
+        self._is_shown = True
+        sys.stderr.write(f"\r{self._label} {count:,} ...")
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        if self._is_shown:
+            sys.stderr.write("\r\x1b[K")
+
+
+def _fitted(widths: list[int], width: int | None) -> list[int]:
+    if width is None:
+        return widths
+    fitted = list(widths)
+    room = width - len(_GAP) * (len(fitted) - 1)
+    while sum(fitted) > room and max(fitted) > _NARROWEST:
+        longest = fitted.index(max(fitted))
+        others = max((w for place, w in enumerate(fitted) if place != longest), default=_NARROWEST)
+        # Down to the next longest, or as far as it takes, whichever comes first.
+        needed = fitted[longest] - (sum(fitted) - room)
+        fitted[longest] = max(needed, min(others, fitted[longest] - 1), _NARROWEST)
+    return fitted
+
+
+def _line(row: Sequence[str], widths: Sequence[int], colour_of: Callable[[int, str], str] | None = None) -> str:
+    cells = []
+    for place, (text, width) in enumerate(zip(row, widths, strict=True)):
+        shown = cut(text, width)
+        padding = " " * (width - display_width(shown)) if place < len(widths) - 1 else ""
+        cells.append(paint(shown, colour_of(place, text) if colour_of else "") + padding)
+    return _GAP.join(cells).rstrip()

@@ -1,0 +1,53 @@
+"""Changed settings put in force in a running process: what is watched, what is recorded, what the operator reads."""
+
+import asyncio
+import contextlib
+import logging
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from handfast.core.exchange import RecordType, Status
+from handfast.gateway.runtime import Runtime
+from handfast.gateway.settings import Settings, SettingsError
+from handfast.gateway.settings_watch import SettingsWatch
+
+_log = logging.getLogger("handfast.gateway")
+
+
+@contextlib.contextmanager
+def watching(
+    runtime: Runtime,
+    path: Path | None,
+    load: Callable[[], Settings],
+    *,
+    on_change: Callable[[Settings, Settings], None] | None = None,
+    reloads_on_hangup: bool = False,
+) -> Iterator[None]:
+    """Follow the settings file for the length of the block; new settings are swapped in whole or refused whole."""
+
+    def take(old: Settings, new: Settings) -> None:
+        runtime.settings = new
+        if on_change is not None:
+            on_change(old, new)
+        runtime.journal.note(
+            RecordType.SETTINGS_CHANGE, Status.SUCCESS, rule="settings.changed", reason="New settings are in force."
+        )
+        _log.warning("new settings are in force")
+
+    def refuse(error: SettingsError) -> None:
+        reason = f"Changed settings were refused and the old ones kept: {error}"
+        runtime.journal.note(RecordType.SETTINGS_CHANGE, Status.ERROR, rule="settings.refused", reason=reason)
+        _log.error("changed settings were refused, the old ones stay: %s", error)
+
+    if path is None:
+        yield
+        return
+    watch = SettingsWatch(path, runtime.settings, load=load, on_change=take, on_refused=refuse)
+    if reloads_on_hangup and hasattr(signal, "SIGHUP"):
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, watch.reload_now)
+    task = asyncio.create_task(watch.run())
+    try:
+        yield
+    finally:
+        task.cancel()

@@ -1,0 +1,174 @@
+"""The blocks of the settings file that are the gateway's own: types, bounds, defaults and meaning, once."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+_PORT = "([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+_HOST = r"([A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\])"
+
+
+class Durability(StrEnum):
+    """Which records are on disk before the reply leaves."""
+
+    DECISIONS = "decisions"
+    ALL = "all"
+    NONE = "none"
+
+
+class Bodies(StrEnum):
+    """Whether arguments and results are kept beside their shape."""
+
+    NONE = "none"
+    REDACTED = "redacted"
+
+
+class OnFailure(StrEnum):
+    """What happens to calls while records cannot be written."""
+
+    REFUSE = "refuse"
+    CONTINUE = "continue"
+
+
+class Surface(StrEnum):
+    FULL = "full"
+    COMPACT = "compact"
+
+
+class Isolation(StrEnum):
+    """Whether clients share one stdio child."""
+
+    AUTO = "auto"
+    SHARED = "shared"
+    SESSION = "session"
+
+
+class Bridge(StrEnum):
+    """Whether clients and servers of different protocol eras are translated for each other."""
+
+    AUTO = "auto"
+    OFF = "off"
+
+
+class Activity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is kept about calls, and how surely."""
+
+    store: Annotated[
+        str,
+        Meta(
+            pattern="^(sqlite|(sqlite|postgres|postgresql)://.+)$",
+            description="Where records are kept: `sqlite` (a file in the state folder) or a database URL.",
+            extra={"wanted": "sqlite, or a URL that starts with sqlite:// or postgresql://"},
+        ),
+    ] = "sqlite"
+    durability: Annotated[
+        Durability,
+        Meta(description="Records that are on disk before the reply leaves: decisions only, all of them, or none."),
+    ] = Durability.DECISIONS
+    bodies: Annotated[
+        Bodies, Meta(description="`redacted` also keeps arguments and results, with secrets taken out.")
+    ] = Bodies.NONE
+    keep_days: Annotated[
+        Annotated[int, Meta(ge=1, le=36_500)] | None,
+        Meta(description="Records older than this are removed; null keeps them."),
+    ] = None
+    keep_bytes: Annotated[
+        # Below one mebibyte an SQLite file with its indexes would prune what it has just written.
+        Annotated[int, Meta(ge=1024 * 1024)] | None,
+        Meta(description="The oldest records are removed once the store is larger than this; null sets no bound."),
+    ] = None
+    on_failure: Annotated[
+        OnFailure,
+        Meta(description="While records cannot be written calls are refused; `continue` lets them pass unrecorded."),
+    ] = OnFailure.REFUSE
+
+    def __repr__(self) -> str:
+        """Without the store: its URL may hold a password."""
+        rest = (f"{name}={getattr(self, name)!r}" for name in self.__struct_fields__ if name != "store")
+        return f"Activity({', '.join(rest)})"
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        """As above, for tracebacks that are printed with the values of variables."""
+        return [(name, getattr(self, name)) for name in self.__struct_fields__ if name != "store"]
+
+
+_Seconds = Annotated[float, Meta(gt=0, le=86_400)]
+
+
+class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Bounds that keep one caller or server from taking everything."""
+
+    call_timeout_s: Annotated[
+        # Clients wait a minute by default and reset on progress; five minutes leaves room for slow tools that report.
+        _Seconds, Meta(description="A call that shows no progress for this many seconds ends with a timeout.")
+    ] = 300.0
+    body_bytes: Annotated[
+        # What the official TypeScript SDK's servers accept: a larger body would be refused one hop later anyway.
+        int, Meta(ge=1, le=1024**3, description="The largest request body accepted from a client over HTTP.")
+    ] = 4 * 1024 * 1024
+    message_bytes: Annotated[
+        int, Meta(ge=1, le=1024**3, description="The largest message accepted from a server, in every mode.")
+    ] = 64 * 1024 * 1024
+    concurrent_calls: Annotated[
+        # With every result at its bound of 5 MiB this many calls hold 1.3 GB: busy, not dead.
+        int, Meta(ge=1, le=100_000, description="Calls in progress at once; further ones are refused as unavailable.")
+    ] = 256
+    schema_bytes: Annotated[
+        # Above this a schema counts as uncompilable; real ones stay far below.
+        int, Meta(ge=1, le=64 * 1024**2, description="The largest tool schema that is compiled.")
+    ] = 256 * 1024
+    sessions: Annotated[
+        # A Node server takes about 60 MB, so a full house stays around one gigabyte.
+        int, Meta(ge=1, le=10_000, description="The most stdio children of one server, when sessions have their own.")
+    ] = 16
+    session_idle_s: Annotated[
+        # Long enough for a person to think between two turns, short enough that yesterday's children are gone.
+        _Seconds, Meta(description="A session that was silent for this many seconds is closed with its child.")
+    ] = 900.0
+    learn_timeout_s: Annotated[
+        # Past this a call goes on unjudged and is recorded as such; clients give up after sixty.
+        _Seconds, Meta(description="How long a call waits for its tool's contract to become known.")
+    ] = 5.0
+
+
+class Listening(Struct, frozen=True, kw_only=True):
+    """The keys beside the blocks."""
+
+    listen: Annotated[
+        str,
+        Meta(
+            pattern=f"^{_HOST}:{_PORT}$",
+            description="Host and port of the gateway; port 0 takes a free one.",
+            extra={"wanted": "host:port, such as 127.0.0.1:8480 or [::1]:8480"},
+        ),
+    ] = "127.0.0.1:8480"
+    allowed_hosts: Annotated[
+        tuple[Annotated[str, Meta(pattern=f"^{_HOST}(:{_PORT})?$")], ...],
+        Meta(
+            description="Host headers accepted besides loopback names and the address listened on.",
+            extra={"wanted": "a list of host names, each with or without a port, such as gateway.example:8480"},
+        ),
+    ] = ()
+    allowed_origins: Annotated[
+        tuple[Annotated[str, Meta(pattern=f"^[a-z][a-z0-9+.-]*://{_HOST}(:{_PORT})?$")], ...],
+        Meta(
+            description="Origin headers accepted besides loopback ones; pages of any other origin are refused.",
+            extra={"wanted": "a list of origins without a path, such as https://app.example"},
+        ),
+    ] = ()
+
+
+class ServerOptions(Struct, frozen=True, kw_only=True):
+    """What only a server's own `handfast` block may say."""
+
+    surface: Annotated[
+        Surface, Meta(description="`full` lists every tool; `compact` a few that find and call the others.")
+    ] = Surface.FULL
+    isolation: Annotated[
+        Isolation,
+        Meta(description="A stdio child is shared between clients where that is safe, always, or never."),
+    ] = Isolation.AUTO
+    bridge: Annotated[
+        Bridge, Meta(description="Translate for clients of the other protocol era, or offer only the server's own.")
+    ] = Bridge.AUTO

@@ -1,0 +1,51 @@
+"""What a new settings object changes, so that only what must restart does."""
+
+from dataclasses import dataclass
+
+from handfast.gateway.settings import ServerSettings, Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerChanges:
+    """Names of servers, sorted; a server is in one of these at most."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    restarted: tuple[str, ...] = ()
+    policy_only: tuple[str, ...] = ()
+
+
+def changed_servers(old: Settings, new: Settings) -> ServerChanges:
+    """Which servers come, go, restart, or only go by other rules; a disabled server counts as absent."""
+    before, after = _running(old), _running(new)
+    both = sorted(before.keys() & after.keys())
+    restarted = tuple(name for name in both if _launch(before[name]) != _launch(after[name]))
+    return ServerChanges(
+        added=tuple(sorted(after.keys() - before.keys())),
+        removed=tuple(sorted(before.keys() - after.keys())),
+        restarted=restarted,
+        policy_only=tuple(n for n in both if n not in restarted and _rules(old, n) != _rules(new, n)),
+    )
+
+
+def keys_that_wait(old: Settings, new: Settings) -> tuple[str, ...]:
+    """Changed keys that hold only after a restart of the gateway: its socket and its store are opened once."""
+    pairs = {"listen": (old.listen, new.listen), "activity.store": (old.activity.store, new.activity.store)}
+    return tuple(name for name, (before, after) in pairs.items() if before != after)
+
+
+def _running(settings: Settings) -> dict[str, ServerSettings]:
+    return {name: server for name, server in settings.servers.items() if not server.disabled}
+
+
+def _launch(server: ServerSettings) -> tuple[object, ...]:
+    """What a running child or connection was made with; isolation and bridge decide whom it may serve and how."""
+    process = (server.command, server.args, server.env, server.cwd)
+    return (server.transport, *process, server.url, server.headers, server.isolation, server.bridge)
+
+
+def _rules(settings: Settings, name: str) -> tuple[object, ...]:
+    """What holds for a server's tools, wherever it was written: a changed global block changes it too."""
+    server = settings.servers[name]
+    own = {tool: settings.policy(name, tool) for tool in server.tools}
+    return (settings.policy(name, ""), own, server.surface)

@@ -1,0 +1,95 @@
+"""Turns settings back into the shape of the file: whole, to write them, or masked, to show them."""
+
+import json
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from urllib.parse import urlsplit
+
+from handfast.core.policy import Overrides
+from handfast.gateway.settings import Settings, TracedSettings
+from handfast.gateway.settings_keys import BLOCKS, GLOBAL_KEYS, POLICY_BLOCKS, SERVER_KEYS, TOP_KEYS
+from handfast.gateway.settings_server import ServerSettings
+from handfast.gateway.settings_variables import escape
+
+MASK = "***"
+
+
+def dump_settings(settings: Settings) -> str:
+    """A file that loads to equal settings. Holds secrets: for a file that only the operator reads."""
+    document: dict[str, object] = {
+        "mcpServers": {name: _server(server, escape) for name, server in settings.servers.items()}
+    }
+    for name, keys in BLOCKS.items():
+        document[name] = {key: _plain(getattr(getattr(settings, name), key)) for key in keys}
+    document |= {name: _plain(getattr(settings, name)) for name in TOP_KEYS}
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def masked_settings(traced: TracedSettings) -> dict[str, object]:
+    """What is in force, each global value with its origin, and nothing that could be a secret."""
+    settings = traced.settings
+    shown: dict[str, object] = {}
+    for dotted, key in GLOBAL_KEYS.items():
+        holder = getattr(settings, key.block) if key.block else settings
+        value = _plain(getattr(holder, key.name))
+        if dotted == "activity.store" and isinstance(value, str):
+            value = masked_url(value) if "://" in value else value
+        shown[dotted] = {"value": value, "origin": traced.origins[dotted].value}
+    return {"settings": shown, "servers": {name: _masked(server) for name, server in settings.servers.items()}}
+
+
+def masked_url(url: str) -> str:
+    """Scheme and host; user, path and query may each hold a token."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return MASK
+    return f"{parts.scheme}://{host}{f':{port}' if port else ''}/{MASK}"
+
+
+def _masked(server: ServerSettings) -> dict[str, object]:
+    shown = _server(server, lambda _: MASK)
+    shown["transport"] = server.transport.value
+    if server.command is not None:
+        shown["command"] = server.command
+    if server.cwd is not None:
+        shown["cwd"] = server.cwd
+    if server.url is not None:
+        shown["url"] = masked_url(server.url)
+    return shown
+
+
+def _server(server: ServerSettings, text: Callable[[str], str]) -> dict[str, object]:
+    launch: dict[str, object] = {
+        "command": text(server.command) if server.command is not None else None,
+        "args": [text(item) for item in server.args],
+        "env": {name: text(value) for name, value in server.env.items()},
+        "cwd": text(server.cwd) if server.cwd is not None else None,
+        "url": text(server.url) if server.url is not None else None,
+        "headers": {name: text(value) for name, value in server.headers.items()},
+        "disabled": server.disabled,
+    }
+    entry = {name: value for name, value in launch.items() if value}
+    own: dict[str, object] = _overrides(server.overrides)
+    own |= {name: _plain(getattr(server, name)) for name in SERVER_KEYS}
+    own["tools"] = {tool: _overrides(overrides) for tool, overrides in server.tools.items()}
+    return {**entry, "handfast": own}
+
+
+def _overrides(overrides: Overrides) -> dict[str, object]:
+    sides: tuple[Mapping[str, object], ...] = (overrides.input, overrides.output)
+    return {
+        block: {name: _plain(value) for name, value in side.items()}
+        for block, side in zip(POLICY_BLOCKS, sides, strict=True)
+        if side
+    }
+
+
+def _plain(value: object) -> object:
+    """A value as JSON writes it; sets in a stable order."""
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, tuple):
+        return list(value)
+    return value.value if isinstance(value, StrEnum) else value

@@ -1,0 +1,61 @@
+"""The common look: tables that fit, text that cannot harm."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from handfast.cli import console
+
+
+@given(st.text())
+def test_escaped_text_is_always_printable(text: str) -> None:
+    assert console.escape(text).isprintable()
+
+
+@given(st.text(st.characters(codec="ascii", exclude_categories=["Cc"])))
+def test_ordinary_text_is_left_alone(text: str) -> None:
+    assert console.escape(text) == text
+
+
+@given(st.text(), st.integers(1, 20))
+def test_cut_text_never_exceeds_its_width(text: str, width: int) -> None:
+    assert console.display_width(console.cut(text, width)) <= width
+
+
+@given(
+    st.integers(2, 5).flatmap(lambda n: st.lists(st.lists(st.text(max_size=60), min_size=n, max_size=n), min_size=1)),
+    st.integers(50, 120),
+)
+def test_a_table_fits_whatever_is_in_it(rows: list[list[str]], width: int) -> None:
+    lines = console.render_table(["H"] * len(rows[0]), rows, width=width)
+    assert len(lines) == len(rows) + 1
+    assert max(map(console.display_width, lines)) <= width
+
+
+def test_only_the_long_column_is_cut() -> None:
+    assert console.render_table(["A", "B"], [["short", "x" * 50], ["s", "y"]], width=20) == [
+        "A      B",
+        "short  " + "x" * 12 + "…",
+        "s      y",
+    ]
+
+
+def test_without_a_width_nothing_is_cut() -> None:
+    assert console.render_table(["A"], [["x" * 500]]) == ["A", "x" * 500]
+
+
+def test_wide_characters_keep_the_columns_straight() -> None:
+    assert console.render_table(["NAME", "N"], [["日本", 1], ["abcd", None]]) == ["NAME  N", "日本  1", "abcd"]
+
+
+@pytest.mark.parametrize(("cell", "shown"), [(-1, -1), (2.5, 2.5), (None, None), ("-1", "'-1"), ("a=b", "a=b")])
+def test_only_text_that_looks_like_a_formula_is_marked(cell: console.Cell, shown: console.Cell) -> None:
+    assert console.csv_cell(cell) == shown
+
+
+def test_a_failed_command_ends_with_one_line_and_its_code(capsys: pytest.CaptureFixture[str]) -> None:
+    def body() -> int:
+        raise console.CommandFailed("It broke.\nBadly.", 2)
+
+    assert console.run_command(body) == 2
+    assert capsys.readouterr() == ("", "handfast: It broke.\\nBadly.\n")
