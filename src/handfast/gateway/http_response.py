@@ -1,0 +1,199 @@
+"""An upstream's answer as it arrives, and everything that can go wrong with one."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+Headers = list[tuple[bytes, bytes]]
+
+
+class UpstreamFailed(Exception):
+    """An upstream gave no usable answer; the message names its origin, never a header's value or a body."""
+
+
+class UpstreamUnavailable(UpstreamFailed):
+    """No connection could be made, so the request was not sent."""
+
+
+class UpstreamProtocolError(UpstreamFailed):
+    """The answer was malformed, encoded, or ended early; the request may have run and is not repeated."""
+
+
+class UpstreamTimeout(UpstreamFailed):
+    """No answer began in the time the caller allowed; the request may have run."""
+
+
+class BodyTooLarge(UpstreamFailed):
+    """The body is over the caller's limit; the rest of it was not read."""
+
+
+class BodySource(Protocol):
+    """The connection, as far as a body needs it."""
+
+    def resume_body(self) -> None:
+        """Read on, if reading was paused."""
+
+    def drop(self) -> None:
+        """Close at once."""
+
+
+class IncomingBody:
+    """What has arrived and was not yet taken; the source is let go once everything has arrived."""
+
+    __slots__ = ("_chunks", "_error", "_loop", "_source", "_waiter", "buffered", "length", "origin")
+
+    def __init__(self, source: BodySource, loop: asyncio.AbstractEventLoop, origin: str, length: int | None) -> None:
+        self._source: BodySource | None = source
+        self._loop = loop
+        self._chunks: list[bytes] = []
+        self._error: UpstreamFailed | None = None
+        self._waiter: asyncio.Future[None] | None = None
+        self.origin = origin
+        self.length = length
+        self.buffered = 0
+
+    def feed(self, chunk: bytes) -> None:
+        self._chunks.append(chunk)
+        self.buffered += len(chunk)
+
+    def wake(self) -> None:
+        """Tell the reader that there is something to take, an end, or an error."""
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    def finish(self) -> None:
+        self._source = None
+        self.wake()
+
+    def fail(self, error: UpstreamFailed) -> None:
+        self._error = error
+        self.finish()
+
+    @property
+    def is_exhausted(self) -> bool:
+        return self._source is None and not self._chunks and self._error is None
+
+    async def take(self) -> bytes:
+        """Everything that has arrived; waits for something to; b"" at the end. Raises: UpstreamProtocolError."""
+        while not self._chunks:
+            if self._error is not None:
+                raise self._error
+            if self._source is None:
+                return b""
+            await self._arrival()
+        chunks = self._chunks
+        self._chunks = []
+        self.buffered = 0
+        if self._source is not None:
+            self._source.resume_body()
+        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+    async def _arrival(self) -> None:
+        if self._waiter is not None:
+            raise RuntimeError("Two readers wait for the same body. Read each answer from one place.")
+        self._waiter = self._loop.create_future()
+        try:
+            await self._waiter
+        except asyncio.CancelledError:
+            # Nobody is left to take the rest, and a half-read connection is of no further use.
+            self.abort()
+            raise
+        finally:
+            self._waiter = None
+
+    def abort(self) -> None:
+        """Close the connection unless the body has arrived whole; a later read then fails rather than ends."""
+        source = self._source
+        if source is None:
+            return
+        source.drop()
+        self._chunks.clear()
+        self.fail(UpstreamProtocolError(f"The answer of {self.origin} was given up before it was read whole."))
+
+    def abort_soon(self) -> None:
+        """For finalizers, which may run on any thread and after the loop has ended."""
+        if self._source is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self.abort)
+
+
+class Response:
+    """Status and headers, with the body still arriving: read it, iterate it, or abort it."""
+
+    __slots__ = ("_body", "headers", "status")
+
+    def __init__(self, status: int, headers: Headers, body: IncomingBody) -> None:
+        self.status = status
+        self.headers = headers  # names in lower case, in the order they came
+        self._body = body
+
+    def __del__(self) -> None:
+        # The net under a caller that forgot an answer: its connection would count as busy for ever.
+        self._body.abort_soon()
+
+    def header(self, name: bytes) -> bytes | None:
+        """The first value under a name given in lower case."""
+        for candidate, value in self.headers:
+            if candidate == name:
+                return value
+        return None
+
+    async def read(self, limit: int) -> bytes:
+        """The whole body.
+
+        Raises: BodyTooLarge above the limit, UpstreamProtocolError if it ends early.
+        """
+        body = self._body
+        if body.length is not None and body.length > limit:
+            raise self._too_large(limit)
+        chunk = await body.take()
+        if body.is_exhausted and len(chunk) <= limit:
+            return chunk  # nearly always: a small answer comes in one piece
+        parts, size = [chunk], len(chunk)
+        while chunk and size <= limit:
+            chunk = await body.take()
+            parts.append(chunk)
+            size += len(chunk)
+        if size > limit:
+            raise self._too_large(limit)
+        return b"".join(parts)
+
+    def _too_large(self, limit: int) -> BodyTooLarge:
+        self.abort()
+        return BodyTooLarge(
+            f"{self._body.origin} answered with more than {limit} bytes. Ask it for less, or raise the limit."
+        )
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """The body as it arrives.
+
+        A slow taker slows the upstream; leaving early closes the connection.
+        Raises: UpstreamProtocolError if it ends early.
+        """
+        return _Chunks(self, self._body)
+
+    def abort(self) -> None:
+        """The client went away: close the upstream connection at once (harmless when all has arrived)."""
+        self._body.abort()
+
+
+class _Chunks:
+    """A plain iterator: an async generator left early is closed only when its finalizer's task gets to run."""
+
+    __slots__ = ("_body", "_response")
+
+    def __init__(self, response: Response, body: IncomingBody) -> None:
+        self._response = response  # kept alive while it is iterated
+        self._body = body
+
+    def __aiter__(self) -> "_Chunks":
+        return self
+
+    async def __anext__(self) -> bytes:
+        chunk = await self._body.take()
+        if not chunk:
+            raise StopAsyncIteration
+        return chunk
+
+    def __del__(self) -> None:
+        self._body.abort_soon()
