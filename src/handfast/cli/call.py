@@ -1,0 +1,99 @@
+"""`handfast call SERVER TOOL [ARGUMENTS…]`: one call through the gateway, for trying things."""
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from handfast.cli.console import CommandFailed, paint, write
+from handfast.cli.options import add_config_flag, add_state_flag, write_problems
+
+_EXAMPLES = """\
+examples:
+  handfast call memory read_graph
+  handfast call contacts create_contact email=ada@example.com first_name=Ada
+  handfast call contacts create_contact '{"email": "ada@example.com"}'
+"""
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = subparsers.add_parser(
+        "call",
+        help="call one tool through the gateway",
+        description="Call a tool through the running gateway; where none runs, one is started for this call alone.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("server")
+    parser.add_argument("tool")
+    parser.add_argument("arguments", nargs="*", help="a JSON object, or name=value pairs (values: JSON or plain text)")
+    add_connection_flags(parser)
+    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="text (default) or json")
+    parser.set_defaults(run=run)
+
+
+def add_connection_flags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--url", help="the gateway's address (default: HANDFAST_URL, the settings' listen address)")
+    add_config_flag(parser)
+    add_state_flag(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from handfast.cli.event_loop import run_async
+
+    try:
+        return run_async(_call(args, read_arguments(args.arguments)))
+    except CommandFailed as failure:
+        return write_problems(failure)
+
+
+def read_arguments(given: list[str]) -> dict[str, Any]:  # Any: JSON
+    """Raises: CommandFailed."""
+    if len(given) == 1 and given[0].lstrip().startswith("{"):
+        try:
+            value: dict[str, Any] = json.loads(given[0])  # Any: JSON
+        except ValueError as problem:
+            raise CommandFailed(f"the arguments are not valid JSON: {problem}", 2) from None
+        return value
+    pairs = {}
+    for item in given:
+        name, equals, text = item.partition("=")
+        if not equals or not name:
+            raise CommandFailed(f"'{item}' is neither name=value nor a JSON object", 2)
+        pairs[name] = _value(text)
+    return pairs
+
+
+def _value(text: str) -> Any:  # Any: JSON
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+async def _call(args: argparse.Namespace, arguments: dict[str, Any]) -> int:  # Any: JSON
+    from handfast.cli.gateway_session import open_session
+
+    async with open_session(args, args.server) as session:
+        answer = await session.ask("tools/call", {"name": args.tool, "arguments": arguments})
+    if args.output == "json":
+        write(json.dumps(answer.get("result", answer), indent=2, ensure_ascii=False))
+    if "error" in answer:
+        raise CommandFailed(answer["error"].get("message", "the call failed"))
+    result = answer["result"]
+    is_error = result.get("isError") is True
+    if args.output == "text":
+        _write_result(result, is_error=is_error)
+    return 1 if is_error else 0
+
+
+def _write_result(result: dict[str, Any], *, is_error: bool) -> None:  # Any: JSON
+    if is_error:
+        sys.stderr.write(paint("The call failed:", "red") + "\n")
+    for block in result.get("content", []):
+        if block.get("type") == "text":
+            write(str(block.get("text", "")))
+        else:
+            write(f"[{block.get('type', 'unknown')} content]")
+    if not result.get("content") and "structuredContent" in result:
+        write(json.dumps(result["structuredContent"], indent=2, ensure_ascii=False))

@@ -1,0 +1,163 @@
+"""A short session with one server through the gateway, for `call` and `tools`."""
+
+import contextlib
+import os
+from collections.abc import AsyncIterator, Mapping
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from handfast import __version__
+from handfast.cli.console import CommandFailed
+from handfast.gateway.http_client import HttpClient, Response, UpstreamFailed, UpstreamUnavailable
+from handfast.wire.eras import LEGACY_REVISION, META_CAPABILITIES, META_CLIENT, META_VERSION, MODERN_REVISION
+from handfast.wire.replies import notification, request
+from handfast.wire.sse import SseAssembler, SseEvent
+
+_LIMIT = 64 * 1024 * 1024
+_CLIENT = {"name": "handfast-cli", "version": __version__}
+_HEADERS = [(b"content-type", b"application/json"), (b"accept", b"application/json, text/event-stream")]
+Answer = dict[str, Any]  # Any: decoded JSON
+
+
+class GatewaySession:
+    """Speaks to `/mcp/<server>`: the handshake of the legacy revisions, or none where the server is modern."""
+
+    def __init__(self, base: str, server: str) -> None:
+        self._client = HttpClient(f"{base}/mcp/{server}")
+        self._ids = count(1)
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._meta: Mapping[str, Any] | None = None  # Any: decoded JSON
+
+    async def open(self) -> None:
+        """Raises: CommandFailed."""
+        opening = {"protocolVersion": LEGACY_REVISION, "capabilities": {}, "clientInfo": _CLIENT}
+        answer, response = await self._post(request(next(self._ids), "initialize", opening))
+        if "result" in answer:
+            session = response.header(b"mcp-session-id")
+            self._headers = [(b"mcp-protocol-version", str(answer["result"]["protocolVersion"]).encode())]
+            if session is not None:
+                self._headers.append((b"mcp-session-id", session))
+            await self._post(notification("notifications/initialized"))
+            return
+        self._meta = {META_VERSION: MODERN_REVISION, META_CAPABILITIES: {}, META_CLIENT: _CLIENT}
+        self._headers = [(b"mcp-protocol-version", MODERN_REVISION.encode())]
+        discovered = await self.ask("server/discover", {})
+        if "result" not in discovered:
+            raise CommandFailed(_reason(answer))
+
+    async def ask(self, method: str, params: dict[str, Any]) -> Answer:  # Any: JSON
+        """The server's answer, decoded. Raises: CommandFailed."""
+        headers = list(self._headers)
+        if self._meta is not None:
+            params = {**params, "_meta": self._meta}
+            headers.append((b"mcp-method", method.encode()))
+            if "name" in params:
+                headers.append((b"mcp-name", str(params["name"]).encode()))
+        answer, _ = await self._post(request(next(self._ids), method, params), headers)
+        return answer
+
+    async def close(self) -> None:
+        if any(name == b"mcp-session-id" for name, _ in self._headers):
+            with contextlib.suppress(UpstreamFailed):
+                await (await self._client.request("DELETE", self._headers, response_timeout=5)).read(_LIMIT)
+        await self._client.close()
+
+    async def _post(self, body: bytes, headers: list[tuple[bytes, bytes]] | None = None) -> tuple[Answer, Response]:
+        try:
+            response = await self._client.request(
+                "POST", [*_HEADERS, *(self._headers if headers is None else headers)], body, response_timeout=None
+            )
+            return await _read_answer(response), response
+        except UpstreamFailed as problem:
+            raise CommandFailed(str(problem)) from None
+
+
+async def _read_answer(response: Response) -> Answer:
+    kind = response.header(b"content-type") or b""
+    if kind.startswith(b"text/event-stream"):
+        events = SseAssembler(_LIMIT)
+        async for chunk in response.chunks():
+            for event in events.feed(chunk):
+                if isinstance(event, SseEvent) and event.data:
+                    message: Answer = msgspec.json.decode(event.data)
+                    if "method" not in message:
+                        response.abort()
+                        return message
+        raise CommandFailed("the server closed its answer before it was complete; look at the gateway's output")
+    body = await response.read(_LIMIT)
+    if not body:
+        return {}
+    try:
+        answer: Answer = msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        raise CommandFailed(f"the gateway answered with HTTP status {response.status} and no JSON") from None
+    if response.status in (403, 404) and "error" in answer and answer.get("id") is None:
+        raise CommandFailed(_reason(answer))
+    return answer
+
+
+def _reason(answer: Answer) -> str:
+    return str(answer.get("error", {}).get("message", "the server gave no reason"))
+
+
+@contextlib.asynccontextmanager
+async def open_session(args: Any, server: str) -> AsyncIterator[GatewaySession]:  # Any: argparse's namespace
+    """A session through the running gateway; where none runs, through one that lives as long as this command."""
+    async with contextlib.AsyncExitStack() as stack:
+        base: str | None = args.url or os.environ.get("HANDFAST_URL") or await running_gateway(args)
+        if base is None:
+            base = await stack.enter_async_context(_own_gateway(args))
+        session = GatewaySession(base.rstrip("/"), server)
+        try:
+            await session.open()
+            yield session
+        finally:
+            await session.close()
+
+
+async def running_gateway(args: Any) -> str | None:  # Any: argparse's namespace
+    """The address of a gateway that runs on the settings' address, if one does."""
+    from handfast.cli.options import read_settings, settings_path
+
+    path = settings_path(args.config)
+    settings = read_settings(path if path.exists() else None, {}, needs_servers=False)
+    host, port = settings.listen_address
+    base = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    client = HttpClient(f"{base}/health", connect_timeout=2)
+    try:
+        response = await client.request("GET", [], response_timeout=2)
+        report = msgspec.json.decode(await response.read(_LIMIT), type=dict[str, Any])
+    except (UpstreamFailed, msgspec.DecodeError):
+        return None
+    finally:
+        await client.close()
+    return base if "recording" in report else None
+
+
+@contextlib.asynccontextmanager
+async def _own_gateway(args: Any) -> AsyncIterator[str]:  # Any: argparse's namespace
+    from handfast.activity.store import StoreError
+    from handfast.cli.options import read_settings, settings_path
+    from handfast.cli.state import state_folder
+    from handfast.gateway.runtime import Runtime
+    from handfast.gateway.serving import address_of, bind, gateway
+
+    path: Path = settings_path(args.config)
+    if not path.exists() and not args.config:
+        raise CommandFailed(
+            "no gateway is running and there is no settings file. Start `handfast serve`, or name one with --config."
+        )
+    settings = read_settings(path, {"listen": "127.0.0.1:0"})
+    listener = bind(settings)
+    try:
+        runtime = Runtime(settings, state_folder(args.state), actor=os.environ.get("HANDFAST_ACTOR", ""))
+    except StoreError as problem:
+        raise CommandFailed(str(problem)) from None
+    async with gateway(runtime, listener):
+        yield address_of(listener)
+
+
+__all__ = ["GatewaySession", "UpstreamUnavailable", "open_session", "running_gateway"]

@@ -1,0 +1,49 @@
+"""The `handfast` command: one file per subcommand, imported only when it is the one that runs."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from handfast import __version__
+
+COMMANDS = ("wrap", "serve", "call", "tools", "servers", "activity", "config")
+
+_EPILOG = """\
+exit codes: 0 fine; 1 something failed or was found; 2 wrong usage. `wrap` exits with the code of the command it wraps,
+or 127 when that cannot be started.
+
+Try it:  handfast wrap -- npx -y @modelcontextprotocol/server-memory
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The exit code of one run."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    parser = _parser(given)
+    args = parser.parse_args(given)
+    if not hasattr(args, "run"):
+        parser.print_help()
+        return 2
+    code: int = args.run(args)
+    return code
+
+
+def _parser(given: list[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="handfast",
+        description="A firm contract between agents and their tools.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"handfast {__version__}")
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND")
+    # `wrap` starts with every session of every client, so it does not pay for the other commands.
+    wanted = [given[0]] if given and given[0] in COMMANDS else COMMANDS
+    for name in wanted:
+        import_module(f"handfast.cli.{name}").add_parser(subparsers)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

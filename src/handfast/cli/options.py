@@ -1,0 +1,48 @@
+"""Flags that several commands share, and the settings that follow from them."""
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from handfast.cli.console import CommandFailed
+
+if TYPE_CHECKING:
+    from handfast.gateway.settings import Settings
+
+MODES = ("off", "warn", "strict")
+
+
+def add_config_flag(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--config", metavar="FILE", help="settings file (default: HANDFAST_CONFIG, ./handfast.json, the user's own)"
+    )
+
+
+def add_state_flag(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--state", metavar="DIR", help="state folder (default: HANDFAST_STATE, the platform's own)")
+
+
+def settings_path(chosen: str | None) -> Path:
+    from handfast.gateway.settings import find_settings_file
+
+    return find_settings_file(chosen, environ=os.environ)
+
+
+def read_settings(path: Path | None, flags: dict[str, object], *, needs_servers: bool = True) -> "Settings":
+    """Raises: CommandFailed, with every problem in the settings."""
+    from handfast.gateway.settings import SettingsError, load_settings
+
+    try:
+        return load_settings(path, environ=os.environ, flags=flags, needs_servers=needs_servers)
+    except SettingsError as error:
+        raise CommandFailed(str(error)) from None
+
+
+def write_problems(error: CommandFailed) -> int:
+    """Print a command's failure, one line for each problem, and give its exit code."""
+    from handfast.cli.console import print_error
+
+    for line in str(error).splitlines():
+        print_error(line)
+    return error.code

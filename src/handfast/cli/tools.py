@@ -1,0 +1,94 @@
+"""`handfast tools [SERVER]`: what each server promises, asked afresh through the gateway."""
+
+import argparse
+import json
+from typing import Any
+
+from handfast.cli.call import add_connection_flags
+from handfast.cli.console import CommandFailed, print_error, render_table, write
+from handfast.cli.options import write_problems
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = subparsers.add_parser(
+        "tools",
+        help="list tools and what they promise",
+        description="List the tools of one server or of all, asked afresh: changed contracts are learnt on the way.",
+    )
+    parser.add_argument("server", nargs="?", help="one server (default: all of the settings)")
+    add_connection_flags(parser)
+    parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    from handfast.cli.event_loop import run_async
+
+    try:
+        return run_async(_list(args))
+    except CommandFailed as failure:
+        return write_problems(failure)
+
+
+async def _list(args: argparse.Namespace) -> int:
+    rows: list[dict[str, Any]] = []  # Any: JSON
+    failed = 0
+    for server in _servers(args):
+        try:
+            rows += [_row(server, tool) for tool in await _tools(args, server)]
+        except CommandFailed as failure:
+            print_error(f"{server}: {failure}")
+            failed += 1
+    if args.output == "json":
+        write(json.dumps(rows, indent=2, ensure_ascii=False))
+    else:
+        for line in render_table(
+            ("SERVER", "TOOL", "INPUT", "OUTPUT", "DESCRIPTION"),
+            [
+                (r["server"], r["tool"], _mark(r["input_schema"]), _mark(r["output_schema"]), r["description"])
+                for r in rows
+            ],
+        ):
+            write(line)
+    return 1 if failed else 0
+
+
+def _servers(args: argparse.Namespace) -> list[str]:
+    if args.server:
+        return [args.server]
+    from handfast.cli.options import read_settings, settings_path
+
+    settings = read_settings(settings_path(args.config), {})
+    return [name for name, server in sorted(settings.servers.items()) if not server.disabled]
+
+
+async def _tools(args: argparse.Namespace, server: str) -> list[dict[str, Any]]:  # Any: JSON
+    from handfast.cli.gateway_session import open_session
+
+    found: list[dict[str, Any]] = []  # Any: JSON
+    params: dict[str, Any] = {}  # Any: JSON
+    async with open_session(args, server) as session:
+        while True:
+            answer = await session.ask("tools/list", params)
+            if "error" in answer:
+                raise CommandFailed(answer["error"].get("message", "the server would not list its tools"))
+            found += answer["result"].get("tools", [])
+            cursor = answer["result"].get("nextCursor")
+            if cursor is None:
+                return found
+            params = {"cursor": cursor}
+
+
+def _row(server: str, tool: dict[str, Any]) -> dict[str, Any]:  # Any: JSON
+    return {
+        "server": server,
+        "tool": tool.get("name", ""),
+        "input_schema": tool.get("inputSchema"),
+        "output_schema": tool.get("outputSchema"),
+        "annotations": tool.get("annotations"),
+        "description": " ".join(str(tool.get("description", "")).split()),
+    }
+
+
+def _mark(schema: object) -> str:
+    return "-" if schema is None else "schema"

@@ -1,0 +1,105 @@
+"""`handfast wrap -- CMD…`: a drop-in for any stdio server in any client's config."""
+
+import argparse
+import os
+import re
+from pathlib import Path
+
+from handfast.cli.console import CommandFailed, print_error
+from handfast.cli.options import MODES, add_config_flag, add_state_flag, read_settings, settings_path, write_problems
+
+NOT_STARTED = 127  # what a shell says of a command that it cannot find
+_RUNNERS = frozenset(
+    ("npx", "uvx", "bunx", "pnpm", "dlx", "python", "python3", "node", "deno", "run", "uv", "exec", "pipx")
+)
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = subparsers.add_parser(
+        "wrap",
+        help="hold one stdio server to its contract",
+        usage="handfast wrap [--name NAME] [--input MODE] [--output MODE] [--config FILE] [--state DIR] -- CMD...",
+        description="Start CMD and relay between it and this process's own stdin and stdout, judging every tool call.",
+    )
+    parser.add_argument("--name", help="the server's name in records (default: made from CMD)")
+    parser.add_argument("--input", choices=MODES, help="how firmly arguments are held to the input schema")
+    parser.add_argument("--output", choices=MODES, help="how firmly results are held to the output schema")
+    add_config_flag(parser)
+    add_state_flag(parser)
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- CMD...")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    command = args.command[1:] if args.command[:1] == ["--"] else args.command
+    try:
+        if not command:
+            raise CommandFailed("wrap needs a command after --, such as: handfast wrap -- npx -y SOME-SERVER", 2)
+        return _wrap(args, command)
+    except CommandFailed as failure:
+        return write_problems(failure)
+
+
+def _wrap(args: argparse.Namespace, command: list[str]) -> int:
+    from handfast.activity.store import StoreError
+    from handfast.cli.event_loop import run_async
+    from handfast.cli.state import state_folder
+    from handfast.gateway.child import ChildStartFailed
+    from handfast.gateway.runtime import Runtime
+    from handfast.gateway.settings import Settings, load_settings
+    from handfast.gateway.settings_applied import watching
+    from handfast.gateway.wrap import Wrapper
+
+    path, flags = _sources(args)
+    settings = read_settings(path, flags, needs_servers=False)
+    name = args.name or server_name(command)
+
+    def load() -> Settings:
+        return load_settings(path, environ=os.environ, flags=flags, needs_servers=False)
+
+    async def relay() -> int:
+        runtime = Runtime(settings, state_folder(args.state), actor=os.environ.get("HANDFAST_ACTOR", ""))
+        try:
+            wrapper = Wrapper(
+                runtime.server_side(name, command),
+                message_limit=settings.limits.message_bytes,
+                call_timeout=lambda: runtime.settings.limits.call_timeout_s,
+            )
+            with watching(
+                runtime, path, lambda: load_settings(path, environ=os.environ, flags=flags, needs_servers=False)
+            ):
+                return await wrapper.run(command)
+        finally:
+            await runtime.close()
+
+    try:
+        return run_async(relay())
+    except ChildStartFailed as problem:
+        print_error(str(problem))
+        return NOT_STARTED
+    except StoreError as problem:
+        raise CommandFailed(str(problem)) from None
+
+
+def _sources(args: argparse.Namespace) -> tuple[Path | None, dict[str, object]]:
+    """The settings file, if there is one, and what the flags say over it."""
+    flags: dict[str, object] = {}
+    if args.input:
+        flags["input_validation.mode"] = args.input
+    if args.output:
+        flags["output_validation.mode"] = args.output
+    path = settings_path(args.config)
+    # A wrapped server needs no settings file; one that was named must be there.
+    is_named = args.config or os.environ.get("HANDFAST_CONFIG")
+    return (path if is_named or path.exists() else None), flags
+
+
+def server_name(command: list[str]) -> str:
+    """A short name for a command: `npx -y @scope/server-memory@1.2` is memory."""
+    words = [word for word in command if not word.startswith("-")]
+    while len(words) > 1 and os.path.basename(words[0]).removesuffix(".exe") in _RUNNERS:
+        words.pop(0)
+    last = re.split(r"[/\\]", words[0] if words else command[0])[-1]
+    last = re.sub(r"(?<=.)@.*$|\.(py|js|mjs|cjs|ts|exe)$", "", last)
+    short = re.sub(r"^(mcp[-_])?server[-_]|[-_](mcp[-_])?server$|^mcp[-_]", "", last)
+    return re.sub(r"[^A-Za-z0-9.-]+|__+", "-", short)[:64].strip("-") or "server"

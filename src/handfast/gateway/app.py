@@ -1,0 +1,92 @@
+"""The gateway as an ASGI app: `/mcp/<server>` for each upstream and `/health`; Host and Origin checked everywhere."""
+
+import logging
+from typing import Protocol
+
+import msgspec
+
+from handfast.gateway.http_exchange import JSON, ClientLeft, HttpExchange, HttpProblem, Receive, Scope, Send
+from handfast.gateway.runtime import Runtime
+from handfast.gateway.trusted_hosts import check_host, check_origin
+from handfast.gateway.upstreams import Upstreams
+from handfast.wire.codes import INTERNAL_ERROR, INVALID_REQUEST
+from handfast.wire.message import BadMessage, Message, read_message
+from handfast.wire.replies import error_reply
+
+_log = logging.getLogger("handfast.gateway")
+_PREFIX = "/mcp/"
+
+
+class Upstream(Protocol):
+    """A server behind the gateway."""
+
+    async def post(self, http: HttpExchange, message: Message) -> None: ...
+    async def get(self, http: HttpExchange) -> None: ...
+    async def delete(self, http: HttpExchange) -> None: ...
+    async def close(self) -> None: ...
+
+
+class GatewayApp:
+    def __init__(self, runtime: Runtime, upstreams: Upstreams) -> None:
+        self._runtime = runtime
+        self._upstreams = upstreams
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        http = HttpExchange(scope, receive, send)
+        try:
+            await self._route(http)
+        except HttpProblem as problem:
+            await http.respond(problem.status, [JSON], error_reply(None, INVALID_REQUEST, problem.text))
+        except ClientLeft:
+            pass
+        except Exception:  # noqa: BLE001 - logged with its traceback right here
+            # The outermost edge: one broken request must not take the others along.
+            _log.exception("A request failed inside the gateway")
+            if not http.has_started:
+                text = "The gateway failed on this request. The operator finds the cause in its output."
+                await http.respond(500, [JSON], error_reply(None, INTERNAL_ERROR, text))
+
+    async def _route(self, http: HttpExchange) -> None:
+        settings = self._runtime.settings
+        check_host(http.header(b"host"), settings)
+        check_origin(http.header(b"origin"), settings)
+        if http.path.startswith(_PREFIX):
+            await self._mcp(http, self._upstreams.find(http.path[len(_PREFIX) :].rstrip("/")))
+        elif http.path == "/health":
+            await self._health(http)
+        else:
+            known = ", ".join(self._upstreams.names()) or "none"
+            raise HttpProblem(404, f"There is nothing here. Use /mcp/<server>; servers: {known}.")
+
+    async def _mcp(self, http: HttpExchange, upstream: Upstream) -> None:
+        if http.method == "POST":
+            await self._post(http, upstream)
+        elif http.method == "GET":
+            await upstream.get(http)
+        elif http.method == "DELETE":
+            await upstream.delete(http)
+        else:
+            await http.respond(405, [(b"allow", b"POST, GET, DELETE")])
+
+    async def _post(self, http: HttpExchange, upstream: Upstream) -> None:
+        kind = (http.header(b"content-type") or b"").split(b";")[0].strip().lower()
+        if kind != b"application/json":
+            raise HttpProblem(415, "The content type must be application/json.")
+        body = await http.read_body(self._runtime.settings.limits.body_bytes)
+        try:
+            message = read_message(body)
+        except BadMessage as problem:
+            await http.respond(400, [JSON], error_reply(problem.id, problem.code, problem.reason))
+            return
+        await upstream.post(http, message)
+
+    async def _health(self, http: HttpExchange) -> None:
+        recorder = self._runtime.recorder
+        report = {
+            "status": "failing" if recorder.is_failing else "ok",
+            "recording": "failing" if recorder.is_failing else "ok",
+            "servers": self._upstreams.names(),
+        }
+        await http.respond(503 if recorder.is_failing else 200, [JSON], msgspec.json.encode(report))

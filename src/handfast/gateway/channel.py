@@ -1,0 +1,203 @@
+"""A stdio child that several conversations may speak to: ids are rewritten both ways, so no answer crosses over."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from typing import Protocol
+
+import msgspec
+
+from handfast.gateway.child import Child
+from handfast.gateway.launch import Launch
+from handfast.wire.codes import METHOD_NOT_FOUND
+from handfast.wire.eras import META_SUBSCRIPTION
+from handfast.wire.lines import OverlongLine
+from handfast.wire.message import AmbiguousKeys, BadMessage, Message, RequestId, read_message
+from handfast.wire.replies import error_reply, notification
+from handfast.wire.scan import NotJson
+from handfast.wire.splice import replace_values
+
+_TOKEN = ("params", "_meta", "progressToken")
+
+
+class Listener(Protocol):
+    """Whoever waits for the answer to a request."""
+
+    def deliver(self, message: Message) -> None:
+        """Something that belongs to the request: its answer, progress, a notification of its subscription."""
+
+    def fail(self, text: str) -> None:
+        """No answer will come."""
+
+
+class Owner(Protocol):
+    """Who gets what the child says without saying to whom."""
+
+    def uncorrelated(self, channel: "Channel", message: Message) -> bool:
+        """Take the message if it can be known whose it is."""
+
+    def unreadable(self, problem: BadMessage) -> None: ...
+
+    def overlong(self) -> None: ...
+
+    def exited(self, channel: "Channel", code: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    listener: Listener
+    client_id: RequestId
+    client_token: bytes | None
+
+
+class Channel:
+    def __init__(self, launch: Launch, owner: Owner, *, message_limit: int, on_stderr: Callable[[bytes], None]) -> None:
+        self._launch = launch
+        self._owner = owner
+        self._open: dict[int, _Open] = {}
+        self._own: dict[int, asyncio.Future[Message]] = {}
+        self._ids = count(1)
+        self._child = Child(limit=message_limit, on_line=self._line, on_exit=self._exited, on_stderr=on_stderr)
+        self.greeting: Message | None = None  # the answer to initialize, where handfast itself did the handshake
+
+    async def start(self) -> None:
+        """Raises: ChildStartFailed."""
+        await self._child.start(self._launch.command, env=self._launch.environment, cwd=self._launch.cwd)
+
+    @property
+    def is_alive(self) -> bool:
+        return not self._child.gone.is_set()
+
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
+    async def stop(self) -> None:
+        await self._child.stop()
+
+    # --- to the child ----------------------------------------------------------------------------------------------
+
+    def send_request(self, message: Message, listener: Listener) -> int:
+        """Send a client's request under an id of ours, which is also its progress token. Raises: AmbiguousKeys."""
+        assert message.id is not None
+        own_id = next(self._ids)
+        number = b"%d" % own_id
+        replacements: dict[tuple[str, ...], bytes] = {("id",): number}
+        token = message.meta().get("progressToken") if b"progressToken" in message.raw else None
+        if token is not None:
+            replacements[_TOKEN] = number
+        self._open[own_id] = _Open(listener, message.id, None if token is None else bytes(token))
+        self._child.send(replace_values(message.raw, replacements))
+        return own_id
+
+    def send(self, raw: bytes) -> None:
+        """Send what carries no id of the client's: a notification, an answer to the child."""
+        self._child.send(raw)
+
+    def send_cancel(self, message: Message, listener: Listener | None, client_id: RequestId) -> None:
+        """Pass on a client's notifications/cancelled, for the request it means and no other client's."""
+        for own_id, entry in self._open.items():
+            if entry.client_id == client_id and (listener is None or entry.listener is listener):
+                self._child.send(replace_values(message.raw, {("params", "requestId"): b"%d" % own_id}))
+                return
+
+    def abandon(self, own_id: int, reason: str) -> None:
+        """Nobody waits for this answer any more: the child is told, and what it still says about it is dropped."""
+        if self._open.pop(own_id, None) is not None and self.is_alive:
+            self._child.send(notification("notifications/cancelled", {"requestId": own_id, "reason": reason}))
+
+    async def ask(self, render: Callable[[int], bytes]) -> Message:
+        """A request of handfast's own. Raises: ConnectionError when the child is gone."""
+        own_id = next(self._ids)
+        answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        self._own[own_id] = answer
+        self._child.send(render(own_id))
+        try:
+            return await answer
+        finally:
+            self._own.pop(own_id, None)
+
+    # --- from the child --------------------------------------------------------------------------------------------
+
+    def _line(self, line: bytes | OverlongLine) -> None:
+        if isinstance(line, OverlongLine):
+            self._owner.overlong()
+            return
+        try:
+            message = read_message(line)
+        except BadMessage as problem:
+            self._unreadable(problem)
+            return
+        with contextlib.suppress(AmbiguousKeys, NotJson):
+            if self._correlated(message):
+                return
+        if self._owner.uncorrelated(self, message):
+            return
+        if message.is_request:
+            text = "Several clients share this server, and it cannot be known which one is meant."
+            self._child.send(error_reply(message.id, METHOD_NOT_FOUND, text))
+
+    def _unreadable(self, problem: BadMessage) -> None:
+        self._owner.unreadable(problem)
+        entry = self._open.pop(problem.id, None) if isinstance(problem.id, int) else None
+        if entry is not None:
+            entry.listener.fail(f"The server's answer could not be used: {problem.reason}")
+
+    def _correlated(self, message: Message) -> bool:
+        """Deliver what names one of our ids. Raises: AmbiguousKeys, NotJson."""
+        if message.is_answer:
+            return self._answered(message)
+        if message.method == "notifications/progress":
+            token = message.params().get("progressToken")
+            entry = self._entry(token)
+            if entry is None or entry.client_token is None:
+                return True  # late, or nobody's: dropped
+            message.raw = replace_values(message.raw, {("params", "progressToken"): entry.client_token})
+            message.reread()
+            entry.listener.deliver(message)
+            return True
+        if message.is_notification and META_SUBSCRIPTION.encode() in message.raw:
+            entry = self._entry(message.meta().get(META_SUBSCRIPTION))
+            if entry is not None:
+                client_id = msgspec.json.encode(entry.client_id)
+                message.raw = replace_values(message.raw, {("params", "_meta", META_SUBSCRIPTION): client_id})
+                message.reread()
+                entry.listener.deliver(message)
+                return True
+        return False
+
+    def _entry(self, token: msgspec.Raw | None) -> _Open | None:
+        text = bytes(token) if token is not None else b""
+        return self._open.get(int(text)) if text.isdigit() else None
+
+    def _answered(self, message: Message) -> bool:
+        own_id = message.id
+        if isinstance(own_id, float) and own_id.is_integer():
+            own_id = int(own_id)
+        if not isinstance(own_id, int):
+            return False
+        if own_id in self._own:
+            self._own.pop(own_id).set_result(message)
+            return True
+        entry = self._open.pop(own_id, None)
+        if entry is None:
+            return False
+        client_id = msgspec.json.encode(entry.client_id)
+        replacements: dict[tuple[str, ...], bytes] = {("id",): client_id}
+        if META_SUBSCRIPTION.encode() in message.raw:
+            replacements["result", "_meta", META_SUBSCRIPTION] = client_id
+        message.raw = replace_values(message.raw, replacements)
+        message.id = entry.client_id
+        entry.listener.deliver(message)
+        return True
+
+    def _exited(self, code: int) -> None:
+        for future in self._own.values():
+            if not future.done():
+                future.set_exception(ConnectionError("the server exited"))
+        waiting, self._open = list(self._open.values()), {}
+        for entry in waiting:
+            entry.listener.fail("The server exited before it answered. Repeat the call if that is safe.")
+        self._owner.exited(self, code)

@@ -1,0 +1,158 @@
+"""One stdio server as a child process: lines in, lines out, bounded, with back-pressure both ways."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+from handfast.wire.lines import LineAssembler, OverlongLine, one_line
+
+_STDIN, _STDOUT, _STDERR = 0, 1, 2
+
+
+class ChildStartFailed(Exception):
+    """The command could not be started; the message says what to check."""
+
+
+class Child(asyncio.SubprocessProtocol):
+    """A running child. `on_line` gets every line of its stdout; `on_exit` is called once, after the last line."""
+
+    def __init__(
+        self,
+        *,
+        limit: int,
+        on_line: Callable[[bytes | OverlongLine], None],
+        on_exit: Callable[[int], None],
+        on_stderr: Callable[[bytes], None] | None = None,
+        on_congestion: Callable[[bool], None] | None = None,
+    ) -> None:
+        self._lines = LineAssembler(limit)
+        self._on_line = on_line
+        self._on_exit = on_exit
+        self._on_stderr = on_stderr
+        self._on_congestion = on_congestion
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._open_pipes = 1 if on_stderr is None else 2  # stdout, and stderr where it is ours to read
+        self._has_exited = False
+        self.gone = asyncio.Event()
+        self.returncode: int | None = None
+
+    async def start(
+        self, command: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None
+    ) -> None:
+        """Raises: ChildStartFailed."""
+        program = shutil.which(command[0], path=(env or os.environ).get("PATH")) or command[0]
+        try:
+            await asyncio.get_running_loop().subprocess_exec(
+                lambda: self,
+                program,
+                *command[1:],
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=None if self._on_stderr is None else asyncio.subprocess.PIPE,
+                env=None if env is None else dict(env),
+                cwd=cwd,
+            )
+        except FileNotFoundError:
+            missing = "its working folder does not exist" if cwd and not os.path.isdir(cwd) else "no such command"
+            raise ChildStartFailed(f"cannot start '{command[0]}': {missing}. Check the command and the PATH.") from None
+        except (OSError, ValueError) as problem:
+            raise ChildStartFailed(f"cannot start '{command[0]}': {problem}. Check the command.") from None
+
+    @property
+    def pid(self) -> int:
+        return self._connected().get_pid()
+
+    def send(self, message: bytes) -> None:
+        """Write one message as one line. Raw line ends in it would be two messages to the child."""
+        stdin = cast("asyncio.WriteTransport | None", self._connected().get_pipe_transport(_STDIN))  # fd 0 is written
+        if stdin is not None and not stdin.is_closing():
+            stdin.writelines((one_line(message), b"\n"))
+
+    def close_stdin(self) -> None:
+        stdin = self._connected().get_pipe_transport(_STDIN)
+        if stdin is not None:
+            stdin.close()
+
+    def pause_reading(self, is_paused: bool) -> None:
+        stdout = cast("asyncio.ReadTransport | None", self._connected().get_pipe_transport(_STDOUT))  # fd 1 is read
+        if stdout is None or stdout.is_closing():
+            return
+        if is_paused:
+            stdout.pause_reading()
+        else:
+            stdout.resume_reading()
+
+    def send_signal(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._connected().send_signal(number)
+
+    async def stop(self, *, grace: float = 2.0) -> None:
+        """As the protocol asks: close its input, then terminate, then kill."""
+        if self._transport is None:
+            return
+        self.close_stdin()
+        for last_resort in (self._transport.terminate, self._transport.kill):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.gone.wait(), grace)
+                return
+            with contextlib.suppress(ProcessLookupError):
+                last_resort()
+        await self.gone.wait()
+
+    def _connected(self) -> asyncio.SubprocessTransport:
+        if self._transport is None:
+            raise RuntimeError("the child was not started")
+        return self._transport
+
+    # --- asyncio's callbacks ---------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.SubprocessTransport", transport)  # subprocess_exec makes no other
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd == _STDERR and self._on_stderr is not None:
+            self._on_stderr(data)
+            return
+        for line in self._lines.feed(data):
+            self._on_line(line)
+
+    def pipe_connection_lost(self, fd: int, _exc: Exception | None) -> None:
+        if fd == _STDIN:
+            return
+        if fd == _STDOUT:
+            rest = self._lines.close()
+            if rest:
+                self._on_line(rest)
+        self._open_pipes -= 1
+        self._finish_if_done()
+
+    def process_exited(self) -> None:
+        self._has_exited = True
+        self._finish_if_done()
+        if not self.gone.is_set():
+            # A grandchild may hold the pipes open; the server itself is gone, so do not wait for ever.
+            asyncio.get_running_loop().call_later(1.0, self._close_pipes)
+
+    def _close_pipes(self) -> None:
+        if not self.gone.is_set():
+            self._open_pipes = 0
+            self._finish_if_done()
+
+    def pause_writing(self) -> None:
+        if self._on_congestion is not None:
+            self._on_congestion(True)
+
+    def resume_writing(self) -> None:
+        if self._on_congestion is not None:
+            self._on_congestion(False)
+
+    def _finish_if_done(self) -> None:
+        if not self._has_exited or self._open_pipes > 0 or self.gone.is_set():
+            return
+        self.returncode = self._connected().get_returncode() or 0
+        self.gone.set()
+        self._connected().close()
+        self._on_exit(self.returncode)

@@ -1,0 +1,336 @@
+"""One client's conversation with one server: answers paired with requests, calls judged, lists learnt.
+
+Knows nothing of transports: `wrap`, a stdio child behind HTTP and an HTTP server all relay through it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import msgspec
+
+from handfast.catalog.learning import Learner
+from handfast.catalog.listing import ListPage, read_tool_page
+from handfast.core.exchange import Exchange, RecordingFailed, Status
+from handfast.core.policy import Blocked, InputErrors, ToolPolicy
+from handfast.core.redaction import scrub_name
+from handfast.core.result import ResultView, ambiguous_violation, blocked_text
+from handfast.gateway.journal import Journal
+from handfast.tool_call import CallPath
+from handfast.wire.codes import INVALID_PARAMS, INVALID_REQUEST, RECORDING_FAILED, UPSTREAM_FAILED
+from handfast.wire.eras import META_CAPABILITIES, META_CLIENT, META_VERSION
+from handfast.wire.message import AmbiguousKeys, BadMessage, Members, Message, RequestId
+from handfast.wire.replies import error_reply, request, tool_error
+from handfast.wire.scan import NotJson
+
+_OPEN_REQUESTS = 10_000  # of one conversation; a client with more open than this is broken
+
+
+class Step(NamedTuple):
+    """What follows from one message: something to send on, something to answer, or nothing."""
+
+    to_server: bytes | None = None
+    to_client: bytes | None = None
+
+
+NOTHING = Step()
+
+
+@dataclass(slots=True)
+class Pending:
+    """A request that the server has not answered yet."""
+
+    method: str
+    is_modern: bool
+    call: Exchange | None = None
+    cursor: bytes | None = None  # of a tools/list: which page was asked for
+    is_cancelled: bool = False
+    progress_token: RequestId | None = None
+    touched: float = 0.0  # when the request or its last progress passed
+
+
+class ServerSide(NamedTuple):
+    """What conversations with one server have in common."""
+
+    name: str
+    path: CallPath
+    journal: Journal
+    learner: Learner
+    policy_of: Callable[[str], ToolPolicy]
+    now: Callable[[], float]  # monotonic seconds
+    most_calls: Callable[[], int]  # in progress at once, in this process
+    actor: str = ""
+
+
+class Conversation:
+    def __init__(self, server: ServerSide, list_page: ListPage) -> None:
+        self._server = server
+        self._list_page = list_page
+        self._pending: dict[RequestId, Pending] = {}
+        self._asked_by_server: set[RequestId] = set()
+        self.session: bytes | None = None  # the server's own session id, over HTTP
+        self._meta: Members = {}  # how a modern client introduced itself; empty for a legacy one
+
+    @property
+    def open_requests(self) -> dict[RequestId, Pending]:
+        return self._pending
+
+    def list_request(self, request_id: RequestId, cursor: bytes | None) -> bytes:
+        """A tools/list of handfast's own, in the era that this client and server speak."""
+        params: dict[str, object] = {}
+        if cursor is not None:
+            params["cursor"] = msgspec.Raw(cursor)
+        if self._meta:
+            params["_meta"] = self._meta
+        return request(request_id, "tools/list", params or None)
+
+    def close(self, reason: str) -> None:
+        """No answer can come any more: whatever is still open is recorded as it stands."""
+        for pending in self._pending.values():
+            if pending.call is not None:
+                self._server.path.conclude(pending.call, Status.CANCELLED, rule="session.ended", reason=reason)
+        self._pending.clear()
+
+    def overdue(self, now: float, seconds: float) -> list[RequestId]:
+        """Calls that have waited too long for an answer or for progress."""
+        return [key for key, pending in self._pending.items() if pending.call and now - pending.touched > seconds]
+
+    def cancelled_id(self, message: Message) -> RequestId:
+        """Which request a notifications/cancelled means."""
+        return _request_id(message.params().get("requestId"))
+
+    # --- from the client -----------------------------------------------------------------------------------------
+
+    async def from_client(self, message: Message) -> Step:
+        """Decide about one message of the client's."""
+        if message.is_answer:
+            return self._answer_from_client(message)
+        try:
+            if message.is_notification:
+                return self._notification_from_client(message)
+            return await self._request_from_client(message)
+        except (AmbiguousKeys, NotJson) as problem:
+            self._server.journal.diagnose(
+                self._server.name, "message.ambiguous", f"A request was refused: {problem}.", status=Status.BLOCKED
+            )
+            text = f"The request is ambiguous: {problem}. Send each key once."
+            return Step(to_client=error_reply(message.id, INVALID_REQUEST, text) if message.is_request else None)
+
+    def _answer_from_client(self, message: Message) -> Step:
+        if message.id not in self._asked_by_server:
+            self._unpaired("client")
+            return NOTHING
+        self._asked_by_server.discard(message.id)
+        return Step(to_server=message.raw)
+
+    def _notification_from_client(self, message: Message) -> Step:
+        if message.method == "notifications/cancelled":
+            pending = self._pending.get(self.cancelled_id(message))
+            if pending is not None:
+                pending.is_cancelled = True
+                if pending.call is not None:
+                    self._server.path.conclude(pending.call, Status.CANCELLED, reason="The client cancelled the call.")
+        elif message.method == "notifications/initialized":
+            self._server.learner.discover(self._list_page)
+        return Step(to_server=message.raw)
+
+    async def _request_from_client(self, message: Message) -> Step:
+        assert message.id is not None
+        assert message.method is not None
+        if message.id in self._pending:
+            return Step(to_client=error_reply(message.id, INVALID_REQUEST, "This id is in use. Use a fresh id."))
+        if len(self._pending) >= _OPEN_REQUESTS:
+            text = f"{_OPEN_REQUESTS} requests are open. Wait for answers before sending more."
+            return Step(to_client=error_reply(message.id, INVALID_REQUEST, text))
+        pending = self._open(message, message.method)
+        self._pending[message.id] = pending
+        if message.method != "tools/call":
+            if message.method == "tools/list":
+                pending.cursor = _cursor(message)
+            return Step(to_server=message.raw)
+        try:
+            step = await self._call(message, pending)
+        except BaseException:
+            self._pending.pop(message.id, None)
+            if pending.call is not None:
+                self._server.path.conclude(pending.call, Status.CANCELLED, reason="The call was abandoned.")
+            raise
+        if step.to_server is None:
+            self._pending.pop(message.id, None)
+        return step
+
+    def _open(self, message: Message, method: str) -> Pending:
+        meta = message.meta() if b"_meta" in message.raw else {}
+        pending = Pending(method, META_VERSION in meta, touched=self._server.now())
+        if pending.is_modern:
+            self._meta = {key: meta[key] for key in (META_VERSION, META_CAPABILITIES, META_CLIENT) if key in meta}
+            self._server.learner.discover(self._list_page)
+        if "progressToken" in meta:
+            pending.progress_token = _request_id(meta["progressToken"])
+        return pending
+
+    async def _call(self, message: Message, pending: Pending) -> Step:
+        assert message.id is not None
+        params = message.params()
+        tool = _name(params)
+        if tool is None:
+            text = "params.name must be the name of a tool. Add it and call again."
+            return Step(to_client=error_reply(message.id, INVALID_PARAMS, text))
+        server = self._server
+        if server.path.open_calls >= (most := server.most_calls()):
+            text = f"The gateway has {most} calls in progress, which is its limit. Try again in a moment."
+            return Step(to_client=error_reply(message.id, UPSTREAM_FAILED, text))
+        policy = server.policy_of(tool)
+        contract = await server.learner.find(tool, self._list_page) if policy.judges else None
+        call = server.path.open(
+            server=server.name, tool=scrub_name(tool), policy=policy, contract=contract, actor=server.actor
+        )
+        pending.call = call
+        given = params.get("arguments")
+        try:
+            decision = await server.path.admit(call, None if given is None else bytes(given))
+        except RecordingFailed as problem:
+            return Step(to_client=error_reply(message.id, RECORDING_FAILED, str(problem)))
+        if isinstance(decision, Blocked):
+            return Step(to_client=_refusal(message.id, decision.reason, policy, is_modern=pending.is_modern))
+        if pending.is_cancelled:
+            return NOTHING  # cancelled while it was being judged: it never reaches the tool
+        return Step(to_server=message.raw)
+
+    # --- from the server -----------------------------------------------------------------------------------------
+
+    async def from_server(self, message: Message) -> bytes | None:
+        """What the client gets for one message of the server's; None when nothing."""
+        if message.is_request:
+            assert message.id is not None
+            if len(self._asked_by_server) < _OPEN_REQUESTS:
+                self._asked_by_server.add(message.id)
+            return message.raw
+        if message.is_notification:
+            if message.method == "notifications/tools/list_changed":
+                self._server.learner.refresh(self._list_page)
+            elif message.method == "notifications/progress":
+                self._progressed(message)
+            return message.raw
+        pending = self._pending.pop(message.id, None) if message.id is not None else None
+        if pending is None:
+            self._unpaired("server")
+            return None
+        if pending.call is not None:
+            return await self._settle(pending.call, pending, message)
+        if pending.method == "tools/list" and not message.has_error:
+            self._learn(pending, message)
+        return message.raw
+
+    async def refuse_answer(self, problem: BadMessage) -> bytes | None:
+        """The server sent something that is no message; the request it names, if any, gets an error."""
+        self._server.journal.diagnose(
+            self._server.name, "message.unreadable", f"Dropped from the server: {problem.reason}"
+        )
+        pending = self._pending.pop(problem.id, None) if problem.id is not None else None
+        if pending is None or problem.id is None:
+            return None
+        return self.fail(problem.id, pending, f"The server's answer could not be used: {problem.reason}")
+
+    def note_overlong(self, limit: int) -> None:
+        """The server sent a message that is too large to be looked at, so it goes nowhere."""
+        reason = f"A message over the limit of {limit} bytes was dropped."
+        self._server.journal.diagnose(self._server.name, "message.too_large", reason)
+
+    def fail(
+        self,
+        request_id: RequestId,
+        pending: Pending,
+        text: str,
+        *,
+        code: int = UPSTREAM_FAILED,
+        rule: str = "upstream.failed",
+    ) -> bytes:
+        """Answer a request that will get no answer from the server."""
+        if pending.call is not None:
+            self._server.path.conclude(pending.call, Status.ERROR, rule=rule, reason=text)
+        return error_reply(request_id, code, text)
+
+    async def _settle(self, call: Exchange, pending: Pending, message: Message) -> bytes:
+        assert message.id is not None
+        path = self._server.path
+        try:
+            if message.has_error:
+                path.conclude(call, Status.ERROR, reason="The server answered with a protocol error.")
+                await path.durable(call)
+                return message.raw
+            decision = await self._judge(call, message)
+        except RecordingFailed as problem:
+            return error_reply(message.id, RECORDING_FAILED, str(problem))
+        if isinstance(decision, Blocked):
+            return tool_error(message.id, blocked_text(call.tool, decision.reason), is_modern=pending.is_modern)
+        return message.raw
+
+    async def _judge(self, call: Exchange, message: Message) -> object:
+        path = self._server.path
+        try:
+            result = message.result()
+        except (AmbiguousKeys, NotJson) as problem:
+            return await path.reject(call, ambiguous_violation(str(problem)))
+        return await path.settle(call, _view(result or {}, len(message.raw)))
+
+    def _learn(self, pending: Pending, message: Message) -> None:
+        try:
+            result = message.result()
+        except (AmbiguousKeys, NotJson):
+            return
+        page = read_tool_page(result) if result is not None else None
+        if page is not None:
+            contracts = self._server.learner.contracts
+            contracts.learn(page.contracts, cursor=pending.cursor, next_cursor=page.next_cursor)
+
+    def _progressed(self, message: Message) -> None:
+        try:
+            token = _request_id(message.params().get("progressToken"))
+        except (AmbiguousKeys, NotJson):
+            return
+        for pending in self._pending.values():
+            if pending.progress_token == token:
+                pending.touched = self._server.now()
+
+    def _unpaired(self, side: str) -> None:
+        reason = f"An answer from the {side} belongs to no open request and was dropped."
+        self._server.journal.diagnose(self._server.name, "message.unpaired", reason)
+
+
+def _view(result: Members, size: int) -> ResultView:
+    structured = result.get("structuredContent")
+    kind = result.get("resultType")
+    is_error = result.get("isError")
+    return ResultView(
+        structured=None if structured is None else bytes(structured),
+        is_error=is_error is not None and bytes(is_error) == b"true",
+        is_final=kind is None or bytes(kind) not in (b'"input_required"', b'"task"'),
+        size=size,
+    )
+
+
+def _refusal(request_id: RequestId, text: str, policy: ToolPolicy, *, is_modern: bool) -> bytes:
+    if policy.input.errors is InputErrors.PROTOCOL:
+        return error_reply(request_id, INVALID_PARAMS, text)
+    return tool_error(request_id, text, is_modern=is_modern)
+
+
+def _name(params: Members) -> str | None:
+    try:
+        return msgspec.json.decode(params["name"], type=str)
+    except (KeyError, msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _cursor(message: Message) -> bytes | None:
+    cursor = message.params().get("cursor")
+    return None if cursor is None or bytes(cursor) == b"null" else bytes(cursor)
+
+
+def _request_id(text: msgspec.Raw | None) -> RequestId:
+    try:
+        value: RequestId = msgspec.json.decode(text or b'""', type=str | int | float)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return ""
+    return value

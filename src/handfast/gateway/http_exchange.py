@@ -1,0 +1,103 @@
+"""One HTTP request from a client and its answer, as the gateway uses ASGI."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+Scope = MutableMapping[str, Any]  # Any: ASGI's own shape
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]  # Any: as above
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]  # Any: as above
+Headers = list[tuple[bytes, bytes]]
+
+JSON = (b"content-type", b"application/json")
+EVENT_STREAM = (b"content-type", b"text/event-stream")
+# Proxies in between must neither keep a stream back nor change it.
+STREAM_HEADERS: Headers = [EVENT_STREAM, (b"cache-control", b"no-cache, no-transform"), (b"x-accel-buffering", b"no")]
+
+# Noticing that a client left costs a task, so it is only watched for once an answer takes longer than this.
+_WATCH_AFTER = 0.05
+
+
+class HttpProblem(Exception):
+    """A request that is answered with a status and one line, and goes no further."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
+
+
+class HttpExchange:
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._receive = receive
+        self._send = send
+        self.method: str = scope["method"]
+        self.path: str = scope["path"]
+        self.headers: Headers = scope["headers"]
+        self._by_name = dict(reversed(self.headers))  # the first of several wins
+        self.has_started = False
+        self.has_left = False  # the client closed its end
+        self._watch: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def header(self, name: bytes) -> bytes | None:
+        return self._by_name.get(name)
+
+    async def read_body(self, limit: int) -> bytes:
+        """The whole body. Raises: HttpProblem 413, ClientLeft."""
+        declared = self._by_name.get(b"content-length")
+        if declared is not None and declared.isdigit() and int(declared) > limit:
+            raise HttpProblem(413, f"The body is over the limit of {limit} bytes. Send a smaller one.")
+        body = b""
+        while True:
+            event = await self._receive()
+            if event["type"] == "http.disconnect":
+                raise ClientLeft
+            body += bytes(event.get("body", b""))
+            if len(body) > limit:
+                raise HttpProblem(413, f"The body is over the limit of {limit} bytes. Send a smaller one.")
+            if not event.get("more_body"):
+                return body
+
+    async def respond(self, status: int, headers: Headers, body: bytes = b"") -> None:
+        self.has_started = True
+        length = (b"content-length", b"%d" % len(body))
+        await self._send({"type": "http.response.start", "status": status, "headers": [*headers, length]})
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def start_stream(self, status: int, headers: Headers) -> None:
+        self.has_started = True
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+
+    async def send_chunk(self, chunk: bytes) -> None:
+        if not self.has_left:
+            await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
+
+    async def end_stream(self) -> None:
+        if not self.has_left:
+            await self._send({"type": "http.response.body", "body": b""})
+
+    # --- noticing that the client leaves ---------------------------------------------------------------------------
+
+    def watch(self, on_left: Callable[[], None], *, after: float = _WATCH_AFTER) -> None:
+        """Call `on_left` once if the client goes away before `unwatch`."""
+        self._timer = asyncio.get_running_loop().call_later(after, self._start_watching, on_left)
+
+    def _start_watching(self, on_left: Callable[[], None]) -> None:
+        self._watch = asyncio.create_task(self._wait_for_leave(on_left))
+
+    async def _wait_for_leave(self, on_left: Callable[[], None]) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        self.has_left = True
+        on_left()
+
+    def unwatch(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._watch is not None:
+            self._watch.cancel()
+
+
+class ClientLeft(Exception):
+    """The client closed the connection before its request was whole."""

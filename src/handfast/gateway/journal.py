@@ -1,0 +1,70 @@
+"""Records that are not calls: what became of servers, contracts, settings, and what could not be made sense of."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from handfast.catalog.contracts import ContractChange
+from handfast.clock import Clock
+from handfast.core.exchange import Detail, Record, Recorder, RecordType, Status
+from handfast.core.redaction import scrub_name
+
+_EACH = 20  # records of one kind of trouble with one server; a babbling server does not fill the log
+
+
+class Journal:
+    def __init__(self, recorder: Recorder, clock: Clock) -> None:
+        self._recorder = recorder
+        self._clock = clock
+        self._troubles: Counter[tuple[str, str]] = Counter()
+
+    def note(
+        self,
+        kind: RecordType,
+        status: Status,
+        *,
+        server: str = "",
+        tool: str = "",
+        rule: str,
+        reason: str,
+        details: dict[str, Detail] | None = None,
+    ) -> int:
+        return self._recorder.record(
+            Record(
+                id=self._clock.new_id(),
+                time=self._clock.now(),
+                type=kind,
+                status=status,
+                server=server,
+                tool=tool,
+                rule=rule,
+                reason=reason,
+                details=details or {},
+            )
+        )
+
+    def diagnose(self, server: str, rule: str, reason: str, *, tool: str = "", status: Status = Status.WARNING) -> None:
+        """Something is odd. After twenty of one kind the rest is only counted, and the last record says so."""
+        self._troubles[server, rule] += 1
+        seen = self._troubles[server, rule]
+        if seen > _EACH:
+            return
+        more = " Further ones of this kind are not recorded." if seen == _EACH else ""
+        self.note(RecordType.DIAGNOSTIC, status, server=server, tool=tool, rule=rule, reason=reason + more)
+
+    def contracts_changed(self, server: str, changes: Sequence[ContractChange]) -> None:
+        for change in changes:
+            self.note(
+                RecordType.CONTRACT_CHANGE,
+                Status.SUCCESS,
+                server=server,
+                tool=scrub_name(change.tool),
+                rule=f"contract.{change.kind}",
+                reason=f"The tool's contract was {change.kind}.",
+                details={
+                    "before": change.before.fingerprint if change.before else None,
+                    "after": change.after.fingerprint if change.after else None,
+                },
+            )
+
+    def server_state(self, server: str, state: str, reason: str, status: Status = Status.SUCCESS) -> None:
+        self.note(RecordType.SERVER_STATE, status, server=server, rule=f"server.{state}", reason=reason)

@@ -1,0 +1,111 @@
+"""The wrapper's own stdin and stdout on the event loop, whatever they are: pipes, sockets, terminals, plain files."""
+
+import asyncio
+import os
+import stat
+from collections.abc import Callable
+from typing import IO, cast
+
+_CHUNK = 65536
+
+
+class InputPipe(asyncio.Protocol):
+    """Hands chunks to `on_data` and calls `on_end` once at the end."""
+
+    def __init__(self, on_data: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
+        self._on_data = on_data
+        self._on_end = on_end
+        self._transport: asyncio.ReadTransport | None = None
+        self._may_read = asyncio.Event()
+        self._may_read.set()
+
+    async def open(self, stream: IO[bytes]) -> None:
+        if _is_plain_file(stream.fileno()):
+            # epoll cannot watch a plain file, so a thread reads it.
+            self._file_task = asyncio.create_task(self._read_file(stream.fileno()))
+            return
+        await asyncio.get_running_loop().connect_read_pipe(lambda: self, stream)
+
+    async def _read_file(self, fd: int) -> None:
+        while chunk := await asyncio.to_thread(os.read, fd, _CHUNK):
+            await self._may_read.wait()
+            self._on_data(chunk)
+        self._on_end()
+
+    def pause(self, is_paused: bool) -> None:
+        if is_paused:
+            self._may_read.clear()
+        else:
+            self._may_read.set()
+        if self._transport is None or self._transport.is_closing():
+            return
+        if is_paused:
+            self._transport.pause_reading()
+        else:
+            self._transport.resume_reading()
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.ReadTransport", transport)  # connect_read_pipe makes no other
+
+    def data_received(self, data: bytes) -> None:
+        self._on_data(data)
+
+    def connection_lost(self, _exc: Exception | None) -> None:
+        self._on_end()
+
+
+class OutputPipe(asyncio.Protocol):
+    """Writes lines; tells `on_congestion` when the reader is slow, `on_lost` when it is gone."""
+
+    def __init__(self, on_congestion: Callable[[bool], None], on_lost: Callable[[], None]) -> None:
+        self._on_congestion = on_congestion
+        self._on_lost = on_lost
+        self._transport: asyncio.WriteTransport | None = None
+        self._fd = -1
+        self._is_drained = asyncio.Event()
+        self._is_drained.set()
+
+    async def open(self, stream: IO[bytes]) -> None:
+        self._fd = stream.fileno()
+        if not _is_plain_file(self._fd):
+            await asyncio.get_running_loop().connect_write_pipe(lambda: self, stream)
+
+    def write_line(self, message: bytes) -> None:
+        if self._transport is not None:
+            if not self._transport.is_closing():
+                self._transport.writelines((message, b"\n"))
+            return
+        view = memoryview(message + b"\n")
+        while view:
+            view = view[os.write(self._fd, view) :]
+
+    async def flush(self) -> None:
+        if self._transport is None or self._transport.is_closing():
+            return
+        self._transport.set_write_buffer_limits(high=0)
+        await self._is_drained.wait()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.WriteTransport", transport)  # connect_write_pipe makes no other
+
+    def pause_writing(self) -> None:
+        self._is_drained.clear()
+        self._on_congestion(True)
+
+    def resume_writing(self) -> None:
+        self._is_drained.set()
+        self._on_congestion(False)
+
+    def connection_lost(self, _exc: Exception | None) -> None:
+        self._is_drained.set()
+        self._on_lost()
+
+
+def _is_plain_file(fd: int) -> bool:
+    mode = os.fstat(fd).st_mode
+    is_null = stat.S_ISCHR(mode) and not os.isatty(fd)  # /dev/null and its like cannot be watched either
+    return stat.S_ISREG(mode) or is_null

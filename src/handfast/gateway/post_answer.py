@@ -1,0 +1,140 @@
+"""The answer to one POST in front of a stdio child: plain JSON when the answer is all there is, a stream otherwise."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from handfast.core.exchange import Status
+from handfast.gateway.conversation import Conversation, Pending, ServerSide
+from handfast.gateway.http_exchange import JSON, STREAM_HEADERS, Headers, HttpExchange
+from handfast.wire.codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT
+from handfast.wire.eras import http_status
+from handfast.wire.message import Message, RequestId
+from handfast.wire.sse import render_event
+
+
+class PostAnswer:
+    """Listens for what belongs to one request and sends it down that request's connection."""
+
+    def __init__(
+        self,
+        http: HttpExchange,
+        conversation: Conversation,
+        server: ServerSide,
+        request_id: RequestId,
+        *,
+        headers: Headers,
+    ) -> None:
+        self._http = http
+        self._conversation = conversation
+        self._server = server
+        self._request_id = request_id
+        self._headers = headers
+        self._pending: Pending = conversation.open_requests[request_id]
+        self._arrived: deque[Message] = deque()
+        self._waiter: asyncio.Future[None] | None = None
+        self._failure: tuple[str, int] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._seconds = 0.0
+        self.cancel_upstream: Callable[[str], None] = lambda _reason: None
+        self.has_left = False
+
+    # --- as a listener ---------------------------------------------------------------------------------------------
+
+    def deliver(self, message: Message) -> None:
+        self._arrived.append(message)
+        self._wake()
+
+    def fail(self, text: str, *, code: int = UPSTREAM_FAILED) -> None:
+        self._failure = self._failure or (text, code)
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    # --- as an answer ----------------------------------------------------------------------------------------------
+
+    async def run(self, *, idle_seconds: float) -> None:
+        """Relay until the answer was sent, the child failed, or a modern client left."""
+        self._seconds = idle_seconds if self._pending.call is not None else 0.0
+        self._http.watch(self._client_left)
+        self._arm()
+        try:
+            while not await self._relay_next():
+                pass
+        finally:
+            self._http.unwatch()
+            if self._timer is not None:
+                self._timer.cancel()
+            self._conversation.open_requests.pop(self._request_id, None)
+            if self._pending.call is not None:
+                # Only where it was not recorded by then: the gateway is being stopped.
+                reason = "The call was given up before its answer came."
+                self._server.path.conclude(self._pending.call, Status.CANCELLED, reason=reason)
+
+    def _arm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._seconds:
+            self._timer = asyncio.get_running_loop().call_later(self._seconds, self._time_out)
+
+    def _time_out(self) -> None:
+        self.cancel_upstream("timeout")
+        text = f"The server neither answered nor reported progress for {self._seconds:g} s. The call was given up."
+        self.fail(text, code=UPSTREAM_TIMEOUT)
+
+    def _client_left(self) -> None:
+        """A modern client cancels by leaving; a legacy one does not, so its call runs on and is recorded."""
+        self.has_left = True
+        if not self._pending.is_modern:
+            return
+        if self._pending.call is not None:
+            self._server.path.conclude(self._pending.call, Status.CANCELLED, reason="The client closed the connection.")
+        self.cancel_upstream("the client left")
+        self._wake()
+
+    async def _relay_next(self) -> bool:
+        """Send the next thing; True when that was the last."""
+        while not self._arrived:
+            if self.has_left and self._pending.is_modern:
+                return True
+            if self._failure is not None:
+                await self._send_failure(*self._failure)
+                return True
+            self._waiter = asyncio.get_running_loop().create_future()
+            await self._waiter
+        message = self._arrived.popleft()
+        self._arm()
+        is_last = message.is_answer
+        reply = await self._conversation.from_server(message)
+        if is_last:
+            await self._send_last(reply, message)
+        elif reply is not None:
+            await self._send_event(reply)
+        return is_last
+
+    async def _send_event(self, reply: bytes) -> None:
+        if not self._http.has_started:
+            await self._http.start_stream(200, [*STREAM_HEADERS, *self._headers])
+        await self._http.send_chunk(render_event(reply, None))
+
+    async def _send_last(self, reply: bytes | None, message: Message) -> None:
+        if reply is None:
+            reply = self._conversation.fail(self._request_id, self._pending, "The server's answer was not usable.")
+        if self._http.has_started:
+            await self._http.send_chunk(render_event(reply, None))
+            await self._http.end_stream()
+            return
+        status = http_status(message) if self._pending.is_modern and reply is message.raw else 200
+        await self._http.respond(status, [JSON, *self._headers], reply)
+
+    async def _send_failure(self, text: str, code: int) -> None:
+        self._conversation.open_requests.pop(self._request_id, None)
+        rule = "upstream.timeout" if code == UPSTREAM_TIMEOUT else "upstream.failed"
+        reply = self._conversation.fail(self._request_id, self._pending, text, code=code, rule=rule)
+        if self._http.has_started:
+            await self._http.send_chunk(render_event(reply, None))
+            await self._http.end_stream()
+            return
+        await self._http.respond(200, [JSON, *self._headers], reply)

@@ -1,0 +1,97 @@
+"""What every conversation of one process stands on: settings, recorder, catalog, slow lane, and the call path."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from handfast.activity.recorder import ThreadRecorder
+from handfast.activity.sqlite import SqliteStore
+from handfast.activity.store import Retention
+from handfast.catalog.contracts import ContractChange, ServerContracts
+from handfast.catalog.learning import Learner
+from handfast.catalog.store import ContractStore, source_of
+from handfast.clock import Clock
+from handfast.core.exchange import Exchange, RecordType, Status
+from handfast.core.schema import SchemaBounds, UncompilableSchema
+from handfast.gateway.conversation import ServerSide
+from handfast.gateway.journal import Journal
+from handfast.gateway.settings import Settings
+from handfast.gateway.settings_blocks import Bodies, Durability
+from handfast.slow_lane.client import SlowLane
+from handfast.tool_call import CallPath
+
+
+class Runtime:
+    """Opens the state folder and ties the parts together. Raises: StoreError."""
+
+    def __init__(self, settings: Settings, folder: Path, *, actor: str = "") -> None:
+        self.settings = settings
+        self.clock = Clock()
+        self._actor = actor
+        activity = settings.activity
+        self.recorder = ThreadRecorder(
+            SqliteStore.open(folder),
+            durability=activity.durability.value,
+            on_failure=activity.on_failure.value,
+            retention=Retention(keep_days=activity.keep_days, keep_bytes=activity.keep_bytes),
+        )
+        self.catalog = ContractStore(folder)
+        self.lane = SlowLane()
+        self.journal = Journal(self.recorder, self.clock)
+        self.path = CallPath(
+            recorder=self.recorder,
+            lane=self.lane,
+            clock=self.clock,
+            keeps_bodies=activity.bodies is Bodies.REDACTED,
+            waits_for_all=activity.durability is Durability.ALL,
+            waits_for_decisions=activity.durability is not Durability.NONE,
+            on_uncompilable=self._diagnose_schema,
+        )
+        self._diagnosed: set[tuple[str, str, str]] = set()
+
+    def server_side(self, name: str, command_or_url: Sequence[str]) -> ServerSide:
+        """What conversations with one server share; its contracts are those learnt earlier for the same command."""
+        source = source_of(command_or_url)
+
+        def on_change(changes: Sequence[ContractChange]) -> None:
+            self.catalog.save(name, source, changes)
+            self.journal.contracts_changed(name, changes)
+
+        contracts = ServerContracts(
+            self.catalog.load(name, source),
+            bounds=SchemaBounds(bytes=self.settings.limits.schema_bytes),
+            on_change=on_change,
+        )
+        learner = Learner(contracts, timeout=self.settings.limits.learn_timeout_s, monotonic=self.clock.monotonic)
+        return ServerSide(
+            name=name,
+            path=self.path,
+            journal=self.journal,
+            learner=learner,
+            policy_of=lambda tool: self.settings.policy(name, tool),
+            now=self.clock.monotonic,
+            most_calls=lambda: self.settings.limits.concurrent_calls,
+            actor=self._actor,
+        )
+
+    def _diagnose_schema(self, call: Exchange, schema: UncompilableSchema, direction: str) -> None:
+        """Tell the operator once per tool and schema, not once per call or per start."""
+        key = (call.server, call.tool, schema.digest)
+        if key in self._diagnosed:
+            return
+        self._diagnosed.add(key)
+        if not self.catalog.is_news(*key):
+            return
+        self.journal.note(
+            RecordType.DIAGNOSTIC,
+            Status.WARNING,
+            server=call.server,
+            tool=call.tool,
+            rule="schema.uncompilable",
+            reason=f"The tool's {direction} schema cannot be used, so it judges nothing: {schema.reason}",
+            details={"schema": schema.digest},
+        )
+
+    async def close(self) -> None:
+        await self.lane.close()
+        self.recorder.close()
+        self.catalog.close()

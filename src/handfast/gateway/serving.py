@@ -1,0 +1,96 @@
+"""Running the gateway: a bound socket, uvicorn around the app, settings watched, everything closed at the end."""
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import uvicorn
+
+from handfast.gateway.app import GatewayApp
+from handfast.gateway.runtime import Runtime
+from handfast.gateway.settings import Settings
+from handfast.gateway.settings_applied import watching
+from handfast.gateway.upstreams import Upstreams
+
+_BACKLOG = 1024
+
+
+class AddressUnavailable(Exception):
+    """The gateway cannot listen where it was told to."""
+
+
+def bind(settings: Settings) -> socket.socket:
+    """Raises: AddressUnavailable."""
+    host, port = settings.listen_address
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError as problem:
+        why = problem.strerror or str(problem)
+        raise AddressUnavailable(
+            f"cannot listen on {settings.listen}: {why}. Stop what uses it, or choose another with --listen."
+        ) from None
+    listener.listen(_BACKLOG)
+    return listener
+
+
+def address_of(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its own signal handling, which would raise the signal again after we have closed."""
+
+    @contextlib.contextmanager
+    def capture_signals(self):  # type: ignore[no-untyped-def]  # uvicorn's own signature
+        yield
+
+
+@contextlib.asynccontextmanager
+async def gateway(runtime: Runtime, listener: socket.socket) -> AsyncIterator[Upstreams]:
+    """A gateway that serves for the length of the block."""
+    upstreams = Upstreams(runtime)
+    config = uvicorn.Config(
+        GatewayApp(runtime, upstreams),
+        http="httptools",
+        lifespan="off",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        timeout_graceful_shutdown=5,
+        timeout_keep_alive=75,
+    )
+    server = _Server(config)
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    try:
+        yield upstreams
+    finally:
+        server.should_exit = True
+        await upstreams.close()
+        await serving
+        await runtime.close()
+
+
+async def serve(
+    runtime: Runtime,
+    listener: socket.socket,
+    *,
+    path: Path | None,
+    load: Callable[[], Settings],
+    on_ready: Callable[[str], None],
+) -> None:
+    """Serve until SIGINT or SIGTERM; SIGHUP or a changed file reloads the settings."""
+    stop = asyncio.Event()
+    async with gateway(runtime, listener) as upstreams:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop.set)
+        with watching(runtime, path, load, on_change=upstreams.apply, reloads_on_hangup=True):
+            on_ready(address_of(listener))
+            await stop.wait()

@@ -1,0 +1,342 @@
+"""A stdio MCP server behind `/mcp/<server>`: sessions in front, children behind, shared only where that is safe."""
+
+import asyncio
+import sys
+from collections.abc import Callable
+
+import msgspec
+
+from handfast.core.exchange import Status
+from handfast.gateway.channel import Channel
+from handfast.gateway.child import ChildStartFailed
+from handfast.gateway.conversation import Conversation, ServerSide
+from handfast.gateway.http_exchange import JSON, HttpExchange, HttpProblem
+from handfast.gateway.launch import Launch
+from handfast.gateway.post_answer import PostAnswer
+from handfast.gateway.session import Session
+from handfast.gateway.settings_blocks import Isolation, Limits
+from handfast.wire.codes import UPSTREAM_FAILED
+from handfast.wire.eras import META_VERSION
+from handfast.wire.headers import check_modern_headers
+from handfast.wire.message import AmbiguousKeys, BadMessage, Message
+from handfast.wire.replies import error_reply, notification, request
+from handfast.wire.scan import NotJson
+from handfast.wire.splice import replace_values
+
+_MODERN = "modern"  # the key of the child that modern clients share: it needs no handshake
+_HANDSHAKE_SECONDS = 60.0  # npx may have to install the server first
+_NEEDS_OWN_CHILD = frozenset(("logging/setLevel", "resources/subscribe", "resources/unsubscribe"))
+
+
+class StdioUpstream:
+    def __init__(
+        self,
+        server: ServerSide,
+        launch: Launch,
+        *,
+        isolation: Callable[[], Isolation],
+        limits: Callable[[], Limits],
+        version: str,
+    ) -> None:
+        self._server = server
+        self._launch = launch
+        self._isolation = isolation
+        self._limits = limits
+        self._version = version
+        self._shared: dict[str, asyncio.Task[Channel]] = {}
+        self._sessions: dict[str, Session] = {}
+        self._sweeper: asyncio.Task[None] | None = None
+
+    async def close(self) -> None:
+        self._server.learner.close()
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        started = [task.result() for task in self._shared.values() if task.done() and not task.exception()]
+        owned = [session.channel for session in self._sessions.values() if session.owns_channel]
+        for session in self._sessions.values():
+            session.close()
+        await asyncio.gather(*(channel.stop() for channel in [*started, *owned]))
+
+    # --- the three methods -----------------------------------------------------------------------------------------
+
+    async def post(self, http: HttpExchange, message: Message) -> None:
+        try:
+            await self._post(http, message)
+        except ChildStartFailed as problem:
+            self._server.journal.server_state(self._server.name, "failed", f"It did not start: {problem}", Status.ERROR)
+            await http.respond(200, [JSON], error_reply(message.id, UPSTREAM_FAILED, f"The server {problem}"))
+        except (ConnectionError, TimeoutError):
+            text = "The server did not complete its handshake. Look at its messages in the gateway's output."
+            await http.respond(200, [JSON], error_reply(message.id, UPSTREAM_FAILED, text))
+
+    async def _post(self, http: HttpExchange, message: Message) -> None:
+        session_id = http.header(b"mcp-session-id")
+        if session_id is None and message.method == "initialize":
+            await self._initialize(http, message)
+            return
+        if session_id is None and message.method is not None and _is_modern(message):
+            await self._post_modern(http, message)
+            return
+        session = self._session(session_id)
+        if message.method in _NEEDS_OWN_CHILD and not session.owns_channel and self._may_isolate():
+            await self._give_own_child(session)
+        await self._post_in_session(http, session, message)
+
+    async def get(self, http: HttpExchange) -> None:
+        await self._session(http.header(b"mcp-session-id")).listen(http)
+
+    async def delete(self, http: HttpExchange) -> None:
+        session = self._session(http.header(b"mcp-session-id"))
+        await self._end(session)
+        await http.respond(200, [])
+
+    # --- sessions --------------------------------------------------------------------------------------------------
+
+    def _session(self, session_id: bytes | None) -> Session:
+        if session_id is None:
+            raise HttpProblem(400, "There is no Mcp-Session-Id header. Send initialize first.")
+        session = self._sessions.get(session_id.decode("latin-1"))
+        if session is None:
+            raise HttpProblem(404, "This session is not known or has ended. Send initialize to begin a new one.")
+        session.last_used = self._server.now()
+        return session
+
+    def _may_isolate(self) -> bool:
+        return self._isolation() is not Isolation.SHARED
+
+    async def _initialize(self, http: HttpExchange, message: Message) -> None:
+        try:
+            params = message.params()
+            capabilities = bytes(params.get("capabilities", msgspec.Raw(b"{}")))
+            version = msgspec.json.decode(params.get("protocolVersion", msgspec.Raw(b'""')), type=str)
+        except (AmbiguousKeys, NotJson, msgspec.DecodeError):
+            raise HttpProblem(400, "The params of initialize cannot be read.") from None
+        isolation = self._isolation()
+        # Capabilities are fixed at initialize: a client that declares any needs a child that was told of them.
+        is_own = isolation is Isolation.SESSION or (isolation is Isolation.AUTO and not _is_empty(capabilities))
+        if is_own:
+            await self._make_room()
+        channel = await (self._start() if is_own else self._shared_channel(version))
+        session = self._open_session(channel, owns_channel=is_own)
+        session.opening = message
+        header = [(b"mcp-session-id", session.id.encode())]
+        if is_own:
+            await self._relay(http, session, message, header)
+            return
+        assert channel.greeting is not None
+        raw = replace_values(channel.greeting.raw, {("id",): msgspec.json.encode(message.id)})
+        await http.respond(200, [JSON, *header], raw)
+
+    def _open_session(self, channel: Channel, *, owns_channel: bool) -> Session:
+        conversation = self._new_conversation(channel)
+        session = Session(conversation, channel, owns_channel=owns_channel, now=self._server.now())
+        self._sessions[session.id] = session
+        if self._sweeper is None:
+            self._sweeper = asyncio.create_task(self._sweep())
+        return session
+
+    def _new_conversation(self, channel: Channel) -> Conversation:
+        def list_page(cursor: bytes | None) -> "asyncio.Future[Message] | asyncio.Task[Message]":
+            return asyncio.ensure_future(channel.ask(lambda own_id: conversation.list_request(own_id, cursor)))
+
+        conversation = Conversation(self._server, list_page)
+        return conversation
+
+    async def _post_in_session(self, http: HttpExchange, session: Session, message: Message) -> None:
+        if message.method == "notifications/initialized" and not session.owns_channel:
+            await session.conversation.from_client(message)
+            await http.respond(202, [])  # the shared child had its handshake
+            return
+        if not session.channel.is_alive:
+            await self._end(session)
+            raise HttpProblem(404, "The server behind this session has exited. Send initialize to begin a new one.")
+        if message.is_request:
+            await self._relay(http, session, message, [])
+            return
+        step = await session.conversation.from_client(message)
+        if step.to_server is not None:
+            self._send_plain(session, message)
+        await http.respond(202, [])
+
+    def _send_plain(self, session: Session, message: Message) -> None:
+        if message.method != "notifications/cancelled":
+            session.channel.send(message.raw)
+            return
+        client_id = session.conversation.cancelled_id(message)
+        for answer in session.answers:
+            session.channel.send_cancel(message, answer, client_id)
+
+    async def _relay(
+        self, http: HttpExchange, session: Session, message: Message, header: list[tuple[bytes, bytes]]
+    ) -> None:
+        step = await session.conversation.from_client(message)
+        if step.to_server is None:
+            await http.respond(200 if step.to_client else 202, [JSON, *header], step.to_client or b"")
+            return
+        assert message.id is not None
+        answer = PostAnswer(http, session.conversation, self._server, message.id, headers=header)
+        channel = session.channel
+        session.answers.append(answer)
+        try:
+            own_id = channel.send_request(message, answer)
+            answer.cancel_upstream = lambda reason: channel.abandon(own_id, reason)
+            await answer.run(idle_seconds=self._limits().call_timeout_s)
+        finally:
+            session.answers.remove(answer)
+            session.last_used = self._server.now()
+
+    async def _give_own_child(self, session: Session) -> None:
+        """A log level or a subscription is the client's alone, and a shared child cannot keep clients apart."""
+        assert session.opening is not None
+        await self._make_room()
+        channel = await self._start()
+        opening = session.opening
+        handshake = channel.ask(lambda own_id: replace_values(opening.raw, {("id",): b"%d" % own_id}))
+        await asyncio.wait_for(handshake, _HANDSHAKE_SECONDS)
+        channel.send(notification("notifications/initialized"))
+        session.channel = channel
+        session.owns_channel = True
+
+    async def _make_room(self) -> None:
+        """Own children are bounded; the one idle for longest makes way."""
+        owned = [session for session in self._sessions.values() if session.owns_channel]
+        if len(owned) < self._limits().sessions:
+            return
+        idle = [session for session in owned if session.is_idle]
+        if not idle:
+            raise HttpProblem(503, "Too many sessions are open with this server. Try again later.")
+        await self._end(min(idle, key=lambda session: session.last_used))
+
+    async def _end(self, session: Session) -> None:
+        self._sessions.pop(session.id, None)
+        session.close()
+        if session.owns_channel:
+            await session.channel.stop()
+
+    async def _sweep(self) -> None:
+        while True:
+            seconds = self._limits().session_idle_s
+            await asyncio.sleep(min(30.0, seconds / 2))
+            now = self._server.now()
+            for session in list(self._sessions.values()):
+                if session.is_idle and now - session.last_used > seconds:
+                    await self._end(session)
+
+    # --- modern clients: no session, one child for all -------------------------------------------------------------
+
+    async def _post_modern(self, http: HttpExchange, message: Message) -> None:
+        problem = check_modern_headers(http.headers, message)
+        if problem is not None:
+            await http.respond(400, [JSON], problem)
+            return
+        channel = await self._shared_channel(_MODERN)
+        conversation = self._new_conversation(channel)
+        step = await conversation.from_client(message)
+        if step.to_server is None:
+            await http.respond(200 if step.to_client else 202, [JSON], step.to_client or b"")
+            return
+        if message.id is None:
+            channel.send(message.raw)
+            await http.respond(202, [])
+            return
+        answer = PostAnswer(http, conversation, self._server, message.id, headers=[])
+        own_id = channel.send_request(message, answer)
+        answer.cancel_upstream = lambda reason: channel.abandon(own_id, reason)
+        await answer.run(idle_seconds=self._limits().call_timeout_s)
+
+    # --- children --------------------------------------------------------------------------------------------------
+
+    async def _start(self) -> Channel:
+        channel = Channel(
+            self._launch, self, message_limit=self._limits().message_bytes, on_stderr=self._pass_on_stderr
+        )
+        await channel.start()
+        self._server.learner.restart()
+        self._server.journal.server_state(self._server.name, "started", f"Started as process {channel.pid}.")
+        return channel
+
+    async def _shared_channel(self, key: str) -> Channel:
+        """The child that clients of one kind share, started once however many ask at the same moment."""
+        task = self._shared.get(key)
+        if task is None or (task.done() and (task.exception() is not None or not task.result().is_alive)):
+            task = self._shared[key] = asyncio.create_task(self._start_shared(key))
+        return await asyncio.shield(task)
+
+    async def _start_shared(self, key: str) -> Channel:
+        channel = await self._start()
+        if key == _MODERN:
+            return channel
+        params = {
+            "protocolVersion": key,
+            "capabilities": {},
+            "clientInfo": {"name": "handfast", "version": self._version},
+        }
+        greeting = channel.ask(lambda own_id: request(own_id, "initialize", params))
+        channel.greeting = await asyncio.wait_for(greeting, _HANDSHAKE_SECONDS)
+        channel.send(notification("notifications/initialized"))
+        return channel
+
+    def _pass_on_stderr(self, text: bytes) -> None:
+        name = self._server.name
+        for line in text.decode(errors="replace").splitlines():
+            sys.stderr.write(f"[{name}] {line}\n")
+
+    # --- as the owner of channels ----------------------------------------------------------------------------------
+
+    def uncorrelated(self, channel: Channel, message: Message) -> bool:
+        """A session's own child speaks to that session; a shared one to nobody, but for news about its lists."""
+        for session in self._sessions.values():
+            if session.channel is channel and session.owns_channel:
+                session.take(message)
+                return True
+        if message.is_notification and message.method is not None and message.method.endswith("/list_changed"):
+            if message.method == "notifications/tools/list_changed":
+                self._server.learner.refresh(
+                    lambda cursor: channel.ask(lambda own_id: self._plain_list(own_id, cursor))
+                )
+            for session in self._sessions.values():
+                if session.channel is channel:
+                    session.take(message)
+            return True
+        if message.is_answer:
+            self._server.journal.diagnose(
+                self._server.name, "message.unpaired", "An answer from the server belongs to no open request."
+            )
+        elif message.is_request:
+            reason = "A request from a shared server was refused: it cannot be known whose it is."
+            self._server.journal.diagnose(self._server.name, "message.unowned", reason)
+        return False
+
+    def _plain_list(self, own_id: int, cursor: bytes | None) -> bytes:
+        return request(own_id, "tools/list", None if cursor is None else {"cursor": msgspec.Raw(cursor)})
+
+    def unreadable(self, problem: BadMessage) -> None:
+        self._server.journal.diagnose(
+            self._server.name, "message.unreadable", f"Dropped from the server: {problem.reason}"
+        )
+
+    def overlong(self) -> None:
+        reason = f"A message over the limit of {self._limits().message_bytes} bytes was dropped."
+        self._server.journal.diagnose(self._server.name, "message.too_large", reason)
+
+    def exited(self, channel: Channel, code: int) -> None:
+        self._server.journal.server_state(
+            self._server.name,
+            "exited",
+            f"Process {channel.pid} exited with code {code}.",
+            Status.ERROR if code else Status.SUCCESS,
+        )
+
+
+def _is_modern(message: Message) -> bool:
+    try:
+        return META_VERSION.encode() in message.raw and META_VERSION in message.meta()
+    except (AmbiguousKeys, NotJson):
+        return False
+
+
+def _is_empty(capabilities: bytes) -> bool:
+    try:
+        return not msgspec.json.decode(capabilities)
+    except msgspec.DecodeError:
+        return False

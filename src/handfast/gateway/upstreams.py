@@ -1,0 +1,72 @@
+"""The upstreams of the current settings, made and closed as the settings change."""
+
+import asyncio
+from collections.abc import Iterable
+
+from handfast import __version__
+from handfast.gateway.http_exchange import HttpProblem
+from handfast.gateway.http_upstream import HttpUpstream
+from handfast.gateway.launch import Launch, child_environment
+from handfast.gateway.runtime import Runtime
+from handfast.gateway.settings import ServerSettings, Settings, Transport
+from handfast.gateway.settings_changes import changed_servers
+from handfast.gateway.stdio_upstream import StdioUpstream
+
+
+class Upstreams:
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._by_name: dict[str, HttpUpstream | StdioUpstream] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+        self._open(name for name, server in runtime.settings.servers.items() if not server.disabled)
+
+    def names(self) -> list[str]:
+        return sorted(self._by_name)
+
+    def find(self, name: str) -> HttpUpstream | StdioUpstream:
+        """Raises: HttpProblem 404."""
+        upstream = self._by_name.get(name)
+        if upstream is None:
+            known = ", ".join(self.names()) or "none"
+            raise HttpProblem(404, f"There is no server of this name. Servers: {known}.")
+        return upstream
+
+    def apply(self, old: Settings, new: Settings) -> None:
+        """Take changed settings: only the servers whose command, url or environment changed start anew."""
+        changes = changed_servers(old, new)
+        for name in (*changes.removed, *changes.restarted):
+            self._close(self._by_name.pop(name))
+        self._open((*changes.added, *changes.restarted))
+
+    async def close(self) -> None:
+        await asyncio.gather(*(upstream.close() for upstream in self._by_name.values()), *self._closing)
+
+    def _open(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._by_name[name] = self._make(name, self._runtime.settings.servers[name])
+
+    def _close(self, upstream: HttpUpstream | StdioUpstream) -> None:
+        task = asyncio.create_task(upstream.close())
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+    def _make(self, name: str, server: ServerSettings) -> HttpUpstream | StdioUpstream:
+        runtime = self._runtime
+        if server.transport is Transport.HTTP:
+            assert server.url is not None
+            return HttpUpstream(
+                runtime.server_side(name, (server.url,)),
+                server.url,
+                [(key.lower().encode(), value.encode()) for key, value in server.headers.items()],
+                message_limit=lambda: runtime.settings.limits.message_bytes,
+                call_timeout=lambda: runtime.settings.limits.call_timeout_s,
+            )
+        assert server.command is not None
+        command = (server.command, *server.args)
+        return StdioUpstream(
+            runtime.server_side(name, command),
+            Launch(command, child_environment(server.env), server.cwd),
+            isolation=lambda: runtime.settings.servers[name].isolation,
+            limits=lambda: runtime.settings.limits,
+            version=__version__,
+        )

@@ -1,0 +1,171 @@
+"""`handfast wrap -- CMD`: one stdio server behind our own stdin and stdout, judged line by line."""
+
+import asyncio
+import contextlib
+import signal
+import sys
+from collections.abc import Callable, Coroutine, Sequence
+from secrets import token_hex
+from typing import Any
+
+from handfast.gateway.child import Child
+from handfast.gateway.conversation import Conversation, ServerSide
+from handfast.gateway.pipes import InputPipe, OutputPipe
+from handfast.wire.codes import REQUEST_TOO_LARGE, UPSTREAM_TIMEOUT
+from handfast.wire.lines import LineAssembler, OverlongLine
+from handfast.wire.message import BadMessage, Message, RequestId, read_message
+from handfast.wire.replies import error_reply, notification
+
+_FORWARDED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGQUIT", "SIGWINCH")
+_SWEEP_SECONDS = 1.0
+
+
+class Wrapper:
+    """Relays between our client and the child until the child is gone."""
+
+    def __init__(self, server: ServerSide, *, message_limit: int, call_timeout: Callable[[], float]) -> None:
+        self._server = server
+        self._limit = message_limit
+        self._call_timeout = call_timeout
+        self._conversation = Conversation(server, self._list_page)
+        self._own: dict[RequestId, asyncio.Future[Message]] = {}
+        self._own_prefix = f"handfast-{token_hex(6)}-"
+        self._client_lines = LineAssembler(message_limit)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._from_client_tasks: set[asyncio.Task[None]] = set()
+        self._child = Child(
+            limit=message_limit,
+            on_line=self._line_from_server,
+            on_exit=lambda _code: None,
+            on_congestion=lambda is_paused: self._input.pause(is_paused),
+        )
+        self._input = InputPipe(self._bytes_from_client, self._client_left)
+        self._output = OutputPipe(lambda is_paused: self._child.pause_reading(is_paused), self._client_left)
+
+    async def run(self, command: Sequence[str]) -> int:
+        """The child's exit code, as a shell reports it. Raises: ChildStartFailed."""
+        await self._child.start(command)
+        self._forward_signals()
+        await self._output.open(sys.stdout.buffer)
+        await self._input.open(sys.stdin.buffer)
+        sweep = asyncio.create_task(self._sweep())
+        await self._child.gone.wait()
+        sweep.cancel()
+        await self._finish()
+        code = self._child.returncode or 0
+        return code if code >= 0 else 128 - code
+
+    async def _finish(self) -> None:
+        for future in self._own.values():
+            future.cancel()
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+        for request_id, pending in list(self._conversation.open_requests.items()):
+            text = "The server exited before it answered. Start it again and repeat the call if that is safe."
+            self._output.write_line(self._conversation.fail(request_id, pending, text, rule="upstream.exited"))
+        self._conversation.open_requests.clear()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._output.flush(), 5)
+        self._server.learner.close()
+
+    # --- from the client -------------------------------------------------------------------------------------------
+
+    def _bytes_from_client(self, chunk: bytes) -> None:
+        for line in self._client_lines.feed(chunk):
+            self._line_from_client(line)
+
+    def _client_left(self) -> None:
+        rest = self._client_lines.close()
+        if rest:
+            self._line_from_client(rest)
+        self._spawn(self._close_child_input(set(self._from_client_tasks)))
+
+    async def _close_child_input(self, under_way: set[asyncio.Task[None]]) -> None:
+        """The child learns that its client left once everything the client sent before has reached it."""
+        if under_way:
+            await asyncio.wait(under_way)
+        self._child.close_stdin()
+
+    def _line_from_client(self, line: bytes | OverlongLine) -> None:
+        if isinstance(line, OverlongLine):
+            text = f"The message is over the limit of {self._limit} bytes. Send a smaller one."
+            self._output.write_line(error_reply(None, REQUEST_TOO_LARGE, text))
+            return
+        try:
+            message = read_message(line)
+        except BadMessage as problem:
+            self._output.write_line(error_reply(problem.id, problem.code, problem.reason))
+            return
+        task = self._spawn(self._from_client(message))
+        self._from_client_tasks.add(task)
+        task.add_done_callback(self._from_client_tasks.discard)
+
+    async def _from_client(self, message: Message) -> None:
+        step = await self._conversation.from_client(message)
+        if step.to_client is not None:
+            self._output.write_line(step.to_client)
+        if step.to_server is not None:
+            self._child.send(step.to_server)
+
+    # --- from the server -------------------------------------------------------------------------------------------
+
+    def _line_from_server(self, line: bytes | OverlongLine) -> None:
+        if isinstance(line, OverlongLine):
+            self._conversation.note_overlong(self._limit)
+            return
+        self._spawn(self._from_server(line))
+
+    async def _from_server(self, line: bytes) -> None:
+        try:
+            message = read_message(line)
+        except BadMessage as problem:
+            reply = await self._conversation.refuse_answer(problem)
+        else:
+            if message.is_answer and message.id in self._own:
+                self._own.pop(message.id).set_result(message)
+                return
+            reply = await self._conversation.from_server(message)
+        if reply is not None:
+            self._output.write_line(reply)
+
+    async def _list_page(self, cursor: bytes | None) -> Message:
+        """Ask for a page of the tools with an id of our own, which no client uses."""
+        request_id = f"{self._own_prefix}{len(self._own)}-{token_hex(4)}"
+        answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        self._own[request_id] = answer
+        self._child.send(self._conversation.list_request(request_id, cursor))
+        try:
+            return await answer
+        finally:
+            self._own.pop(request_id, None)
+
+    # --- time and signals ------------------------------------------------------------------------------------------
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(_SWEEP_SECONDS)
+            seconds = self._call_timeout()
+            for request_id in self._conversation.overdue(self._server.now(), seconds):
+                pending = self._conversation.open_requests.pop(request_id)
+                text = f"The server neither answered nor reported progress for {seconds:g} s. The call was given up."
+                self._output.write_line(
+                    self._conversation.fail(request_id, pending, text, code=UPSTREAM_TIMEOUT, rule="upstream.timeout")
+                )
+                self._child.send(
+                    notification("notifications/cancelled", {"requestId": request_id, "reason": "timeout"})
+                )
+
+    def _forward_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for name in _FORWARDED:
+            number = getattr(signal, name, None)
+            if number is None or (name in ("SIGINT", "SIGQUIT") and sys.stdin.isatty()):
+                continue  # a terminal sends these to the child itself; twice would be once too often
+            with contextlib.suppress(NotImplementedError, RuntimeError):
+                loop.add_signal_handler(number, self._child.send_signal, number)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:  # Any: a coroutine's send types
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
