@@ -1,0 +1,130 @@
+"""Real MCP servers and clients out of .parts: command lines for the servers, drivers for the clients.
+
+Tests ask for the fixture `parts`, which installs them first. Each server command line is complete as it stands:
+it needs no environment and no working directory.
+"""
+
+import fcntl
+import json
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal  # Any: results as the clients print them
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / ".parts"
+NODE = FOLDER / "node" / "node"
+PYTHON = FOLDER / "py" / "bin" / "python"
+
+Mode = Literal["auto", "legacy", "2026-07-28"]
+Target = str | Sequence[str]  # a URL, or a command line to talk to over stdio
+Outcome = dict[str, Any]  # Any: {"result": JSON} or {"error": {"code": …, "message": …}}
+
+
+class PartMissing(Exception):
+    """A real part that cannot be had on this machine."""
+
+
+def install() -> None:
+    """Run scripts/parts, one process at a time. Raises: PartMissing."""
+    FOLDER.mkdir(exist_ok=True)
+    with (FOLDER / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run([ROOT / "scripts" / "parts"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise PartMissing(f"scripts/parts failed: {' '.join(done.stderr.split())[-300:]}")
+
+
+def is_ci() -> bool:
+    return os.environ.get("CI", "").lower() not in ("", "0", "false")
+
+
+def without_part(reason: str) -> None:
+    """Skip this test because a part is missing; in CI every part must be there, so it fails."""
+    if is_ci():
+        pytest.fail(f"missing part: {reason}", pytrace=False)
+    pytest.skip(f"missing part: {reason}")
+
+
+def npm_server(name: str, *arguments: str) -> list[str]:
+    script = FOLDER / "node" / "node_modules" / "@modelcontextprotocol" / f"server-{name}" / "dist" / "index.js"
+    return [str(NODE), str(script), *arguments]
+
+
+class Parts:
+    """What is installed."""
+
+    @property
+    def everything(self) -> list[str]:
+        return npm_server("everything")
+
+    @property
+    def time(self) -> list[str]:
+        """The one server here that speaks both eras; what comes first on its connection decides."""
+        return [str(PYTHON), "-m", "mcp_server_time", "--local-timezone", "UTC"]
+
+    def memory(self, file: Path) -> list[str]:
+        """The knowledge graph, kept in a file of the test's own."""
+        return ["env", f"MEMORY_FILE_PATH={file}", *npm_server("memory")]
+
+    def filesystem(self, *folders: Path) -> list[str]:
+        return npm_server("filesystem", *map(str, folders))
+
+    @contextmanager
+    def everything_over_http(self) -> Iterator[str]:
+        """server-everything over Streamable HTTP, revision 2025-11-25, SSE answers; gives its URL."""
+        port = free_port()
+        command = ["env", f"PORT={port}", *npm_server("everything", "streamableHttp")]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            try:
+                wait_for_port(port, process)
+                yield f"http://127.0.0.1:{port}/mcp"
+            finally:
+                process.kill()
+
+    def ts_client(
+        self, target: Target, steps: Sequence[object], *, sdk: Literal[1, 2] = 2, mode: Mode = "auto"
+    ) -> list[Outcome]:
+        """Drive the TypeScript client: 2.x of `client`, or 1.x of `sdk`, which knows only the 2025 revisions."""
+        driver = [str(NODE), str(ROOT / "tests" / "parts" / "ts_client.mjs"), "--sdk", str(sdk), "--mode", mode]
+        return drive(driver, target, steps)
+
+    def py_client(self, target: Target, steps: Sequence[object], *, mode: Mode = "auto") -> list[Outcome]:
+        """Drive the Python client."""
+        driver = [str(PYTHON), str(ROOT / "tests" / "parts" / "py_client.py"), "--mode", mode]
+        return drive(driver, target, steps)
+
+
+def drive(driver: list[str], target: Target, steps: Sequence[object]) -> list[Outcome]:
+    """One outcome per step; a single error if it could not even connect."""
+    words = [target] if isinstance(target, str) else ["--stdio", *target]
+    done = subprocess.run(
+        [*driver, *words], input=json.dumps(steps).encode(), capture_output=True, timeout=60, check=False
+    )
+    outcomes = [json.loads(line) for line in done.stdout.splitlines()]
+    assert outcomes or not steps, f"the client printed nothing: {done.stderr.decode()[-2000:]}"
+    return outcomes
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def wait_for_port(port: int, process: subprocess.Popen[bytes], *, seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            assert process.poll() is None, "the server ended before it listened"
+            assert time.monotonic() < deadline, "the server never listened"
+            time.sleep(0.02)  # the server has no way to say that it listens
+        else:
+            return

@@ -1,0 +1,114 @@
+"""A scripted MCP server for faults that real servers do not produce, over stdio or Streamable HTTP.
+
+python -m tests.stubs.upstream stdio|http-json|http-sse SPEC.json, or the same by this file's path.
+Over HTTP it prints `PORT 12345` once it listens. tests/stubs/script.py describes SPEC.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+import traceback
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # started by path, `tests` is not importable otherwise
+
+from tests.stubs.perform import announce, perform
+from tests.stubs.script import Request, Script, Step, compact
+from tests.stubs.streamable import Streamable
+
+
+class Stdio:
+    """One message per line on stdin and stdout."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._writing = asyncio.Lock()
+        self._handshaken = False
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def serve(self) -> None:
+        while line := await asyncio.to_thread(sys.stdin.buffer.readline):
+            self._script.note(line, headers={})
+            await self._take(line)
+        os._exit(0)  # stdin has ended; whatever is still slow or silent ends with it
+
+    async def broadcast(self, message: bytes) -> None:
+        if self._handshaken:
+            await self._write(message + self._script.newline)
+
+    async def _take(self, line: bytes) -> None:
+        try:
+            message = json.loads(line)
+        except ValueError:
+            error = {"code": -32700, "message": "Parse error"}
+            await self._write(compact({"jsonrpc": "2.0", "id": None, "error": error}) + self._script.newline)
+            return
+        request = Request(message if isinstance(message, dict) else {})
+        self._handshaken = self._handshaken or request.method == "initialize"
+        if "method" not in request.message:
+            self._script.take_answer(request.message)
+        elif request.wants_answer:
+            task = asyncio.create_task(self._answer(request))
+            self._tasks.add(task)
+            task.add_done_callback(self._finish)
+
+    async def _answer(self, request: Request) -> None:
+        async for step in perform(self._script, request, self._script.reply(request)):
+            await self._carry_out(step)
+
+    def _finish(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if (error := task.exception()) is not None:
+            traceback.print_exception(error)  # a mistake in the SPEC, or in the stub
+            os._exit(70)
+
+    async def _carry_out(self, step: Step) -> None:
+        match step.kind:
+            case "aside" | "message":
+                await self._write(step.data + self._script.newline, pieces=step.pieces)
+            case "broadcast":
+                await self.broadcast(step.data)
+            case "half":
+                await self._write(step.data[: len(step.data) // 2])
+            case "flood":
+                await self._write(b'{"jsonrpc":"2.0","result":"')
+                while True:
+                    await self._write(b"x" * 65536)
+            case "drop":
+                os._exit(0)
+            case "hang" | "cut":
+                pass
+
+    async def _write(self, data: bytes, *, pieces: int = 0) -> None:
+        async with self._writing:
+            await asyncio.to_thread(write_all, data, pieces or len(data))
+
+
+def write_all(data: bytes, size: int) -> None:
+    for start in range(0, len(data), size):
+        piece = data[start : start + size]
+        while piece:
+            piece = piece[os.write(1, piece) :]
+
+
+async def serve(transport: str, spec: Path) -> None:
+    script = Script(spec)
+    script.note(event="started", pid=os.getpid(), transport=transport)
+    server = Stdio(script) if transport == "stdio" else Streamable(script, streams=transport == "http-sse")
+    changes: set[asyncio.Task[None]] = set()
+
+    def take_next() -> None:
+        if script.next is not None:
+            script.load(Path(script.next))
+        changes.add(asyncio.create_task(server.broadcast(announce(script))))
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, take_next)
+    await server.serve()
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):
+        asyncio.run(serve(sys.argv[1], Path(sys.argv[2])))
