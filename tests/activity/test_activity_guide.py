@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from handfast.activity.identity import new_id, now_text
 from handfast.activity.sqlite import SqliteStore
 from handfast.activity.store import Retention
+from handfast.clock import Clock
 from handfast.core.exchange import Record, RecordType, Status
+
+CLOCK = Clock()
+
 
 GUIDE = Path(__file__).parents[2] / "docs" / "activity.md"
 
@@ -26,8 +29,8 @@ def audit(folder: Path) -> "subprocess.CompletedProcess[str]":
 
 def record(time: str = "") -> Record:
     return Record(
-        id=new_id(),
-        time=time or now_text(),
+        id=CLOCK.new_id(),
+        time=time or CLOCK.now(),
         type=RecordType.TOOL_CALL,
         status=Status.SUCCESS,
         reason="größer als \ud83d",

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.activity.identity import time_text
 from handfast.activity.query import parse_time
+from handfast.clock import time_text
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 

@@ -13,16 +13,18 @@ from pathlib import Path
 import pytest
 
 from handfast.activity.chain import Head
-from handfast.activity.identity import new_id, now_text
 from handfast.activity.query import EVERYTHING, RecordFilter
 from handfast.activity.recorder import Durability, OnFailure, ThreadRecorder
 from handfast.activity.sqlite import SqliteStore
 from handfast.activity.store import Retention, StoredRecord, StoreError
+from handfast.clock import Clock
 from handfast.core.exchange import Record, Recorder, RecordingFailed, RecordType, Status
+
+CLOCK = Clock()
 
 
 def call(number: int = 0, **changes: object) -> Record:
-    fields = {"id": new_id(), "time": now_text(), "type": RecordType.TOOL_CALL, "status": Status.SUCCESS}
+    fields = {"id": CLOCK.new_id(), "time": CLOCK.now(), "type": RecordType.TOOL_CALL, "status": Status.SUCCESS}
     return Record(**{**fields, "details": {"number": number}, **changes})  # type: ignore[arg-type] # any field
 
 
@@ -31,12 +33,14 @@ class Gate(SqliteStore):
 
     def prepare(self) -> None:
         self.is_broken = False
+        self.attempts: list[object] = []
         self.open_gate = threading.Event()
         self.open_gate.set()
         self.is_writing = threading.Event()
         self.has_failed = threading.Event()
 
     def append(self, records: Sequence[Record]) -> Head:
+        self.attempts.append(records[0].details.get("number"))
         self.is_writing.set()
         self.open_gate.wait(30)
         if self.is_broken:
@@ -257,9 +261,14 @@ def test_told_to_continue_it_never_refuses_and_says_what_it_let_go(tmp_path: Pat
 def test_closing_gives_up_on_a_disk_that_stays_broken(tmp_path: Path) -> None:
     with gated(tmp_path, failing_after_s=0.1) as (store, recorder):
         store.is_broken = True
-        recorder.record(call(1))
+        recorder.record(*(call(number) for number in range(1_200)))
         recorder.close()
         assert not recorder._thread.is_alive()
+        assert store.attempts[-2:] == [
+            500,
+            1_000,
+        ]  # what comes after the first batch is tried once, not for as long again
+        assert store.attempts.count(500) == 1
 
 
 @pytest.mark.parametrize(
@@ -287,15 +296,17 @@ def test_retention_runs_by_itself(tmp_path: Path) -> None:
 _WRITER = """
 import asyncio, sys
 from pathlib import Path
-from handfast.activity.identity import new_id, now_text
+from handfast.clock import Clock
 from handfast.activity.recorder import ThreadRecorder
 from handfast.activity.sqlite import SqliteStore
 from handfast.core.exchange import Record, RecordType, Status
 
+CLOCK = Clock()
+
 async def main(recorder, name, count):
     for number in range(count):
         await recorder.room()
-        fields = dict(id=new_id(), time=now_text(), type=RecordType.TOOL_CALL, status=Status.SUCCESS)
+        fields = dict(id=CLOCK.new_id(), time=CLOCK.now(), type=RecordType.TOOL_CALL, status=Status.SUCCESS)
         ticket = recorder.record(Record(**fields, server=name, details={"number": number}))
         if number % 10 == 9:
             await recorder.committed(ticket)

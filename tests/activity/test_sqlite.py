@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from handfast.activity.chain import ChainWalk, Head
-from handfast.activity.identity import time_text
 from handfast.activity.query import EVERYTHING, RecordFilter
 from handfast.activity.sqlite import SqliteStore
 from handfast.activity.store import RecordNotFound, Retention, StoreError
+from handfast.clock import time_text
 from handfast.core.exchange import Record, RecordType, Status
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -220,6 +221,21 @@ def test_deleting_past_what_retention_removed_is_noticed(store: SqliteStore, tmp
     broken = walked(store).broken
     assert broken is not None
     assert broken.seq == 3
+
+
+@pytest.mark.requirement("P5")
+def test_writers_on_one_file_take_turns_instead_of_failing(tmp_path: Path) -> None:
+    def write(_: int) -> None:
+        own = SqliteStore.open(tmp_path)
+        for number in range(100):
+            own.append([call(number)])
+        own.close()
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(write, range(3)))
+    store = SqliteStore.open_existing(tmp_path)
+    assert walked(store) == ChainWalk(300, 1, store.head())
+    store.close()
 
 
 def test_a_failed_batch_leaves_nothing_behind(store: SqliteStore) -> None:

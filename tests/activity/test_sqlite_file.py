@@ -4,6 +4,8 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -122,20 +124,19 @@ def test_a_full_disk_is_named_as_such_and_the_chain_survives(tmp_path: Path) -> 
     store.close()
 
 
-def test_many_processes_may_open_a_new_folder_at_once(tmp_path: Path) -> None:
-    program = (
-        "import sys; from pathlib import Path; from handfast.activity.sqlite import SqliteStore\n"
-        "sys.stdin.read(); store = SqliteStore.open(Path(sys.argv[1])); print(store.digest(b'x')); store.close()"
-    )
-    command = [sys.executable, "-c", program, str(tmp_path / "state")]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    openers = [subprocess.Popen(command, **pipes) for _ in range(4)]  # type: ignore[call-overload] # spelt once
-    for opener in openers:
-        opener.stdin.close()
-        opener.stdin = None
-    outputs = [opener.communicate()[0] for opener in openers]
-    assert [opener.returncode for opener in openers] == [0, 0, 0, 0]
-    assert len(set(outputs)) == 1
+def test_many_may_open_a_new_folder_at_once_and_share_one_key(tmp_path: Path) -> None:
+    start = threading.Barrier(6)
+
+    def open_one(folder: Path) -> str:
+        start.wait()
+        store = SqliteStore.open(folder)
+        digest = store.digest(b"x")
+        store.close()
+        return digest
+
+    with ThreadPoolExecutor(6) as pool:
+        for number in range(10):
+            assert len(set(pool.map(open_one, [tmp_path / str(number)] * 6))) == 1
 
 
 def complaint(opener: object, folder: Path) -> str:

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import pytest
 
-from handfast.activity.identity import time_text
 from handfast.activity.sqlite import SqliteStore
 from handfast.activity.store import Retention
 from handfast.cli import activity
+from handfast.clock import time_text
 from handfast.core.exchange import Record, RecordType, Status
 
 NOW = datetime.now(UTC)

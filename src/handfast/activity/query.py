@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from handfast.activity.identity import time_text
+from handfast.clock import time_text
 from handfast.core.exchange import RecordType, Status
 
 _RELATIVE = re.compile(r"([0-9]{1,6})([smhdw])")

@@ -11,8 +11,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from handfast.activity.identity import new_id, now_text
 from handfast.activity.store import ActivityStore, Retention, StoreError
+from handfast.clock import Clock
 from handfast.core.exchange import Record, RecordingFailed, RecordType, Status
 
 _log = logging.getLogger("handfast.activity")
@@ -66,6 +66,7 @@ class ThreadRecorder:
         self.on_failure = OnFailure(on_failure)
         self.let_go = 0  # records that could not be kept, ever
         self._store = store
+        self._clock = Clock()  # the writing thread's own
         self._capacity = capacity
         self._failing_after_s = failing_after_s
         self._retention = retention
@@ -167,7 +168,7 @@ class ThreadRecorder:
             self._waiters.append((ticket, loop, future))
             if self._is_gathering:
                 self._ring()
-        # The future is this caller's alone, so whoever is cancelled here takes nobody along.
+        # The future is this caller's alone, and `wait` never cancels it: a cancelled caller takes nobody along.
         await asyncio.wait((future,), timeout=self._patience())
 
     def _patience(self) -> float:
@@ -262,8 +263,8 @@ class ThreadRecorder:
         seconds = round(time.monotonic() - self._stuck_since, 1)
         _log.warning("Activity records can be written again after %s s; %d were lost.", seconds, let_go)
         return Record(
-            id=new_id(),
-            time=now_text(),
+            id=self._clock.new_id(),
+            time=self._clock.now(),
             type=RecordType.DIAGNOSTIC,
             status=Status.ERROR if let_go else Status.WARNING,
             rule=WRITE_FAILURE_RULE,
@@ -301,5 +302,4 @@ def _wake(waiters: list[Waiter]) -> None:
 
 def _finish(futures: list["asyncio.Future[None]"]) -> None:
     for future in futures:
-        if not future.done():
-            future.set_result(None)
+        future.set_result(None)

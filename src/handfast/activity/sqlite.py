@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from handfast.activity.chain import PRUNED_RULE, ChainWalk, Head, Link, link_record, searchable, walk_chain
-from handfast.activity.identity import new_id, time_text
 from handfast.activity.query import RecordFilter
 from handfast.activity.sqlite_file import FILE_NAME, explained, open_for_reading, open_for_writing
 from handfast.activity.store import RecordNotFound, Retention, StoredRecord, StoreError
+from handfast.clock import Clock, time_text
 from handfast.core.exchange import Record, RecordType, Status
 
 _PAGE = 2_000  # rows per read: each read is short, so a slow reader never keeps the write-ahead log from shrinking
@@ -242,7 +242,7 @@ def _cutoff(keep_days: float, now: datetime) -> str:
 
 def _pruned(count: int, through: int, last_hash: str, now: datetime) -> Record:
     return Record(
-        id=new_id(),
+        id=Clock().new_id(),
         time=time_text(now),
         type=RecordType.DIAGNOSTIC,
         status=Status.SUCCESS,

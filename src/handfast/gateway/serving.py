@@ -63,6 +63,7 @@ async def gateway(runtime: Runtime, listener: socket.socket) -> AsyncIterator[Up
         access_log=False,
         log_config=None,
         server_header=False,
+        proxy_headers=False,
         timeout_graceful_shutdown=5,
         timeout_keep_alive=75,
     )

@@ -1,0 +1,19 @@
+"""Time and ids as the records show them."""
+
+from datetime import UTC, datetime, timedelta
+
+from handfast.clock import Clock
+
+
+def test_now_is_utc_with_microseconds() -> None:
+    before = datetime.now(UTC) - timedelta(milliseconds=1)
+    text = Clock().now()
+    assert before <= datetime.fromisoformat(text) <= datetime.now(UTC)
+    assert len(text) == len("2026-01-01T00:00:00.000000Z")
+
+
+def test_ids_sort_by_creation_and_never_repeat() -> None:
+    clock = Clock()
+    ids = [clock.new_id() for _ in range(200_000)]
+    assert ids == sorted(set(ids))
+    assert {len(one) for one in ids} == {28}
