@@ -41,6 +41,12 @@ def test_a_line_over_the_limit_is_reported_once_and_the_next_one_is_whole(places
 
 
 @pytest.mark.requirement("B6")
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
+def test_the_limit_is_the_longest_line_without_its_end(ending: bytes) -> None:
+    assert LineAssembler(4).feed(b"1234" + ending + b"12345" + ending) == [b"1234", OverlongLine(5)]
+
+
+@pytest.mark.requirement("B6")
 def test_the_report_of_an_overlong_line_says_how_much_was_seen() -> None:
     assembler = LineAssembler(3)
     assert assembler.feed(b"ab") == []
@@ -65,7 +71,7 @@ def test_a_long_line_in_many_chunks_is_searched_once_and_joined_once() -> None:
 
         def split(self, *args: Any, **kwargs: Any) -> list[bytes]:  # Any: whatever bytes.split takes
             CountedBytes.touched += len(self)
-            return super().split(*args, **kwargs)
+            return [CountedBytes(piece) for piece in super().split(*args, **kwargs)]
 
         def __radd__(self, other: bytes) -> "CountedBytes":
             CountedBytes.touched += len(other) + len(self)
@@ -99,6 +105,8 @@ def test_one_line_holds_no_line_end_and_means_the_same(value: object, gap: str) 
 def test_a_smuggled_call_stays_inside_its_message() -> None:
     message = b'{"method":"ping","x":\r{"method":"tools/call"}\n}'
     assert one_line(message) == b'{"method":"ping","x": {"method":"tools/call"} }'
+    assert one_line(b'{"a":\r1}') == b'{"a": 1}'
+    assert one_line(b'{"a":\n1}') == b'{"a": 1}'
 
 
 def test_a_message_that_is_one_line_is_not_copied() -> None:

@@ -137,6 +137,13 @@ def test_what_the_fast_decoder_refuses_is_still_read(content: bytes) -> None:
     assert (message.id, bytes(result["content"]), bytes(result["isError"])) == ("q", content, b"false")
 
 
+def test_a_large_message_that_is_also_deep_is_refused_rather_than_read_for_seconds() -> None:
+    raw = b'{"id":1,"result":{"content":' + b"[" * 600_000 + b"]" * 600_000 + b"}}"
+    with pytest.raises(BadMessage) as refused:
+        read_message(raw)
+    assert refused.value.code == INVALID_REQUEST
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),

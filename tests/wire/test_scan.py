@@ -71,6 +71,8 @@ def test_it_accepts_exactly_what_json_is(inside: str) -> None:
 @example("%s", "01")
 @example("%s", "[1}")
 @example("%s", '[{"b":1,"c"]')
+@example("%s", "[[1]}")
+@example("%s", '{"b":[1]]')
 @example("%s", "1}}")
 @example("%s", "1} {")
 @example("%s", '[[],{},[[]],{"b":{}}],"b":-0.0e+1')

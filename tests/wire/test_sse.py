@@ -13,7 +13,8 @@ LINE_ENDS = st.sampled_from([b"\n", b"\r", b"\r\n"])
 PIECES = st.sampled_from(
     [b"\xef\xbb\xbf", b"data: {}", b"data:x", b"data", b": c", b"id: 7", b"id:\0", b"event: message", b"retry: 10"]
 ) | st.sampled_from([b"retry: x", b"other: y", b":", b" ", b"\xff"])
-STREAMS = st.lists(LINE_ENDS | PIECES, max_size=30).map(b"".join) | st.binary(max_size=40)
+LINES = st.tuples(PIECES, LINE_ENDS).map(b"".join)
+STREAMS = st.lists(LINES | LINE_ENDS | PIECES, max_size=20).map(b"".join) | st.binary(max_size=40)
 
 
 def cut(text: bytes, places: list[int]) -> list[bytes]:
@@ -53,12 +54,15 @@ def dispatched(text: bytes) -> list[tuple[bytes, bytes]]:
 @pytest.mark.requirement("B6")
 @given(STREAMS, st.lists(st.integers(0)))
 @example(b"data:x\r\n\r\ndata:y\r\n\r\n", [7, 9])
+@example(b"data:x\r\ndata:y\r\n\r\n", [7])
 @example(b"data:x\r\r\n\ndata:y\n\n", [8])
+@example(b"data:x\rdata:y\n\n", [])
 def test_no_byte_is_lost_and_the_events_are_what_a_client_would_dispatch(text: bytes, places: list[int]) -> None:
-    events, rest = feed_all(cut(text, places))
-    kept = [event for event in events if isinstance(event, SseEvent)]
-    assert b"".join(event.raw for event in kept) + rest == text
-    assert [(event.event, event.data) for event in kept if event.data is not None] == dispatched(text)
+    for chunks in ([text], cut(text, places), cut(text, list(range(len(text))))):
+        events, rest = feed_all(chunks)
+        kept = [event for event in events if isinstance(event, SseEvent)]
+        assert b"".join(event.raw for event in kept) + rest == text
+        assert [(event.event, event.data) for event in kept if event.data is not None] == dispatched(text)
 
 
 @pytest.mark.parametrize("ending", [b"\n", b"\r", b"\r\n"])

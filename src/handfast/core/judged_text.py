@@ -105,9 +105,12 @@ _careful = json.JSONDecoder(
 
 def depth_exceeds(text: bytes, limit: int) -> bool:
     """Whether a JSON value is nested deeper than the limit; a scalar has depth 0, `[]` has 1."""
-    if text.count(b"[") + text.count(b"{") <= limit:
+    if b"\\" in text:
+        text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
+    marks = text.translate(None, _NEITHER_BRACKET_NOR_QUOTE)
+    if marks.count(b"[") + marks.count(b"{") <= limit:
         return False
-    steps = _brackets_outside_strings(text).translate(_TO_STEPS)
+    steps = _brackets_outside_strings(marks).translate(_TO_STEPS)
     while len(steps) > 2 * limit:  # fewer pairs than levels cannot be too deep
         if limit == 0:
             return True
@@ -119,9 +122,7 @@ def depth_exceeds(text: bytes, limit: int) -> bool:
     return False
 
 
-def _brackets_outside_strings(text: bytes) -> bytes:
-    if b"\\" in text:
-        text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    # Two quotes that meet, once everything between the brackets is gone, leave inside and outside as they were.
-    marks = text.translate(None, _NEITHER_BRACKET_NOR_QUOTE).replace(b'""', b"")
+def _brackets_outside_strings(marks: bytes) -> bytes:
+    # Of nothing but brackets and quotes, two quotes that meet can go: inside and outside stay what they were.
+    marks = marks.replace(b'""', b"")
     return b"".join(marks.split(b'"')[::2]) if b'"' in marks else marks

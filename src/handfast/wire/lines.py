@@ -45,7 +45,7 @@ class LineAssembler:
         if self._held:
             # Held and new bytes are joined once, when the line ends: each byte is searched and copied a fixed number
             # of times however many chunks a line comes in.
-            self._held += line
+            self._held.extend(line)
             line = bytes(self._held)
             self._held.clear()
         self._end(line, found)
@@ -63,7 +63,7 @@ class LineAssembler:
         # A CR at the end may be half of a CRLF, which does not count.
         size = len(self._held) + len(rest) - rest.endswith(b"\r")
         if size <= self._limit:
-            self._held += rest
+            self._held.extend(rest)
             return
         self._held.clear()
         self._is_skipping = True

@@ -64,11 +64,12 @@ class Key:
         self.text = text
 
 
-def _read_key(_: type, text: str) -> Key:
+def read_key(_: type, text: str) -> Key:
+    """For msgspec's dec_hook."""
     return Key(text)
 
 
-ordered_pairs = msgspec.json.Decoder(dict[Key, msgspec.Raw], dec_hook=_read_key)
+ordered_pairs = msgspec.json.Decoder(dict[Key, msgspec.Raw], dec_hook=read_key)
 
 
 def scan_object(text: bytes, start: int = 0, end: int | None = None, *, strict_utf8: bool = False) -> list[Member]:

@@ -62,8 +62,9 @@ def _places(text: bytes, start: int, end: int) -> list[Place]:
         to_value = _TO_VALUE.match(text, position)
         if to_value is None:
             return _scanned_places(text, start, end)  # a key with escapes
-        position = to_value.end() + len(raw)
-        places.append((key.text, to_value.end(), position))
+        value_start = to_value.end()
+        position = value_start + len(raw)
+        places.append((key.text, value_start, position))
     return places
 
 

@@ -69,7 +69,7 @@ class SseAssembler:
         return self._release()
 
     def _is_between_events(self) -> bool:
-        return not (self._held or self._has_line or self._ends_in_cr)
+        return not (self._has_line or self._ends_in_cr)
 
     def _take_line(self, line: bytes, found: list[SseEvent | OverlongEvent]) -> None:
         is_blank = self._is_line_start and line in _BLANK_LINES
