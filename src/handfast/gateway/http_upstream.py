@@ -188,8 +188,9 @@ class _PostRelay:
         self._upstream = upstream
         self._http = http
         self._conversation = conversation
-        self._message = message
-        self._pending = conversation.open_requests.get(message.id) if message.id is not None else None
+        # An answer to a request of the server's has an id too, but of the server's making.
+        self._request_id = message.id if message.is_request else None
+        self._pending = self._open_pending()
         self._response: Response | None = None
         self._is_cancelled = False
         self._has_timed_out = False
@@ -226,9 +227,9 @@ class _PostRelay:
     def _abandon(self) -> None:
         """Without a session nothing can be resumed: what is still open here ends here, on record."""
         pending = self._open_pending()
-        if pending is None or self._message.id is None or (self._conversation.session and not self._is_cancelled):
+        if pending is None or self._request_id is None or (self._conversation.session and not self._is_cancelled):
             return
-        del self._conversation.open_requests[self._message.id]
+        del self._conversation.open_requests[self._request_id]
         if pending.call is not None:
             reason = "The call was given up before its answer came."
             self._upstream.server.path.conclude(pending.call, Status.CANCELLED, reason=reason)
@@ -259,7 +260,7 @@ class _PostRelay:
                 return
             await self._answer(f"The server's answer could not be used: {problem.reason}")
             return
-        if not message.is_answer or message.id != self._message.id:
+        if not message.is_answer or message.id != self._request_id:
             if response.status >= 400 and message.is_answer:
                 self._give_up(f"The server answered with HTTP status {response.status}.")
                 await self._http.respond(response.status, headers, body)
@@ -319,10 +320,10 @@ class _PostRelay:
         await self._http.end_stream()
 
     def _open_pending(self) -> Pending | None:
-        return self._conversation.open_requests.get(self._message.id) if self._message.id is not None else None
+        return self._conversation.open_requests.get(self._request_id) if self._request_id is not None else None
 
     def _give_up(self, text: str, *, code: int = UPSTREAM_FAILED) -> bytes | None:
-        pending, request_id = self._open_pending(), self._message.id
+        pending, request_id = self._open_pending(), self._request_id
         if pending is None or request_id is None:
             return None
         del self._conversation.open_requests[request_id]
