@@ -162,7 +162,7 @@ def test_a_large_request_waits_for_a_slow_server_and_arrives_whole(run: Run[None
     run(scenario())
 
 
-def test_an_answer_before_the_request_was_written_whole_is_returned_and_the_writing_stops(run: Run[None]) -> None:
+def test_an_answer_before_the_request_was_written_whole_is_returned_and_ends_the_writing(run: Run[None]) -> None:
     async def script(visit: Visit) -> None:
         await visit.read_head()
         await visit.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\n")

@@ -178,6 +178,8 @@ def test_a_full_pool_serves_waiters_in_order_and_cancelled_ones_leak_nothing(run
             calls = [asyncio.create_task(post_and_read(client, b"%d" % number)) for number in range(6)]
             await turn_until(lambda: bool(served))
             calls[1].cancel()  # still in the queue
+            await asyncio.wait([calls[1]])
+            assert len(client._pool._waiters) == 4
             may_answer.release()
             await turn_until(lambda: len(client._pool._waiters) == 3)
             calls[2].cancel()  # has been given its place, or is just using it
@@ -249,17 +251,18 @@ def test_closing_ends_what_is_under_way_and_refuses_what_comes_after(run: Run[No
         async with serving(say_one_thing) as server:
             client = HttpClient(server.url, max_connections=1)
             response = await post(client)
-            queued = asyncio.create_task(post(client))
-            await asyncio.sleep(0)
+            queued = [asyncio.create_task(post(client)) for _ in range(3)]
+            await turn_until(lambda: len(client._pool._waiters) == 3)
             await client.close()
             await client.close()
             await server.ended(1)
-            with pytest.raises(UpstreamUnavailable):
-                await queued
+            await asyncio.wait(queued)
+            assert [type(call.exception()) for call in queued] == [UpstreamUnavailable] * 3
             with pytest.raises(UpstreamUnavailable):
                 await post(client)
             with pytest.raises(UpstreamProtocolError):
                 await response.read(100)
+            assert server.visits == 1
 
     run(scenario())
 

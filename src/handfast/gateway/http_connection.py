@@ -234,9 +234,6 @@ class Connection(asyncio.Protocol):
         length = self._read_framing()
         if self._without_progress > HEAD_LIMIT and self._head_size() > HEAD_LIMIT:
             self._problem = self._head_too_large()
-        if status >= 300 and self._unsent is not None:
-            self._unsent = None  # it has decided without the rest of the request
-            self._must_close = True
         may_have_body = self._has_body and status not in (204, 304)  # RFC 9112 6.3: whatever length they declare
         self._body = IncomingBody(self, self._loop, self._origin, length if may_have_body else None)
         self._response = Response(status, self._headers, self._body)
@@ -255,8 +252,8 @@ class Connection(asyncio.Protocol):
         self._keeps_alive = self._parser.should_keep_alive()  # after this callback the parser no longer knows
 
     def _skip_informational(self, status: int) -> None:
-        if status < 100 or status == 101:
-            self._problem = self._protocol_error("switched to a protocol nobody asked for. Check the url")
+        if status < 100:  # 101 never comes this far: the parser stops at an upgrade
+            self._problem = self._protocol_error("sent an answer with an impossible status")
         self._is_informational = True
         self._headers = []
 

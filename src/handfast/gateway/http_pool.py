@@ -60,18 +60,19 @@ class ConnectionPool:
 
         Raises: UpstreamUnavailable, UpstreamTimeout (none came free before the deadline).
         """
-        if self._is_closed:
-            raise self._closed()
         if self._free_places:
             self._free_places -= 1
         else:
             await self._wait_for_place(deadline)
+        if self._is_closed:
+            self._pass_place_on()  # so that everyone in the queue gets to hear it
+            raise self._closed()
         return self._take_idle() or await self._connect(deadline)
 
     def watch(self, deadline: float) -> None:
         """See to it that heads due by then are not waited for any longer.
 
-        One timer serves all: a timer per request, made and cancelled, costs up to a fifth of the whole call.
+        One timer serves all: a timer per request, made and cancelled, costs about a tenth of the whole call.
         """
         if deadline >= self._alarm_at:
             return
@@ -99,9 +100,6 @@ class ConnectionPool:
         for timer in (self._sweep, self._alarm):
             if timer is not None:
                 timer.cancel()
-        for waiter in self._waiters:
-            if not waiter.done():
-                waiter.set_exception(self._closed())
         for connection in tuple(self._open):
             connection.fail(UpstreamProtocolError(f"{self._origin} was let go before its answer was whole."))
         if self._all_lost is None:
