@@ -116,6 +116,7 @@ BOMBS: dict[str, Schema] = {
     "a small enum of fractions": {"enum": [number / 7 for number in range(50)]},
     "resources of their own": {"$defs": {"x": {"$id": "https://example.com/x"}}, "$ref": "https://example.com/x"},
     "a loop beside an unevaluated keyword": {"anyOf": [{"$ref": "#", "unevaluatedProperties": False}, {}]},
+    "a loop that goes nowhere": {"anyOf": [{"$ref": "#"}, {}]},
     "recursive comparison": {"uniqueItems": True, "items": {"$ref": "#"}},
     "an immense pattern": {"pattern": "(a{100}){100}"},
 }

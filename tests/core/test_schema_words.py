@@ -60,6 +60,7 @@ def words(schema: object, value: object, *, show_names: bool = False) -> tuple[s
             {"s3cret": 1},
             "has a property whose name must have at most 3 characters",
         ),
+        ({"propertyNames": {"type": "null"}}, {"s3cret": 1}, "has properties, and none are allowed"),
         ({"oneOf": [{}, {}]}, 1, "fits more than one of the alternatives, where it must fit exactly one"),
         ({"anyOf": [{"type": "string"}, {"type": "null"}]}, 1, "must be a string or null, not an integer"),
         ({"anyOf": [{"minimum": 5}, {"multipleOf": 7}]}, 1, "fits none of the 2 alternatives allowed here"),

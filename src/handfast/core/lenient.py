@@ -36,7 +36,7 @@ def _coerce_at(root: Any, path: list[str | int]) -> bool:  # Any: decoded JSON
         return not isinstance(text, dict | list)  # already replaced through another error at the same place
     try:
         scalar = msgspec.json.decode(text.strip().lower())
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):  # `[[[[…` is no scalar either
         return False
     if not isinstance(scalar, int | float | bool):
         return False

@@ -26,6 +26,7 @@ class References:
     count: int = 0
     unevaluated: int = 0
     judges_names: bool = False
+    quotes_itself: bool = False  # an error may carry a large part of the schema along
     patterns: list[str] = field(default_factory=list)
 
     def notice(self, node: Node) -> None:
@@ -33,6 +34,7 @@ class References:
         self.is_compound = self.is_compound or (node is not self.root and isinstance(node.get("$id"), str))
         self.unevaluated += "unevaluatedProperties" in node or "unevaluatedItems" in node
         self.judges_names = self.judges_names or "propertyNames" in node
+        self.quotes_itself = self.quotes_itself or _is_quoted(node)
         for keyword in REFERENCE_KEYWORDS:
             if isinstance(reference := node.get(keyword), str):
                 self.count += 1
@@ -86,6 +88,17 @@ def read_references(schema: object, *, limit: int = 10_000) -> References:
         children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
         pending.extend([child for child in children if isinstance(child, dict | list)])
     return found
+
+
+def _is_quoted(node: Node) -> bool:
+    options = node.get("enum")
+    # A longer list is too heavy to run in place, whatever it holds.
+    options = options[:5_000] if isinstance(options, list) else []
+    if "const" in node:
+        options = [*options, node["const"]]
+    return "not" in node or any(
+        isinstance(option, dict | list) or (isinstance(option, str) and len(option) > 100) for option in options
+    )
 
 
 def _root_id(schema: object) -> str:

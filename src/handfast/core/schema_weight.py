@@ -91,7 +91,7 @@ class _Scale:
             raise _TooMuch
 
     def survey(self, entry: Node, location: _Location) -> None:
-        """Walk everything applied at this location; a part met again on its own path is cut, as validators do."""
+        """Walk everything applied at this location."""
         if entry.keys().isdisjoint(_STRUCTURE):
             self.step(STEPS_PER_PART // 4)
             self.add(entry, 1, location)
@@ -107,8 +107,8 @@ class _Scale:
                 continue
             node, times = top
             if id(node) in path:
-                self.notice_loop()
-                continue
+                # A loop that goes nowhere. Validators cut it, but late: 839 bytes of this took 2 s to compile.
+                raise _TooMuch
             self.step(STEPS_PER_PART)
             path.add(id(node))
             times *= _factor(node)
@@ -117,11 +117,6 @@ class _Scale:
             stack.append(id(node))
             stack.extend([(part, times) for part in self.in_place(node)])
         self.meet(parts, location)
-
-    def notice_loop(self) -> None:
-        # The library unrolls what stands beside an unevaluated keyword: with a loop, 839 bytes took 2 s to compile.
-        if self.references.unevaluated:
-            raise _TooMuch
 
     def add(self, node: Node, times: int, location: _Location) -> None:
         location.cost += times * own_cost(node)

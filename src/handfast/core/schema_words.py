@@ -136,6 +136,8 @@ class _Words:
                 return self.no_alternative(context, error)
             case Kind.Pattern(pattern):
                 return f"must match the pattern {_scrubbed(pattern)}"
+            case Kind.PropertyNames(problem) if isinstance(problem.kind, Kind.Type):
+                return "has properties, and none are allowed"  # names are strings: no name is of another type
             case Kind.PropertyNames(problem):
                 return f"has a property whose name {self.text(problem)}"
             case _:

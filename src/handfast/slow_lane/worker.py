@@ -25,6 +25,22 @@ class _Compiled(NamedTuple):
     names: frozenset[str]
 
 
+def _conforms(schema: _Compiled, value: object) -> bool:
+    try:
+        return schema.validator.is_valid(value)
+    except UnicodeEncodeError:
+        return False  # a lone surrogate is not text
+
+
+def _words(schema: _Compiled, value: object, *, show_names: bool) -> tuple[str, ...]:
+    try:
+        errors = schema.validator.iter_errors(value)
+    except UnicodeEncodeError:
+        return ("contains text that is not valid Unicode",)
+    words = describe_errors(errors, value, names=schema.names, show_names=show_names)
+    return tuple(map(str, words))
+
+
 class Worker:
     """Reads jobs until the other end closes; answers in stages, so that a verdict never waits for its wording."""
 
@@ -50,18 +66,11 @@ class Worker:
             return
         self.say(Stage("compiled"))
         value = self.decode(job.value)
-        try:
-            conforms = schema.validator.is_valid(value)
-        except UnicodeEncodeError:
-            self.say(Stage("verdict"))
-            self.say(Stage("words", words=("contains text that is not valid Unicode",) if job.wording else ()))
-            return
+        conforms = _conforms(schema, value)
         self.say(Stage("verdict", conforms=conforms))
-        if conforms or not job.wording:
-            return
-        errors = schema.validator.iter_errors(value)
-        words = describe_errors(errors, value, names=schema.names, show_names=job.show_names)
-        self.say(Stage("words", words=tuple(map(str, words))))
+        # Words nobody asked for would be taken for the answer to the next job.
+        if not conforms and job.wording:
+            self.say(Stage("words", words=_words(schema, value, show_names=job.show_names)))
 
     def compile(self, job: Job) -> _Compiled:
         if job.digest not in self.compiled:
