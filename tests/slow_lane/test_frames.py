@@ -1,13 +1,10 @@
-"""Frames survive the pipe, and values are decoded without losing what is judged."""
+"""Frames survive the pipe."""
 
-import sys
-
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.slow_lane.frames import HEADER_BYTES, MOST_BYTES, Job, body_length, decode_value, pack, unpack_job
+from handfast.slow_lane.frames import HEADER_BYTES, MOST_BYTES, Job, body_length, pack, unpack_job
 
 
 @given(st.binary(), st.binary(), st.booleans(), st.floats(0, 10))
@@ -21,15 +18,3 @@ def test_a_job_arrives_as_it_was_sent(schema: bytes, value: bytes, wording: bool
 def test_a_length_no_peer_would_send_is_refused() -> None:
     with pytest.raises(ValueError, match="larger than any message"):
         body_length((MOST_BYTES + 1).to_bytes(HEADER_BYTES, "big"))
-
-
-@pytest.mark.requirement("C2")
-def test_numbers_keep_their_meaning_at_any_size() -> None:
-    most = sys.float_info.max
-    text = b"[1E400, -1e999, 9007199254740993, 1.5, 1" + b"0" * 400 + b"]"
-    assert decode_value(text) == [most, -most, 9007199254740993, 1.5, most]
-
-
-def test_what_is_not_json_is_not_decoded() -> None:
-    with pytest.raises((ValueError, msgspec.DecodeError)):
-        decode_value(b"{")

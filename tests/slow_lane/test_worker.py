@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
-from handfast.slow_lane.frames import HEADER_BYTES, Job, Stage, body_length, decode_value, pack, unpack_stage
+from handfast.slow_lane.frames import HEADER_BYTES, Job, Stage, body_length, pack, unpack_stage
 from handfast.slow_lane.worker import MOST_SCHEMAS, Worker
 
 
 def answers(*jobs: Job) -> list[Stage]:
     said = io.BytesIO()
-    Worker(io.BytesIO(b"".join(map(pack, jobs))), said, decode_value).run()
+    Worker(io.BytesIO(b"".join(map(pack, jobs))), said).run()
     said.seek(0)
     stages = []
     while header := said.read(HEADER_BYTES):
@@ -47,15 +47,9 @@ def test_a_schema_that_cannot_be_compiled_is_told_with_its_reason() -> None:
     ]
 
 
-def test_text_that_is_not_unicode_does_not_conform() -> None:
-    words = Stage("words", words=("contains text that is not valid Unicode",))
-    assert answers(job(b'{"type": "string"}', rb'"\ud800"')) == [READY, COMPILED, Stage("verdict"), words]
-    assert answers(job(b'{"type": "string"}', rb'"\ud800"', wording=False)) == [READY, COMPILED, Stage("verdict")]
-
-
 def test_only_so_many_compiled_schemas_are_kept() -> None:
     jobs = [job(b"true", b"1", digest=str(number)) for number in range(MOST_SCHEMAS + 5)]
-    worker = Worker(io.BytesIO(b"".join(map(pack, jobs))), io.BytesIO(), decode_value)
+    worker = Worker(io.BytesIO(b"".join(map(pack, jobs))), io.BytesIO())
     worker.run()
     assert list(worker.compiled) == [str(number) for number in range(5, MOST_SCHEMAS + 5)]
 
@@ -90,3 +84,11 @@ def test_the_worker_imports_only_what_it_needs() -> None:
     script = f"import sys, handfast.slow_lane.worker; print(sorted({unneeded} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, text=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.requirement("D20")
+@pytest.mark.parametrize("text", [b'{"a": 1, "a": 2}', b"[NaN]", b'"\\ud800"', b"{"])
+def test_what_two_readers_take_differently_gets_no_verdict(text: bytes) -> None:
+    stages = answers(Job("d", b"true", text, wording=True, show_names=False, seconds=5))
+    assert [stage.name for stage in stages][-1] == "ambiguous"
+    assert stages[-1].words[0]

@@ -34,7 +34,7 @@ MOST_WAITING = 256
 # Nothing of the parent's environment is needed but what makes its Python start; tokens stay where they are.
 _KEPT_ENVIRONMENT = ("PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 
-Problem = Literal["", "too slow", "uncompilable"]
+Problem = Literal["", "too slow", "uncompilable", "ambiguous"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,9 @@ class SlowLane:
                 return LaneVerdict(None, problem="uncompilable", reason="".join(compiled.words))
             late = TOO_SLOW
             async with asyncio.timeout(deadline):
-                verdict = await _hear(process, "verdict")
+                verdict = await _hear(process, "verdict", "ambiguous")
+            if verdict.name == "ambiguous":
+                return LaneVerdict(None, verdict.words, problem="ambiguous")
         except (TimeoutError, _WorkerLost):
             await self._end_worker()
             return late if self._is_closed else _blame(trouble, late)

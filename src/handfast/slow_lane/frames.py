@@ -1,7 +1,5 @@
 """What client and worker say to each other: MessagePack behind four bytes of length."""
 
-from typing import Any
-
 import msgspec
 
 # Above the largest message any runtime accepts (64 MiB) plus the largest schema.
@@ -22,7 +20,7 @@ class Job(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Stage(msgspec.Struct, frozen=True, array_like=True):
-    """How far a job has come: ready, compiled, uncompilable, verdict or words."""
+    """How far a job has come: ready, compiled, uncompilable, ambiguous, verdict or words."""
 
     name: str
     conforms: bool = False
@@ -49,19 +47,3 @@ def body_length(header: bytes) -> int:
         message = "The frame is larger than any message; restart the slow lane."
         raise ValueError(message)
     return length
-
-
-def decode_value(text: bytes) -> Any:  # Any: a JSON value
-    """Decode a value to judge; a number beyond a double's range becomes the largest finite one of its sign."""
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return _decode_slowly(text)
-
-
-def _decode_slowly(text: bytes) -> Any:  # Any: a JSON value
-    import json  # only odd values come here: 1e400, a lone surrogate
-
-    from handfast.core.schema import finite_float, finite_int
-
-    return json.loads(text, parse_float=finite_float, parse_int=finite_int)

@@ -4,14 +4,14 @@ import os
 import signal
 import sys
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import jsonschema_rs
 
+from handfast.core.judged_text import Ambiguous, decode_judged
 from handfast.core.schema import DEFAULT_BOUNDS, SchemaRefused, build_validator, read_schema
 from handfast.core.schema_words import declared_names, describe_errors
-from handfast.slow_lane.frames import HEADER_BYTES, Job, Stage, body_length, decode_value, pack, unpack_job
+from handfast.slow_lane.frames import HEADER_BYTES, Job, Stage, body_length, pack, unpack_job
 
 # Decoding the largest result takes 200 MB; more than this is a bomb, and dying of it costs one job.
 MEMORY_BYTES = 1024 * 1024 * 1024
@@ -44,10 +44,9 @@ def _words(schema: _Compiled, value: object, *, show_names: bool) -> tuple[str, 
 class Worker:
     """Reads jobs until the other end closes; answers in stages, so that a verdict never waits for its wording."""
 
-    def __init__(self, jobs: BinaryIO, answers: BinaryIO, decode: Callable[[bytes], Any]) -> None:  # Any: JSON values
+    def __init__(self, jobs: BinaryIO, answers: BinaryIO) -> None:
         self.jobs = jobs
         self.answers = answers
-        self.decode = decode
         self.compiled: OrderedDict[str, _Compiled] = OrderedDict()
 
     def run(self) -> None:
@@ -65,7 +64,11 @@ class Worker:
             self.say(Stage("uncompilable", words=(str(refused),)))
             return
         self.say(Stage("compiled"))
-        value = self.decode(job.value)
+        try:
+            value = decode_judged(job.value)
+        except Ambiguous as problem:
+            self.say(Stage("ambiguous", words=(str(problem),)))
+            return
         conforms = _conforms(schema, value)
         self.say(Stage("verdict", conforms=conforms))
         # Words nobody asked for would be taken for the answer to the next job.
@@ -111,7 +114,7 @@ def _stand_back() -> None:
 
 def main() -> None:
     _stand_back()
-    Worker(sys.stdin.buffer, sys.stdout.buffer, decode_value).run()
+    Worker(sys.stdin.buffer, sys.stdout.buffer).run()
 
 
 if __name__ == "__main__":
