@@ -1,0 +1,51 @@
+"""A stream of server-sent events relayed event by event, each with its own bytes, answers judged as they pass."""
+
+from collections.abc import Callable
+
+from handfast.gateway.conversation import Conversation
+from handfast.gateway.http_client import Response
+from handfast.gateway.http_exchange import HttpExchange
+from handfast.wire.message import BadMessage, read_message
+from handfast.wire.sse import OverlongEvent, SseAssembler, SseEvent, render_event
+
+
+def is_event_stream(response: Response) -> bool:
+    return (response.header(b"content-type") or b"").split(b";")[0].strip().lower() == b"text/event-stream"
+
+
+class EventRelay:
+    def __init__(self, http: HttpExchange, conversation: Conversation, limit: int) -> None:
+        self._http = http
+        self._conversation = conversation
+        self._limit = limit
+        self.is_resumable = False  # the stream had ids: a client may ask for the rest of it elsewhere
+
+    async def run(self, response: Response, *, on_event: Callable[[], None] | None = None) -> None:
+        """Relay until the server ends the stream. Raises: UpstreamFailed."""
+        events = SseAssembler(self._limit)
+        async for chunk in response.chunks():
+            for event in events.feed(chunk):
+                if on_event is not None:
+                    on_event()
+                if isinstance(event, OverlongEvent):
+                    self._conversation.note_overlong(self._limit)
+                else:
+                    await self._relay(event)
+
+    async def _relay(self, event: SseEvent) -> None:
+        if event.id is not None:
+            self.is_resumable = True
+        if not event.data:
+            await self._http.send_chunk(event.raw)
+            return
+        try:
+            message = read_message(event.data)
+        except BadMessage as problem:
+            reply = await self._conversation.refuse_answer(problem)
+        else:
+            reply = await self._conversation.from_server(message)
+            if reply is message.raw:
+                await self._http.send_chunk(event.raw)
+                return
+        if reply is not None:
+            await self._http.send_chunk(render_event(reply, event))

@@ -1,0 +1,193 @@
+"""One POST to an HTTP server on its way up, and its answer on its way down."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from handfast.core.exchange import Status
+from handfast.gateway.conversation import Conversation, Pending
+from handfast.gateway.event_relay import EventRelay, is_event_stream
+from handfast.gateway.http_client import Response, UpstreamFailed, UpstreamTimeout
+from handfast.gateway.http_exchange import JSON, Headers, HttpExchange
+from handfast.gateway.http_headers import to_client
+from handfast.wire.codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT
+from handfast.wire.message import BadMessage, Message, read_message
+from handfast.wire.sse import render_event
+
+if TYPE_CHECKING:
+    from handfast.gateway.http_upstream import HttpUpstream
+
+
+class PostRelay:
+    """The answer is sent in the form it comes in: a body, or a stream."""
+
+    def __init__(
+        self, upstream: "HttpUpstream", http: HttpExchange, conversation: Conversation, message: Message
+    ) -> None:
+        self._upstream = upstream
+        self._http = http
+        self._conversation = conversation
+        # An answer to a request of the server's has an id too, but of the server's making.
+        self._request_id = message.id if message.is_request else None
+        self._pending = self._open_pending()
+        self._events = EventRelay(http, conversation, upstream.message_limit)
+        self._response: Response | None = None
+        self._is_cancelled = False
+        self._has_timed_out = False
+
+    async def run(self, headers: Headers, body: bytes) -> None:
+        self._task = asyncio.current_task()
+        self._http.watch(self._client_left)
+        try:
+            self._response = await self._upstream.send(headers, body)
+            await self._relay(self._response)
+        except UpstreamFailed as problem:
+            await self._explain(problem)
+        except asyncio.CancelledError:
+            if not self._is_cancelled:
+                raise
+        finally:
+            self._http.unwatch()
+            self._abandon()
+
+    def _client_left(self) -> None:
+        """A modern client cancels by leaving; a legacy one may come back for the answer, so its call runs on."""
+        if self._pending is None or not self._pending.is_modern:
+            return
+        self._is_cancelled = True
+        if self._pending.call is not None:
+            self._upstream.server.path.conclude(
+                self._pending.call, Status.CANCELLED, reason="The client closed the connection."
+            )
+        if self._response is not None:
+            self._response.abort()
+        elif self._task is not None:
+            self._task.cancel()
+
+    def _abandon(self) -> None:
+        """Without a session nothing can be resumed: what is still open here ends here, on record."""
+        pending = self._open_pending()
+        if pending is None or self._request_id is None or (self._conversation.session and not self._is_cancelled):
+            return
+        del self._conversation.open_requests[self._request_id]
+        if pending.call is not None:
+            reason = "The call was given up before its answer came."
+            self._upstream.server.path.conclude(pending.call, Status.CANCELLED, reason=reason)
+
+    async def _relay(self, response: Response) -> None:
+        session = response.header(b"mcp-session-id") or self._http.header(b"mcp-session-id")
+        if session is not None and response.status < 400:
+            self._conversation.session = session
+            self._upstream.remember(session, self._conversation)
+        if is_event_stream(response):
+            await self._relay_stream(response)
+            return
+        body = await response.read(self._upstream.message_limit)
+        if self._pending is None:
+            await self._http.respond(response.status, to_client(response.headers), body)
+            return
+        await self._relay_body(response, body)
+
+    async def _relay_body(self, response: Response, body: bytes) -> None:
+        headers = to_client(response.headers)
+        try:
+            message = read_message(body)
+        except BadMessage as problem:
+            if response.status >= 400:
+                # An error of HTTP's own; the client knows how to read its status.
+                self._give_up(f"The server answered with HTTP status {response.status}.")
+                await self._http.respond(response.status, headers, body)
+                return
+            await self._answer(f"The server's answer could not be used: {problem.reason}")
+            return
+        if not message.is_answer or message.id != self._request_id:
+            if response.status >= 400 and message.is_answer:
+                self._give_up(f"The server answered with HTTP status {response.status}.")
+                await self._http.respond(response.status, headers, body)
+                return
+            await self._answer("The server answered a request that was not asked.")
+            return
+        reply = await self._conversation.from_server(message)
+        if reply is body:
+            await self._http.respond(response.status, headers, body)
+        elif reply is not None:
+            await self._http.respond(200, [h for h in headers if h[0] != b"content-type"] + [JSON], reply)
+
+    async def _relay_stream(self, response: Response) -> None:
+        await self._http.start_stream(response.status, to_client(response.headers))
+        timer = _IdleTimer(self._upstream.call_timeout, self._time_out) if self._is_call() else None
+        try:
+            await self._events.run(response, on_event=timer.reset if timer else None)
+        finally:
+            if timer is not None:
+                timer.cancel()
+        if not self._events.is_resumable and self._open_pending() is not None and not self._is_cancelled:
+            await self._send_event("The server closed its answer before it was complete.")
+        await self._http.end_stream()
+
+    def _is_call(self) -> bool:
+        return self._pending is not None and self._pending.call is not None
+
+    def _time_out(self) -> None:
+        self._has_timed_out = True
+        if self._response is not None:
+            self._response.abort()
+
+    async def _explain(self, problem: UpstreamFailed) -> None:
+        """The server failed us; the client gets one clear error in whatever form is still open."""
+        seconds = self._upstream.call_timeout
+        is_timeout = self._has_timed_out or isinstance(problem, UpstreamTimeout)
+        text = (
+            f"The server neither answered nor reported progress for {seconds:g} s. The call was given up."
+            if is_timeout
+            else str(problem)
+        )
+        code = UPSTREAM_TIMEOUT if is_timeout else UPSTREAM_FAILED
+        if self._is_cancelled:
+            return
+        if not self._http.has_started:
+            await self._answer(text, code=code)
+            return
+        # A stream that can be resumed just ends: the client will ask for the rest of it.
+        if self._open_pending() is not None and (is_timeout or not self._events.is_resumable):
+            await self._send_event(text, code=code)
+        await self._http.end_stream()
+
+    def _open_pending(self) -> Pending | None:
+        return self._conversation.open_requests.get(self._request_id) if self._request_id is not None else None
+
+    def _give_up(self, text: str, *, code: int = UPSTREAM_FAILED) -> bytes | None:
+        pending, request_id = self._open_pending(), self._request_id
+        if pending is None or request_id is None:
+            return None
+        del self._conversation.open_requests[request_id]
+        rule = "upstream.timeout" if code == UPSTREAM_TIMEOUT else "upstream.failed"
+        return self._conversation.fail(request_id, pending, text, code=code, rule=rule)
+
+    async def _answer(self, text: str, *, code: int = UPSTREAM_FAILED) -> None:
+        reply = self._give_up(text, code=code)
+        if reply is None:
+            await self._http.respond(502, [(b"content-type", b"text/plain; charset=utf-8")], f"{text}\n".encode())
+            return
+        await self._http.respond(200, [JSON], reply)
+
+    async def _send_event(self, text: str, *, code: int = UPSTREAM_FAILED) -> None:
+        reply = self._give_up(text, code=code)
+        if reply is not None:
+            await self._http.send_chunk(render_event(reply, None))
+
+
+class _IdleTimer:
+    """Fires when nothing came for a while; re-arming costs two list operations, not a task."""
+
+    def __init__(self, seconds: float, on_idle: Callable[[], None]) -> None:
+        self._seconds = seconds
+        self._on_idle = on_idle
+        self._handle = asyncio.get_running_loop().call_later(seconds, on_idle)
+
+    def reset(self) -> None:
+        self._handle.cancel()
+        self._handle = asyncio.get_running_loop().call_later(self._seconds, self._on_idle)
+
+    def cancel(self) -> None:
+        self._handle.cancel()
