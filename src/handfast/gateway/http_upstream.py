@@ -38,6 +38,12 @@ class HttpUpstream:
         self._conversations: OrderedDict[bytes, Conversation] = OrderedDict()
         self._ids = count()
         self._sweeper: asyncio.Task[None] | None = None
+        self._listening: set[Response] = set()
+
+    def quiesce(self) -> None:
+        """The gateway is about to stop: streams that only listen end now, calls under way may finish."""
+        for response in self._listening:
+            response.abort()
 
     async def close(self) -> None:
         self._server.learner.close()
@@ -71,12 +77,14 @@ class HttpUpstream:
             await http.respond(response.status, to_client(response.headers), await response.read(self._message_limit()))
             return
         http.watch(response.abort, after=0)
+        self._listening.add(response)
         await http.start_stream(response.status, to_client(response.headers))
         try:
             await EventRelay(http, conversation, self._message_limit()).run(response)
         except UpstreamFailed:
             pass  # the stream ends; clients resume or reconnect
         finally:
+            self._listening.discard(response)
             http.unwatch()
             await http.end_stream()
 

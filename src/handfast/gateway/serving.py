@@ -72,9 +72,11 @@ async def gateway(runtime: Runtime, listener: socket.socket) -> AsyncIterator[Up
     try:
         yield upstreams
     finally:
+        # Calls under way get their answers; only then do their servers go.
+        upstreams.quiesce()
         server.should_exit = True
-        await upstreams.close()
         await serving
+        await upstreams.close()
         await runtime.close()
 
 

@@ -47,6 +47,11 @@ class StdioUpstream:
         self._sessions: dict[str, Session] = {}
         self._sweeper: asyncio.Task[None] | None = None
 
+    def quiesce(self) -> None:
+        """The gateway is about to stop: streams that only listen end now, calls under way may finish."""
+        for session in self._sessions.values():
+            session.close()
+
     async def close(self) -> None:
         self._server.learner.close()
         if self._sweeper is not None:

@@ -12,9 +12,10 @@ def check_host(given: bytes | None, settings: Settings) -> None:
     """Raises: HttpProblem 403."""
     host = (given or b"").decode("latin-1").lower()
     name = _without_port(host)
-    if name in _LOOPBACK or host in settings.allowed_hosts or name in settings.allowed_hosts:
+    allowed = {known.lower() for known in settings.allowed_hosts}
+    if name in _LOOPBACK or host in allowed or name in allowed:
         return
-    own, _ = settings.listen_address
+    own = settings.listen_address[0].lower()
     if name.strip("[]") == own and own not in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
         return
     raise HttpProblem(403, "This Host is not served here. Add it to allowed_hosts if it should be.")
@@ -25,14 +26,14 @@ def check_origin(given: bytes | None, settings: Settings) -> None:
     if given is None:
         return
     origin = given.decode("latin-1").lower()
-    if origin in settings.allowed_origins:
+    if any(origin == known.lower() for known in settings.allowed_origins):
         return
     try:
         parts = urlsplit(origin)
-        name = parts.hostname or ""
+        is_local = parts.scheme in ("http", "https") and parts.hostname in ("localhost", "127.0.0.1", "::1")
     except ValueError:
-        name = ""
-    if parts.scheme in ("http", "https") and name in ("localhost", "127.0.0.1", "::1"):
+        is_local = False
+    if is_local:
         return
     raise HttpProblem(403, "Pages of this Origin may not use the gateway. Add it to allowed_origins if they should.")
 

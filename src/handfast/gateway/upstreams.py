@@ -38,6 +38,10 @@ class Upstreams:
             self._close(self._by_name.pop(name))
         self._open((*changes.added, *changes.restarted))
 
+    def quiesce(self) -> None:
+        for upstream in self._by_name.values():
+            upstream.quiesce()
+
     async def close(self) -> None:
         await asyncio.gather(*(upstream.close() for upstream in self._by_name.values()), *self._closing)
 
