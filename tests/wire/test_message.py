@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handfast.wire.codes import INVALID_REQUEST, PARSE_ERROR
-from handfast.wire.message import AmbiguousKeys, BadMessage, read_level, read_message
+from handfast.wire.message import AmbiguousKeys, BadMessage, id_in_head, read_level, read_message
 
 
 def test_a_request_is_read_as_far_as_its_members() -> None:
@@ -142,6 +142,20 @@ def test_a_large_message_that_is_also_deep_is_refused_rather_than_read_for_secon
     with pytest.raises(BadMessage) as refused:
         read_message(raw)
     assert refused.value.code == INVALID_REQUEST
+
+
+@pytest.mark.parametrize(
+    ("head", "found"),
+    [
+        (b'{"jsonrpc":"2.0","id":7,"result":{"a":"xxx', 7),
+        (b'{"id": "a-1", "result"', "a-1"),
+        (b'{"result":{"id":7,', None),
+        (b'{"jsonrpc":"2.0","id":7', None),
+        (b"garbage", None),
+    ],
+)
+def test_the_id_of_a_cut_message_is_found_only_where_it_surely_is_one(head: bytes, found: object) -> None:
+    assert id_in_head(head) == found
 
 
 json_values = st.recursive(

@@ -10,11 +10,12 @@ from typing import Protocol
 import msgspec
 
 from handfast.gateway.child import Child
+from handfast.gateway.conversation import overlong_text
 from handfast.gateway.launch import Launch
 from handfast.wire.codes import METHOD_NOT_FOUND
 from handfast.wire.eras import META_SUBSCRIPTION
 from handfast.wire.lines import OverlongLine
-from handfast.wire.message import AmbiguousKeys, BadMessage, Message, RequestId, read_message
+from handfast.wire.message import AmbiguousKeys, BadMessage, Message, RequestId, id_in_head, read_message
 from handfast.wire.replies import error_reply, notification
 from handfast.wire.scan import NotJson
 from handfast.wire.splice import replace_values
@@ -56,6 +57,7 @@ class Channel:
     def __init__(self, launch: Launch, owner: Owner, *, message_limit: int, on_stderr: Callable[[bytes], None]) -> None:
         self._launch = launch
         self._owner = owner
+        self._limit = message_limit
         self._open: dict[int, _Open] = {}
         self._own: dict[int, asyncio.Future[Message]] = {}
         self._ids = count(1)
@@ -123,7 +125,7 @@ class Channel:
 
     def _line(self, line: bytes | OverlongLine) -> None:
         if isinstance(line, OverlongLine):
-            self._owner.overlong()
+            self._overlong(line.head)
             return
         try:
             message = read_message(line)
@@ -138,6 +140,16 @@ class Channel:
         if message.is_request:
             text = "Several clients share this server, and it cannot be known which one is meant."
             self._child.send(error_reply(message.id, METHOD_NOT_FOUND, text))
+
+    def _overlong(self, head: bytes) -> None:
+        """The request it would have answered fails, where it can be known which one that is."""
+        self._owner.overlong()
+        own_id = id_in_head(head)
+        if own_id is None and len(self._open) == 1:
+            (own_id,) = self._open
+        entry = self._open.pop(own_id, None) if isinstance(own_id, int) else None
+        if entry is not None:
+            entry.listener.fail(overlong_text(self._limit))
 
     def _unreadable(self, problem: BadMessage) -> None:
         self._owner.unreadable(problem)

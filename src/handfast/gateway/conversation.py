@@ -19,7 +19,7 @@ from handfast.gateway.journal import Journal
 from handfast.tool_call import CallPath
 from handfast.wire.codes import INVALID_PARAMS, INVALID_REQUEST, RECORDING_FAILED, UPSTREAM_FAILED
 from handfast.wire.eras import META_CAPABILITIES, META_CLIENT, META_VERSION
-from handfast.wire.message import AmbiguousKeys, BadMessage, Members, Message, RequestId
+from handfast.wire.message import AmbiguousKeys, BadMessage, Members, Message, RequestId, id_in_head
 from handfast.wire.replies import error_reply, request, tool_error
 from handfast.wire.scan import NotJson
 
@@ -232,6 +232,17 @@ class Conversation:
             return None
         return self.fail(problem.id, pending, f"The server's answer could not be used: {problem.reason}")
 
+    def refuse_overlong(self, head: bytes, limit: int) -> bytes | None:
+        """As `note_overlong`; the call it would have answered gets an error where it can be known which one that is."""
+        self.note_overlong(limit)
+        request_id = id_in_head(head)
+        if request_id is None and len(self._pending) == 1:
+            (request_id,) = self._pending
+        pending = self._pending.pop(request_id, None) if request_id is not None else None
+        if pending is None or request_id is None:
+            return None
+        return self.fail(request_id, pending, overlong_text(limit))
+
     def note_overlong(self, limit: int) -> None:
         """The server sent a message that is too large to be looked at, so it goes nowhere."""
         reason = f"A message over the limit of {limit} bytes was dropped."
@@ -296,6 +307,10 @@ class Conversation:
     def _unpaired(self, side: str) -> None:
         reason = f"An answer from the {side} belongs to no open request and was dropped."
         self._server.journal.diagnose(self._server.name, "message.unpaired", reason)
+
+
+def overlong_text(limit: int) -> str:
+    return f"The server's answer is over the limit of {limit} bytes and was dropped. Ask for less at a time."
 
 
 def _view(result: Members, size: int) -> ResultView:

@@ -111,7 +111,9 @@ class Wrapper:
 
     def _line_from_server(self, line: bytes | OverlongLine) -> None:
         if isinstance(line, OverlongLine):
-            self._conversation.note_overlong(self._limit)
+            reply = self._conversation.refuse_overlong(line.head, self._limit)
+            if reply is not None:
+                self._output.write_line(reply)
             return
         self._spawn(self._from_server(line))
 

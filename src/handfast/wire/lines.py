@@ -1,16 +1,18 @@
 """Messages on a line transport: whole lines out of arbitrary chunks, and a message made safe to be one line."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 _NEWLINES_TO_SPACES = bytes.maketrans(b"\r\n", b"  ")
 _BLANK = b" \t\r"
+_HEAD_BYTES = 512  # of an overlong line: enough for an id that stands before the content
 
 
 @dataclass(frozen=True, slots=True)
 class OverlongLine:
-    """Stands where a line over the limit was; its bytes are gone."""
+    """Stands where a line over the limit was; its bytes are gone but for the first few."""
 
     size_so_far: int
+    head: bytes = field(default=b"", compare=False)
 
 
 class LineAssembler:
@@ -53,7 +55,7 @@ class LineAssembler:
     def _end(self, line: bytes, found: list[bytes | OverlongLine]) -> None:
         line = line.removesuffix(b"\r")
         if len(line) > self._limit:
-            found.append(OverlongLine(len(line)))
+            found.append(OverlongLine(len(line), line[:_HEAD_BYTES]))
         elif line.strip(_BLANK):
             found.append(line)
 
@@ -65,9 +67,10 @@ class LineAssembler:
         if size <= self._limit:
             self._held.extend(rest)
             return
+        head = bytes(self._held[:_HEAD_BYTES]) or rest[:_HEAD_BYTES]
         self._held.clear()
         self._is_skipping = True
-        found.append(OverlongLine(size))
+        found.append(OverlongLine(size, head))
 
 
 def one_line(message: bytes) -> bytes:

@@ -1,5 +1,6 @@
 """One JSON-RPC message, decoded only as far as the envelope: members as raw slices, every pair kept in order."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -176,6 +177,15 @@ def _level(found: _Pairs | bytes | None) -> Members:
     if isinstance(found, bytes):
         return read_level(found)
     return _members(found)
+
+
+_ID_FIRST = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*("[^"\\\\]{0,256}"|-?[0-9]{1,20})\s*,')
+
+
+def id_in_head(head: bytes) -> RequestId | None:
+    """The id of a message of which only the beginning was kept, if it stands there."""
+    found = _ID_FIRST.match(head)
+    return None if found is None else msgspec.json.decode(found[1], type=str | int)
 
 
 def read_message(raw: bytes) -> Message:
