@@ -53,9 +53,24 @@ def test_only_text_that_looks_like_a_formula_is_marked(cell: console.Cell, shown
     assert console.csv_cell(cell) == shown
 
 
-def test_a_failed_command_ends_with_one_line_and_its_code(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_command_ends_with_a_line_for_each_problem_and_its_code(capsys: pytest.CaptureFixture[str]) -> None:
     def body() -> int:
         raise console.CommandFailed("It broke.\nBadly.", 2)
 
     assert console.run_command(body) == 2
-    assert capsys.readouterr() == ("", "handfast: It broke.\\nBadly.\n")
+    assert capsys.readouterr() == ("", "handfast: It broke.\nhandfast: Badly.\n")
+
+
+def test_ctrl_c_ends_a_command_without_a_traceback() -> None:
+    def body() -> int:
+        raise KeyboardInterrupt
+
+    assert console.run_command(body) == 130
+
+
+def test_the_first_column_stays_whole_and_the_last_gives_way_first() -> None:
+    lines = console.render_table(["ID", "RULE", "REASON"], [["0123456789", "arguments.x", "w" * 90]], width=60)
+    assert lines[1] == "0123456789  arguments.x  " + "w" * 34 + "…"
+    (line,) = console.render_table(["ID", "RULE", "REASON"], [["0123456789", "r" * 40, "w" * 90]], width=60)[1:]
+    assert line.startswith("0123456789  rrr")
+    assert len(line) == 60

@@ -91,7 +91,7 @@ def _table_row(stored: StoredRecord, *, is_short: bool) -> tuple[console.Cell, .
 
 
 def _short_time(text: str) -> str:
-    return f"{text[:10]} {text[11:19]}Z"
+    return f"{text[5:10]} {text[11:19]}Z"
 
 
 def _status_colour(column: int, text: str) -> str:
@@ -111,9 +111,12 @@ def write_record(report: RecordReport, kind: Format) -> None:
     pairs += [("seq", report.record.seq), ("hash", report.record.hash)]
     width = max(len(console.escape(name)) for name, _ in pairs)
     for name, value in pairs:
-        text = console.cell_text(value) or "-"
         colour = _STATUS_COLOURS[record.status] if name == "decision" else ""
-        console.write(f"{console.escape(name):<{width}}  {console.paint(text, colour)}")
+        lines = str(value).splitlines() if isinstance(value, str) else [value]
+        for number, line in enumerate(lines or ["-"]):
+            # A reason of several lines is shown as such, each below the first.
+            label = "" if number else console.escape(name)
+            console.write(f"{label:<{width}}  {console.paint(console.cell_text(line) or '-', colour)}")
     if report.related:
         console.write("\nOf the same request:")
         _write_table(report.related)

@@ -5,8 +5,8 @@ import json
 import sys
 from typing import Any
 
-from handfast.cli.console import CommandFailed, paint, write
-from handfast.cli.options import add_config_flag, add_state_flag, write_problems
+from handfast.cli.console import CommandFailed, paint, run_command, write
+from handfast.cli.options import add_config_flag, add_state_flag
 
 _EXAMPLES = """\
 examples:
@@ -24,9 +24,11 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("server")
-    parser.add_argument("tool")
-    parser.add_argument("arguments", nargs="*", help="a JSON object, or name=value pairs (values: JSON or plain text)")
+    parser.add_argument("server", help="the server's name in the settings")
+    parser.add_argument("tool", help="the tool's name; `handfast tools SERVER` lists them")
+    parser.add_argument(
+        "arguments", nargs="*", default=[], help="a JSON object, or name=value pairs (values: JSON or plain text)"
+    )
     add_connection_flags(parser)
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="text (default) or json")
     parser.set_defaults(run=run)
@@ -41,10 +43,7 @@ def add_connection_flags(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from handfast.cli.event_loop import run_async
 
-    try:
-        return run_async(_call(args, read_arguments(args.arguments)))
-    except CommandFailed as failure:
-        return write_problems(failure)
+    return run_command(lambda: run_async(_call(args, read_arguments(args.arguments))))
 
 
 def read_arguments(given: list[str]) -> dict[str, Any]:  # Any: JSON

@@ -11,6 +11,7 @@ from typing import TextIO
 
 COLOURS = {"red": "31", "green": "32", "yellow": "33", "cyan": "36", "bold": "1", "dim": "2"}
 _GAP = "  "
+_NARROWEST_TEXT = 24
 _NARROWEST = 6  # a column is never cut below this: it would say nothing
 _PROGRESS_AFTER_S = 1.0
 _PROGRESS_EVERY_S = 0.1
@@ -19,6 +20,8 @@ _PROGRESS_EVERY_S = 0.1
 _FORMULA_STARTS = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")
 
 Cell = str | int | float | None
+
+INTERRUPTED = 130  # what a shell says of a command that Ctrl-C ended
 
 
 class CommandFailed(Exception):
@@ -37,8 +40,11 @@ def run_command(body: Callable[[], int]) -> int:
         code = body()
         sys.stdout.flush()
     except CommandFailed as failure:
-        print_error(str(failure))
+        for line in str(failure).splitlines():
+            print_error(line)
         return failure.code
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except BrokenPipeError:
         # The reader (head, less) has seen enough. What is still buffered must not fail again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -87,7 +93,7 @@ def render_table(
     width: int | None = None,
     colour_of: Callable[[int, str], str] | None = None,
 ) -> list[str]:
-    """Lines of a plain table. Too wide for `width`, its longest columns are cut; `colour_of(column, text)` paints."""
+    """Lines of a plain table. Too wide for `width`, the last column gives way, then the longest but the first."""
     texts = [[cell_text(cell) for cell in row] for row in rows]
     widths = [max(map(display_width, column)) for column in zip(headers, *texts, strict=True)]
     widths = _fitted(widths, width)
@@ -155,12 +161,16 @@ def _fitted(widths: list[int], width: int | None) -> list[int]:
         return widths
     fitted = list(widths)
     room = width - len(_GAP) * (len(fitted) - 1)
-    while sum(fitted) > room and max(fitted) > _NARROWEST:
-        longest = fitted.index(max(fitted))
-        others = max((w for place, w in enumerate(fitted) if place != longest), default=_NARROWEST)
+    # The last column is the one in sentences: half of it says more than half of an id.
+    fitted[-1] = min(fitted[-1], max(fitted[-1] - (sum(fitted) - room), _NARROWEST_TEXT))
+    # The first column is what other commands are given, so it stays whole as long as any other can give way.
+    while sum(fitted) > room and max(fitted[1:], default=0) > _NARROWEST:
+        longest = fitted.index(max(fitted[1:]), 1)
+        others = max((w for place, w in enumerate(fitted[1:], 1) if place != longest), default=_NARROWEST)
         # Down to the next longest, or as far as it takes, whichever comes first.
         needed = fitted[longest] - (sum(fitted) - room)
         fitted[longest] = max(needed, min(others, fitted[longest] - 1), _NARROWEST)
+    fitted[0] = min(fitted[0], max(fitted[0] - (sum(fitted) - room), _NARROWEST))
     return fitted
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from handfast import __version__
 from handfast.cli.console import CommandFailed
-from handfast.gateway.http_client import HttpClient, Response, UpstreamFailed, UpstreamUnavailable
+from handfast.gateway.http_client import HttpClient, Response, UpstreamFailed, UrlUnusable
 from handfast.wire.eras import LEGACY_REVISION, META_CAPABILITIES, META_CLIENT, META_VERSION, MODERN_REVISION
 from handfast.wire.replies import notification, request
 from handfast.wire.sse import SseAssembler, SseEvent
@@ -110,7 +110,7 @@ async def open_session(args: Any, server: str) -> AsyncIterator[GatewaySession]:
         base: str | None = args.url or os.environ.get("HANDFAST_URL") or await running_gateway(args)
         if base is None:
             base = await stack.enter_async_context(_own_gateway(args))
-        session = GatewaySession(base.rstrip("/"), server)
+        session = _session(base.rstrip("/"), server)
         try:
             await session.open()
             yield session
@@ -118,23 +118,43 @@ async def open_session(args: Any, server: str) -> AsyncIterator[GatewaySession]:
             await session.close()
 
 
-async def running_gateway(args: Any) -> str | None:  # Any: argparse's namespace
-    """The address of a gateway that runs on the settings' address, if one does."""
+def _session(base: str, server: str) -> GatewaySession:
+    try:
+        return GatewaySession(base, server)
+    except UrlUnusable as problem:
+        raise CommandFailed(str(problem), 2) from None
+
+
+async def served_names(base: str) -> list[str] | None:
+    """The servers behind a gateway, or None where none answers. Raises: CommandFailed for an unusable address."""
+    try:
+        client = HttpClient(f"{base.rstrip('/')}/health", connect_timeout=2)
+    except UrlUnusable as problem:
+        raise CommandFailed(str(problem), 2) from None
+    try:
+        response = await client.request("GET", [], response_timeout=5)
+        report = msgspec.json.decode(await response.read(_LIMIT), type=dict[str, Any])  # Any: JSON
+    except (UpstreamFailed, msgspec.DecodeError):
+        return None
+    finally:
+        await client.close()
+    return [str(name) for name in report["servers"]] if "recording" in report else None
+
+
+def gateway_address(args: Any) -> str:  # Any: argparse's namespace
+    """Where a gateway on these settings would listen."""
     from handfast.cli.options import read_settings, settings_path
 
     path = settings_path(args.config)
     settings = read_settings(path if path.exists() else None, {}, needs_servers=False)
     host, port = settings.listen_address
-    base = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    client = HttpClient(f"{base}/health", connect_timeout=2)
-    try:
-        response = await client.request("GET", [], response_timeout=2)
-        report = msgspec.json.decode(await response.read(_LIMIT), type=dict[str, Any])
-    except (UpstreamFailed, msgspec.DecodeError):
-        return None
-    finally:
-        await client.close()
-    return base if "recording" in report else None
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+async def running_gateway(args: Any) -> str | None:  # Any: argparse's namespace
+    """The address of the gateway on these settings, if one runs."""
+    base = gateway_address(args)
+    return base if await served_names(base) is not None else None
 
 
 @contextlib.asynccontextmanager
@@ -158,6 +178,3 @@ async def _own_gateway(args: Any) -> AsyncIterator[str]:  # Any: argparse's name
         raise CommandFailed(str(problem)) from None
     async with gateway(runtime, listener):
         yield address_of(listener)
-
-
-__all__ = ["GatewaySession", "UpstreamUnavailable", "open_session", "running_gateway"]

@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import NoReturn
 
 from handfast import __version__
 
@@ -15,6 +16,13 @@ or 127 when that cannot be started.
 
 Try it:  handfast wrap -- npx -y @modelcontextprotocol/server-memory
 """
+
+
+class _Parser(argparse.ArgumentParser):
+    """Wrong usage is one line that says where to look, as every other error is; subcommands inherit it."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"handfast: {message}; see: {self.prog} --help\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,8 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _parser(given: list[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser(given: list[str]) -> _Parser:
+    parser = _Parser(
         prog="handfast",
         description="A firm contract between agents and their tools.",
         epilog=_EPILOG,

@@ -37,12 +37,3 @@ def read_settings(path: Path | None, flags: dict[str, object], *, needs_servers:
         return load_settings(path, environ=os.environ, flags=flags, needs_servers=needs_servers)
     except SettingsError as error:
         raise CommandFailed(str(error)) from None
-
-
-def write_problems(error: CommandFailed) -> int:
-    """Print a command's failure, one line for each problem, and give its exit code."""
-    from handfast.cli.console import print_error
-
-    for line in str(error).splitlines():
-        print_error(line)
-    return error.code

@@ -5,8 +5,8 @@ import logging
 import os
 import sys
 
-from handfast.cli.console import CommandFailed, has_colours
-from handfast.cli.options import add_config_flag, add_state_flag, read_settings, settings_path, write_problems
+from handfast.cli.console import CommandFailed, has_colours, run_command
+from handfast.cli.options import add_config_flag, add_state_flag, read_settings, settings_path
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -22,10 +22,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def run(args: argparse.Namespace) -> int:
-    try:
-        return _serve(args)
-    except CommandFailed as failure:
-        return write_problems(failure)
+    return run_command(lambda: _serve(args))
 
 
 def _serve(args: argparse.Namespace) -> int:

@@ -5,8 +5,7 @@ import json
 from typing import Any
 
 from handfast.cli.call import add_connection_flags
-from handfast.cli.console import CommandFailed, print_error, render_table, write
-from handfast.cli.options import write_problems
+from handfast.cli.console import CommandFailed, print_error, render_table, run_command, terminal_width, write
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -17,23 +16,20 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     parser.add_argument("server", nargs="?", help="one server (default: all of the settings)")
     add_connection_flags(parser)
-    parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
+    parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="table (default) or json")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     from handfast.cli.event_loop import run_async
 
-    try:
-        return run_async(_list(args))
-    except CommandFailed as failure:
-        return write_problems(failure)
+    return run_command(lambda: run_async(_list(args)))
 
 
 async def _list(args: argparse.Namespace) -> int:
     rows: list[dict[str, Any]] = []  # Any: JSON
     failed = 0
-    for server in _servers(args):
+    for server in await _servers(args):
         try:
             rows += [_row(server, tool) for tool in await _tools(args, server)]
         except CommandFailed as failure:
@@ -48,14 +44,23 @@ async def _list(args: argparse.Namespace) -> int:
                 (r["server"], r["tool"], _mark(r["input_schema"]), _mark(r["output_schema"]), r["description"])
                 for r in rows
             ],
+            width=terminal_width(),
         ):
             write(line)
     return 1 if failed else 0
 
 
-def _servers(args: argparse.Namespace) -> list[str]:
+async def _servers(args: argparse.Namespace) -> list[str]:
+    """The one that was named, else all behind the named gateway, else all of the settings."""
     if args.server:
         return [args.server]
+    if args.url:
+        from handfast.cli.gateway_session import served_names
+
+        names = await served_names(args.url)
+        if names is None:
+            raise CommandFailed(f"no gateway answers at {args.url}; start one with `handfast serve`")
+        return names
     from handfast.cli.options import read_settings, settings_path
 
     settings = read_settings(settings_path(args.config), {})

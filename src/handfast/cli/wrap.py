@@ -5,8 +5,8 @@ import os
 import re
 from pathlib import Path
 
-from handfast.cli.console import CommandFailed, print_error
-from handfast.cli.options import MODES, add_config_flag, add_state_flag, read_settings, settings_path, write_problems
+from handfast.cli.console import CommandFailed, print_error, run_command
+from handfast.cli.options import MODES, add_config_flag, add_state_flag, read_settings, settings_path
 
 NOT_STARTED = 127  # what a shell says of a command that it cannot find
 _RUNNERS = frozenset(
@@ -26,18 +26,13 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("--output", choices=MODES, help="how firmly results are held to the output schema")
     add_config_flag(parser)
     add_state_flag(parser)
-    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- CMD...")
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- CMD...", help="the server's own command line")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
-    try:
-        if not command:
-            raise CommandFailed("wrap needs a command after --, such as: handfast wrap -- npx -y SOME-SERVER", 2)
-        return _wrap(args, command)
-    except CommandFailed as failure:
-        return write_problems(failure)
+    return run_command(lambda: _wrap(args, command))
 
 
 def _wrap(args: argparse.Namespace, command: list[str]) -> int:
@@ -50,6 +45,8 @@ def _wrap(args: argparse.Namespace, command: list[str]) -> int:
     from handfast.gateway.settings_applied import watching
     from handfast.gateway.wrap import Wrapper
 
+    if not command:
+        raise CommandFailed("wrap needs a command after --, such as: handfast wrap -- npx -y SOME-SERVER", 2)
     path, flags = _sources(args)
     settings = read_settings(path, flags, needs_servers=False)
     name = args.name or server_name(command)
@@ -65,9 +62,7 @@ def _wrap(args: argparse.Namespace, command: list[str]) -> int:
                 message_limit=settings.limits.message_bytes,
                 call_timeout=lambda: runtime.settings.limits.call_timeout_s,
             )
-            with watching(
-                runtime, path, lambda: load_settings(path, environ=os.environ, flags=flags, needs_servers=False)
-            ):
+            with watching(runtime, path, load):
                 return await wrapper.run(command)
         finally:
             await runtime.close()

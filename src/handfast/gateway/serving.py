@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import signal
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -94,6 +95,7 @@ async def serve(
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stop.set)
-        with watching(runtime, path, load, on_change=upstreams.apply, reloads_on_hangup=True):
+        # A terminal that is closed hangs up too, and then the gateway is to end with it.
+        with watching(runtime, path, load, on_change=upstreams.apply, reloads_on_hangup=not sys.stdin.isatty()):
             on_ready(address_of(listener))
             await stop.wait()
