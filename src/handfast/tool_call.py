@@ -48,6 +48,8 @@ class LaneVerdict(Protocol):
     def words(self) -> tuple[str, ...]: ...
     @property
     def problem(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
 
 
 class SlowLane(Protocol):
@@ -156,10 +158,12 @@ class CallPath:
             if unknown is not None:
                 # Also when the schema was broken: a wrapped payload misses every field, and that text would mislead.
                 return unknown, True
-        met = await self._meets(schema, text, value)
-        if met.conforms or (policy.lenient_scalars and is_valid_if_coerced(schema, value)):
+        met = await self._meets(call, schema, text, value=value, direction="input")
+        if met.conforms or met.problem == "uncompilable":
             return None, False
-        words = met.words or ((met.problem,) if met.problem else ())
+        if policy.lenient_scalars and is_valid_if_coerced(schema, value):
+            return None, False
+        words = met.words or (("checking them took too long and was stopped",) if met.problem else ())
         return argument_rules.schema_violation(words, declared=schema.declared, mode=policy.mode), False
 
     # --- wherever the answer appears ---------------------------------------------------------------------------
@@ -167,6 +171,8 @@ class CallPath:
     async def settle(self, call: Exchange, result: ResultView) -> Decision:
         """Check a result. Returns once what must be on record is; Blocked: the reply is to be replaced."""
         if not result.is_final:
+            # This request is answered; what follows comes with a request of its own.
+            self.conclude(call, Status.SUCCESS, mode=call.policy.output.mode)
             return ALLOWED
         decision = ALLOWED if result.is_error else await self._judge_result(call, result)
         if call.is_recorded:
@@ -222,7 +228,7 @@ class CallPath:
                 return result_rules.ambiguous_violation(str(problem))
             if self._keeps_bodies:
                 call.details["structured_content"] = _body(value)
-        met = await self._meets(schema, text, value)
+        met = await self._meets(call, schema, text, value=value, direction="output")
         if met.conforms:
             return None
         if met.problem == "ambiguous":
@@ -254,7 +260,9 @@ class CallPath:
             return None
         return schema
 
-    async def _meets(self, schema: CompiledSchema, text: bytes, value: object) -> _Met:
+    async def _meets(
+        self, call: Exchange, schema: CompiledSchema, text: bytes, *, value: object, direction: str
+    ) -> _Met:
         if schema.fits_in_place(len(text)):
             if schema.is_valid(value):
                 return _Met(conforms=True)
@@ -263,6 +271,8 @@ class CallPath:
             verdict = await self._lane.verdict(schema, text, wording=True)
             return _Met(conforms=False, words=verdict.words)  # the verdict is known, only its wording was asked for
         verdict = await self._lane.verdict(schema, text, wording=True)
+        if verdict.problem == "uncompilable":
+            self._usable(call, UncompilableSchema(verdict.reason, schema.digest), direction)
         return _Met(conforms=bool(verdict.conforms), words=verdict.words, problem=verdict.problem)
 
     def conclude(self, call: Exchange, status: Status, *, rule: str = "", reason: str = "", mode: str = "") -> None:

@@ -8,11 +8,13 @@ assert gateway.records(tool="add") == [...]
 
 import http.client
 import json
+import queue
+import re
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -25,6 +27,8 @@ HANDFAST = [sys.executable, "-m", "handfast.cli.main"]
 Route = Literal["wrap", "stdio", "http-json", "http-sse"]
 ROUTES: tuple[Route, ...] = get_args(Route)
 Json = Any  # Any: decoded JSON
+EVENTS = "text/event-stream"
+ANSWER_SECONDS = 15.0  # for what is answered in milliseconds; the machine may be busy
 MODERN_META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
@@ -107,6 +111,10 @@ class Gateway:
         head = b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":' % next(self._ids)
         return self.exchange(head + json.dumps(tool).encode() + b',"arguments":' + text + meta + b"}}")
 
+    def next_id(self) -> int:
+        """For a message that a test writes itself."""
+        return next(self._ids)
+
     def list_tools(self) -> Json:
         return self.request("tools/list").result["tools"]
 
@@ -125,6 +133,9 @@ class WrapGateway(Gateway):
         super().__init__(state, is_modern=is_modern)
         self.process = process
         self._waiting: dict[Json, bytes] = {}
+        self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        # A thread of its own reads, so that a gateway that owes an answer fails one test and not the whole run.
+        threading.Thread(target=self._read_all, daemon=True).start()
         self.strays: list[bytes] = []  # notifications and requests of the server's
 
     def send(self, message: bytes) -> None:
@@ -137,18 +148,27 @@ class WrapGateway(Gateway):
         return self.answer_to(json.loads(message)["id"])
 
     def answer_to(self, request_id: Json) -> Answer:
-        while request_id not in self._waiting:
+        while request_id not in self._waiting and None not in self._waiting:
             line = self.read_line()
-            message = json.loads(line)
+            message = envelope(line)
             if "method" in message:
                 self.strays.append(line)
             else:
                 self._waiting[message.get("id")] = line
-        return Answer(self._waiting.pop(request_id))
+        # What could not be read at all is answered without an id.
+        return Answer(self._waiting.pop(request_id if request_id in self._waiting else None))
+
+    def _read_all(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._lines.put(line)
+        self._lines.put(b"")
 
     def read_line(self) -> bytes:
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
+        try:
+            line = self._lines.get(timeout=ANSWER_SECONDS)
+        except queue.Empty:
+            raise TimeoutError("the wrapper owes an answer") from None
         if not line:
             raise EOFError("the wrapper closed its output")
         return line.removesuffix(b"\n")
@@ -178,15 +198,27 @@ class HttpGateway(Gateway):
                 headers["Mcp-Name"] = body["params"]["name"]
         return headers
 
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Hold the client's own stream open, so that what the server announces can pass."""
+        address = urlsplit(self.base)
+        connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=ANSWER_SECONDS)
+        try:
+            connection.request("GET", self.path, headers={"Accept": EVENTS, "Mcp-Session-Id": self.session or ""})
+            connection.getresponse()
+            yield
+        finally:
+            connection.close()
+
     def post(self, message: bytes, headers: dict[str, str] | None = None) -> Answer:
         address = urlsplit(self.base)
-        connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=60)
+        connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=ANSWER_SECONDS)
         try:
             connection.request("POST", self.path, message, self.headers(message) if headers is None else headers)
             response = connection.getresponse()
             self.session = response.getheader("Mcp-Session-Id") or self.session
             body = response.read()
-            if (response.getheader("Content-Type") or "").startswith("text/event-stream"):
+            if (response.getheader("Content-Type") or "").startswith(EVENTS):
                 body = answer_in(body)
             return Answer(body, response.status)
         finally:
@@ -197,9 +229,19 @@ def answer_in(stream: bytes) -> bytes:
     """The data of the event that carries the answer."""
     for event in stream.replace(b"\r\n", b"\n").split(b"\n\n"):
         data = b"\n".join(line[5:].removeprefix(b" ") for line in event.split(b"\n") if line.startswith(b"data:"))
-        if data and b"method" not in json.loads(data.decode(errors="surrogateescape"), strict=False):
+        if data and "method" not in envelope(data):
             return data
     return b""
+
+
+_PLAIN_ANSWER = re.compile(rb'\{"jsonrpc":"2\.0","id":([0-9]+),"(?:result|error)":')
+
+
+def envelope(text: bytes) -> Json:
+    """The message, or only its id where that is plain: a result may hold what Python's own reader refuses."""
+    if plain := _PLAIN_ANSWER.match(text):
+        return {"id": int(plain[1])}
+    return json.loads(text.decode(errors="surrogateescape"), strict=False)
 
 
 @contextmanager
@@ -212,8 +254,12 @@ def rig(
     server: Json = None,
     is_modern: bool = False,
     environment: dict[str, str] | None = None,
+    url: str | None = None,
 ) -> Iterator[Gateway]:
-    """A gateway in front of the stub, its handshake done. `settings` are our blocks, `server` the entry's own block."""
+    """A gateway in front of the stub, its handshake done. `settings` are our blocks, `server` the entry's own block.
+
+    Over HTTP the stub is started too, unless the `url` of a running one is given.
+    """
     state = folder / "state"
     config = folder / "handfast.json"
     if route == "wrap":
@@ -249,8 +295,8 @@ def rig(
             http_gateway.open()
             yield http_gateway
         return
-    with serving(stub, route) as url:
-        entry = {"url": url, "handfast": server or {}}
+    with serving(stub, route) if url is None else nullcontext(url) as address:
+        entry = {"url": address, "handfast": server or {}}
         with serve({"mcpServers": {"up": entry}, **(settings or {})}, folder, environment=environment) as base:
             http_gateway = HttpGateway(base, state, is_modern=is_modern)
             http_gateway.open()

@@ -50,6 +50,7 @@ FAULTS = {
     "status": "status:N  HTTP: another status",
     "wrong_content_type": "HTTP: text/plain",
     "headers_injection": "HTTP: a header value with a bare CR in it",
+    "echo": "echo  the result is the text of the string argument `result`, as it is",
 }
 
 ASKED = {
@@ -208,6 +209,8 @@ def scripted(request: Request, answer: Json) -> Reply:
         return Reply(message=raw_bytes(answer["message"]).replace(b"$ID", request_id), faults=faults, headers=headers)
     kind = "error" if "error" in answer else "result"
     body = raw_bytes(answer.get(kind, '{"content":[]}'))
+    if "echo" in faults:
+        body = str(request.params["arguments"]["result"]).encode()
     parts = [b'"jsonrpc":"2.0"', b'"id":' + request_id, b'"%s":' % kind.encode() + body]
     message = b"{" + b",".join(reversed(parts) if "id_last" in faults else parts) + b"}"
     return Reply(message=b"%%% not JSON %%%" if "garbage" in faults else message, faults=faults, headers=headers)

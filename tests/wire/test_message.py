@@ -54,7 +54,8 @@ def test_a_batch_is_refused(batch: bytes) -> None:
         b'{"id":1,}',
         b"\xff",
         b'{"a":"\xff","method":"x"}',
-        b'{"a":NaN}',
+        b'{"method":"x","a":NaN}',
+        b'{"id":1,"method":"x","params":{"a":[-Infinity]}}',
         b"nope",
     ],
 )
@@ -121,6 +122,15 @@ def test_duplicates_below_the_top_are_refused_where_the_level_is_read(level: byt
         read = read_message(message % level)
         with pytest.raises(AmbiguousKeys):
             read.params() if read.method else read.result()
+
+
+@pytest.mark.requirement("D20")
+def test_an_answer_that_holds_nan_is_read_so_that_it_can_be_judged() -> None:
+    raw = b'{"result":{"structuredContent":{"a":NaN,"b":"NaN \\" Infinity"},"isError":false},"id":3,"x":-Infinity}'
+    message = read_message(raw)
+    result = message.result()
+    assert result is not None
+    assert (message.id, bytes(result["structuredContent"])) == (3, b'{"a":NaN,"b":"NaN \\" Infinity"}')
 
 
 @pytest.mark.requirement("B5")

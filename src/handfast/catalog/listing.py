@@ -8,7 +8,7 @@ import msgspec
 from handfast.catalog.contracts import ServerContracts
 from handfast.core.contract import ToolContract
 from handfast.wire.message import AmbiguousKeys, Members, Message, read_level
-from handfast.wire.scan import NotJson
+from handfast.wire.scan import NotJson, scan_array
 
 _MAX_PAGES = 200  # a server that never stops paging does not hold us for ever
 
@@ -25,10 +25,10 @@ def read_tool_page(result: Members) -> ToolPage | None:
     if listed is None:
         return None
     try:
-        items = msgspec.json.decode(listed, type=list[msgspec.Raw])
-    except (msgspec.DecodeError, RecursionError):
+        items = scan_array(bytes(listed))
+    except NotJson:
         return None
-    contracts = [contract for item in items if (contract := _read_tool(bytes(item))) is not None]
+    contracts = [contract for item in items if (contract := _read_tool(item)) is not None]
     cursor = result.get("nextCursor")
     following = None if cursor is None or bytes(cursor) == b"null" else bytes(cursor)
     return ToolPage(contracts, following)

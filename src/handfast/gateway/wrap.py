@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Sequence
@@ -11,13 +12,15 @@ from typing import Any
 from handfast.gateway.child import Child
 from handfast.gateway.conversation import Conversation, ServerSide
 from handfast.gateway.pipes import InputPipe, OutputPipe
-from handfast.wire.codes import REQUEST_TOO_LARGE, UPSTREAM_TIMEOUT
+from handfast.wire.codes import INTERNAL_ERROR, REQUEST_TOO_LARGE, UPSTREAM_TIMEOUT
 from handfast.wire.lines import LineAssembler, OverlongLine
 from handfast.wire.message import BadMessage, Message, RequestId, read_message
 from handfast.wire.replies import error_reply, notification
 
 _FORWARDED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGQUIT", "SIGWINCH")
 _SWEEP_SECONDS = 1.0
+_BROKEN = "handfast failed on this message. The operator finds the cause in its error output."
+_log = logging.getLogger("handfast.gateway")
 
 
 class Wrapper:
@@ -101,7 +104,13 @@ class Wrapper:
         task.add_done_callback(self._from_client_tasks.discard)
 
     async def _from_client(self, message: Message) -> None:
-        step = await self._conversation.from_client(message)
+        try:
+            step = await self._conversation.from_client(message)
+        except Exception:  # noqa: BLE001 - the outermost edge: one message that breaks us must not silence the others
+            _log.exception("A message from the client failed inside the wrapper")
+            if message.is_request:
+                self._output.write_line(error_reply(message.id, INTERNAL_ERROR, _BROKEN))
+            return
         if step.to_client is not None:
             self._output.write_line(step.to_client)
         if step.to_server is not None:
@@ -126,9 +135,16 @@ class Wrapper:
             if message.is_answer and message.id in self._own:
                 self._own.pop(message.id).set_result(message)
                 return
-            reply = await self._conversation.from_server(message)
+            reply = await self._reply_to(message)
         if reply is not None:
             self._output.write_line(reply)
+
+    async def _reply_to(self, message: Message) -> bytes | None:
+        try:
+            return await self._conversation.from_server(message)
+        except Exception:  # noqa: BLE001 - as above
+            _log.exception("A message from the server failed inside the wrapper")
+            return error_reply(message.id, INTERNAL_ERROR, _BROKEN) if message.is_answer else None
 
     async def _list_page(self, cursor: bytes | None) -> Message:
         """Ask for a page of the tools with an id of our own, which no client uses."""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
@@ -58,6 +58,7 @@ _READ = (
 )
 _FOLDED: Final = {name: name.casefold() for name in _READ}
 _READ_FOLDED: Final = frozenset(_FOLDED.values())
+_OWN: Final = frozenset(_READ)
 
 
 # Reading a thousand levels takes a scanner that is a hundred times slower; this many bytes hold the loop for 0.2 s.
@@ -83,6 +84,9 @@ Members = dict[str, msgspec.Raw]  # exact name → raw value, a view into the me
 
 def check_names(names: Iterable[str], count: int) -> None:
     """Refuse names that are equal to a peer that folds case or drops NUL. Raises: AmbiguousKeys."""
+    names = tuple(names)
+    if len(names) == count and _OWN.issuperset(names):
+        return  # nearly always: nothing but the protocol's own names, each once
     folded = set()
     for name in names:
         known = _FOLDED.get(name)
@@ -110,7 +114,7 @@ def _members(pairs: _Pairs) -> Members:
 
 
 def _scanned_level(text: bytes) -> Members:
-    found = scan_object(text)
+    found = scan_object(text, allows_constants=True)
     members = {member.key: msgspec.Raw(text[member.value_start : member.value_end]) for member in found}
     check_names(members, len(found))
     return members
@@ -127,6 +131,7 @@ class Message:
     _error: _Pairs | bytes | None = None
     _params: _Pairs | bytes | None = None
     _result: _Pairs | bytes | None = None
+    _param_members: Members | None = field(default=None, compare=False)
 
     @property
     def is_request(self) -> bool:
@@ -141,8 +146,10 @@ class Message:
         return self.method is None
 
     def params(self) -> Members:
-        """The members of params, empty when there are none. Raises: AmbiguousKeys, NotJson."""
-        return _level(self._params)
+        """The members of params, empty when there are none; not to be changed. Raises: AmbiguousKeys, NotJson."""
+        if self._param_members is None:
+            self._param_members = _level(self._params)  # asked for more than once on every call's way
+        return self._param_members
 
     def result(self) -> Members | None:
         """The members of result, None when it is not an object. Raises: AmbiguousKeys, NotJson."""
@@ -157,10 +164,15 @@ class Message:
         except (KeyError, AmbiguousKeys, NotJson, msgspec.DecodeError):
             return None
 
+    def may_mention(self, name: str) -> bool:
+        """Whether a key of this name can be in it: a glance that saves decoding. Escapes may spell any name."""
+        return name.encode() in self.raw or b"\\" in self.raw
+
     def reread(self) -> None:
         """Read the envelope anew after `raw` was changed below the top level."""
         again = read_message(self.raw)
         self._params, self._result, self._error = again._params, again._result, again._error
+        self._param_members = None
 
     def meta(self) -> Members:
         """The members of params._meta. Raises: AmbiguousKeys, NotJson."""
@@ -197,7 +209,8 @@ def read_message(raw: bytes) -> Message:
         try:
             raw.decode()
         except UnicodeDecodeError:
-            raise BadMessage(PARSE_ERROR, "The message is not valid UTF-8. Send JSON text in UTF-8.") from None
+            reason = "The message is not valid UTF-8. Send JSON text in UTF-8."
+            raise BadMessage(PARSE_ERROR, reason, id_in_head(raw)) from None
     try:
         top = _envelope_decoder.decode(raw)
     except msgspec.DecodeError:
@@ -215,14 +228,27 @@ def _read_carefully(raw: bytes) -> Message:
     if raw.lstrip(b" \t\r\n").startswith(b"["):
         raise BadMessage(INVALID_REQUEST, "A batch is not supported. Send one message at a time.")
     try:
-        found = scan_object(raw)
+        found = scan_object(raw, allows_constants=True)
     except NotJson:
-        raise BadMessage(PARSE_ERROR, "The message is not a JSON object. Send one JSON-RPC message.") from None
+        reason = "The message is not a JSON object. Send one JSON-RPC message."
+        raise BadMessage(PARSE_ERROR, reason, id_in_head(raw)) from None
     top: dict[str, object] = {}
     for member in found:
         value = raw[member.value_start : member.value_end]
         top[member.key] = value if value[:1] in b"{[" else _scalar(value)
-    return _assemble(raw, top, len(found))
+    message = _assemble(raw, top, len(found))
+    if message.method is not None:
+        _require_json(raw, message.id)
+    return message
+
+
+def _require_json(raw: bytes, request_id: RequestId | None) -> None:
+    """NaN and Infinity in an answer are judged with it; in a request nobody can tell what they would become."""
+    try:
+        scan_object(raw)
+    except NotJson:
+        reason = "The message holds NaN or Infinity, which JSON does not have. Send numbers, or null."
+        raise BadMessage(PARSE_ERROR, reason, request_id) from None
 
 
 def _scalar(text: bytes) -> object:

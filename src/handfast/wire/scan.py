@@ -29,6 +29,8 @@ _AFTER_VALUE = re.compile(_WS + rb"(?:([\]}]+)|," + _WS + rb")")
 _OBJECT_START = re.compile(_WS + rb"\{" + _WS + rb"(\})?")
 _MEMBER_KEY = re.compile(rb"(" + _STRING + rb")" + _WS + rb":" + _WS)
 _NEXT_KEY = re.compile(rb"[{,\s]*" + _MEMBER_KEY.pattern)  # after the decoder has checked the grammar
+_TO_ITEM = re.compile(rb"[\[,\s]*")  # after the decoder has checked the grammar
+_CONSTANTS = re.compile(rb'"[^"]*"|-?Infinity|NaN')  # in masked text, where no quote is escaped
 _AFTER_MEMBER = re.compile(_WS + rb"(?:(\})|," + _WS + rb")")
 _TRAILING = re.compile(_WS)
 _NON_ASCII = bytes(range(128, 256))
@@ -72,12 +74,20 @@ def read_key(_: type, text: str) -> Key:
 ordered_pairs = msgspec.json.Decoder(dict[Key, msgspec.Raw], dec_hook=read_key)
 
 
-def scan_object(text: bytes, start: int = 0, end: int | None = None, *, strict_utf8: bool = False) -> list[Member]:
-    """The members, in order, of the object that text[start:end] is, everything below it checked. Raises: NotJson."""
+def scan_object(
+    text: bytes, start: int = 0, end: int | None = None, *, strict_utf8: bool = False, allows_constants: bool = False
+) -> list[Member]:
+    """The members, in order, of the object that text[start:end] is, everything below it checked.
+
+    With `allows_constants` the literals NaN and Infinity, which JSON does not have, count as numbers: what holds them
+    can then be found, told whose it is, and refused there. Raises: NotJson.
+    """
     end = len(text) if end is None else end
     if strict_utf8:
         _require_utf8(text, start, end)
     masked = _mask_text(text, start, end)
+    if allows_constants:
+        masked = _CONSTANTS.sub(_number_of_same_length, masked)
     try:
         # With every string masked, depth is all that can still stop the fast decoder in a valid text.
         pairs = ordered_pairs.decode(masked[start:end])
@@ -87,6 +97,22 @@ def scan_object(text: bytes, start: int = 0, end: int | None = None, *, strict_u
         position = _DECODERS_POSITION.search(str(error))
         raise NotJson(start + int(position[1]) if position else end) from None
     return _locate_members(text, start, masked=masked, values=list(pairs.values()))
+
+
+def scan_array(text: bytes) -> list[bytes]:
+    """The items of the array that the text is, also where strings hold lone surrogates. Raises: NotJson."""
+    masked = _mask_text(text, 0, len(text))
+    try:
+        items = msgspec.json.decode(masked, type=list[msgspec.Raw])
+    except (msgspec.MsgspecError, RecursionError):
+        raise NotJson(0) from None
+    found: list[bytes] = []
+    position = 0
+    for raw in items:
+        position = _TO_ITEM.match(masked, position).end()  # type: ignore[union-attr]  # matches the empty string
+        found.append(text[position : position + len(raw)])
+        position += len(raw)
+    return found
 
 
 def _locate_members(text: bytes, position: int, *, masked: bytes, values: list[msgspec.Raw]) -> list[Member]:
@@ -177,6 +203,14 @@ def _mask_text(text: bytes, start: int, end: int) -> bytes:
     if bad := _BAD_ESCAPE.search(masked, start, end):
         raise NotJson(bad.start())
     return masked.replace(b'\\"', b"__").replace(b"\\u", b"__")
+
+
+def _number_of_same_length(found: re.Match[bytes]) -> bytes:
+    literal = found[0]
+    if literal.startswith(b'"'):
+        return literal
+    sign = b"-" if literal.startswith(b"-") else b""
+    return sign + b"0.".ljust(len(literal) - len(sign), b"0")
 
 
 def _decode_key(quoted: bytes) -> str:

@@ -69,4 +69,6 @@ def _places(text: bytes, start: int, end: int) -> list[Place]:
 
 
 def _scanned_places(text: bytes, start: int, end: int) -> list[Place]:
-    return [(member.key, member.value_start, member.value_end) for member in scan_object(text, start, end)]
+    # An answer that holds NaN is refused by whoever judges it; here it must only find its way to its owner.
+    found = scan_object(text, start, end, allows_constants=True)
+    return [(member.key, member.value_start, member.value_end) for member in found]

@@ -1,0 +1,145 @@
+"""Asking for contracts: one question at a time, callers wait only so long, a refusal is not asked for again at once."""
+
+import asyncio
+from collections.abc import Awaitable
+
+import pytest
+
+from handfast.catalog.contracts import ServerContracts
+from handfast.catalog.learning import Learner
+from handfast.core.contract import ToolContract
+from handfast.core.schema import SchemaBounds
+from handfast.wire.message import Message, read_message
+
+LIST = b'{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a"}]}}'
+REFUSAL = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}'
+
+
+class Server:
+    """Counts the questions; answers once the test lets it."""
+
+    def __init__(self, answer: bytes = LIST) -> None:
+        self.answer = answer
+        self.asked = 0
+        self.may_answer = asyncio.Event()
+
+    def list_page(self, _cursor: bytes | None) -> Awaitable[Message]:
+        return self._list()
+
+    async def _list(self) -> Message:
+        self.asked += 1
+        await self.may_answer.wait()
+        return read_message(self.answer)
+
+
+class Time:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def learner(*known: ToolContract, timeout: float = 5.0, clock: Time | None = None) -> Learner:
+    return Learner(ServerContracts(known, bounds=SchemaBounds()), timeout=timeout, monotonic=clock or Time())
+
+
+@pytest.mark.requirement("004-1")
+def test_a_known_contract_is_found_without_asking() -> None:
+    async def work() -> int:
+        server = Server()
+        assert await learner(ToolContract("a", None, None)).find("a", server.list_page) is not None
+        return server.asked
+
+    assert asyncio.run(work()) == 0
+
+
+@pytest.mark.requirement("D21")
+def test_however_many_calls_wait_the_server_is_asked_once() -> None:
+    async def work() -> int:
+        server, learning = Server(), learner()
+        waiting = [asyncio.create_task(learning.find("a", server.list_page)) for _ in range(20)]
+        learning.discover(server.list_page)
+        await asyncio.sleep(0)
+        server.may_answer.set()
+        assert all(await asyncio.gather(*waiting))
+        return server.asked
+
+    assert asyncio.run(work()) == 1
+
+
+@pytest.mark.requirement("D21")
+def test_a_tool_that_a_complete_list_does_not_have_is_not_asked_for_again() -> None:
+    async def work() -> int:
+        server, learning = Server(), learner()
+        server.may_answer.set()
+        assert await learning.find("other", server.list_page) is None
+        assert await learning.find("other", server.list_page) is None
+        return server.asked
+
+    assert asyncio.run(work()) == 1
+
+
+@pytest.mark.requirement("C3")
+def test_a_call_waits_no_longer_than_the_timeout_and_a_late_answer_is_still_learnt() -> None:
+    async def work() -> None:
+        server, learning = Server(), learner(timeout=0.05)
+        assert await learning.find("a", server.list_page) is None
+        server.may_answer.set()
+        assert await learning.find("a", server.list_page) is not None
+        assert server.asked == 1
+
+    asyncio.run(work())
+
+
+def test_a_server_that_will_not_list_is_asked_again_only_after_half_a_minute() -> None:
+    async def work() -> list[int]:
+        clock = Time()
+        server, learning = Server(REFUSAL), learner(clock=clock)
+        server.may_answer.set()
+        asked = []
+        for later in (0.0, 29.0, 2.0):
+            clock.now += later
+            assert await learning.find("a", server.list_page) is None
+            asked.append(server.asked)
+        return asked
+
+    assert asyncio.run(work()) == [1, 1, 2]
+
+
+def test_a_connection_that_breaks_is_a_refusal_and_not_a_crash() -> None:
+    async def broken(_cursor: bytes | None) -> Message:
+        raise ConnectionError("gone")
+
+    async def work() -> None:
+        assert await learner().find("a", broken) is None
+
+    asyncio.run(work())
+
+
+def test_a_server_that_started_anew_is_asked_anew_and_otherwise_once() -> None:
+    async def work() -> list[int]:
+        server, learning = Server(), learner()
+        server.may_answer.set()
+        asked = []
+        for starts_anew in (False, False, True):
+            if starts_anew:
+                learning.restart()
+            learning.discover(server.list_page)
+            await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
+            asked.append(server.asked)
+        return asked
+
+    assert asyncio.run(work()) == [1, 1, 2]
+
+
+def test_closing_ends_the_question() -> None:
+    async def work() -> None:
+        server, learning = Server(), learner()
+        learning.discover(server.list_page)
+        await asyncio.sleep(0)
+        learning.close()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        await asyncio.wait(others)
+        assert all(task.cancelled() for task in others)
+
+    asyncio.run(work())

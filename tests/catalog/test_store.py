@@ -1,0 +1,73 @@
+"""Contracts on disk: what one start learnt, the next one knows; and two servers of one name never share."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from handfast.catalog.contracts import ContractChange
+from handfast.catalog.store import ContractStore, source_of
+from handfast.core.contract import ToolContract
+
+A = ToolContract("a", b'{ "type":"object"}', b'{"x":1.0}', b"{}", "words")
+B = ToolContract("b", None, None)
+
+
+def added(*contracts: ToolContract) -> list[ContractChange]:
+    return [ContractChange(contract.name, None, contract) for contract in contracts]
+
+
+@pytest.mark.requirement("004-1")
+def test_what_was_saved_is_loaded_to_the_byte_by_the_next_start(tmp_path: Path) -> None:
+    first = ContractStore(tmp_path)
+    first.save("up", "source", added(A, B))
+    first.close()
+    second = ContractStore(tmp_path)
+    assert second.load("up", "source") == [A, B]
+    second.close()
+
+
+def test_changes_replace_and_removals_remove(tmp_path: Path) -> None:
+    store = ContractStore(tmp_path)
+    store.save("up", "source", added(A, B))
+    changed = ToolContract("a", None, b"{}")
+    store.save("up", "source", [ContractChange("a", A, changed), ContractChange("b", B, None)])
+    store.close()
+    again = ContractStore(tmp_path)
+    assert again.load("up", "source") == [changed]
+    again.close()
+
+
+@pytest.mark.requirement("C3")
+def test_servers_of_one_name_but_another_command_do_not_share(tmp_path: Path) -> None:
+    store = ContractStore(tmp_path)
+    store.save("up", source_of(["npx", "one"]), added(A))
+    store.close()
+    again = ContractStore(tmp_path)
+    assert again.load("up", source_of(["npx", "two"])) == []
+    assert again.load("other", source_of(["npx", "one"])) == []
+    again.close()
+
+
+@given(st.lists(st.text(max_size=4), max_size=3), st.lists(st.text(max_size=4), max_size=3))
+def test_a_source_differs_where_the_command_does(one: list[str], other: list[str]) -> None:
+    no_nul = [[part.replace("\0", "") for part in command] for command in (one or [""], other or [""])]
+    assert (source_of(no_nul[0]) == source_of(no_nul[1])) is (no_nul[0] == no_nul[1])
+
+
+@pytest.mark.requirement("D14")
+def test_trouble_with_a_schema_is_news_once_whatever_process_asks(tmp_path: Path) -> None:
+    store, other = ContractStore(tmp_path), ContractStore(tmp_path)
+    assert store.is_news("up", "a", "digest")
+    assert not store.is_news("up", "a", "digest")
+    assert not other.is_news("up", "a", "digest")
+    assert other.is_news("up", "a", "another")
+    store.close()
+    other.close()
+
+
+def test_the_folder_is_for_its_owner_only(tmp_path: Path) -> None:
+    store = ContractStore(tmp_path / "state")
+    store.close()
+    assert (tmp_path / "state").stat().st_mode & 0o077 == 0

@@ -1,0 +1,389 @@
+"""The life of one call, with a recorder in memory: each call on record exactly once, decisions before replies."""
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from handfast import tool_call
+from handfast.clock import Clock
+from handfast.core import judged_text
+from handfast.core.contract import CompiledContract, ToolContract
+from handfast.core.exchange import Exchange, Record, RecordType, Status
+from handfast.core.policy import (
+    ALLOWED,
+    Blocked,
+    Decision,
+    InputPolicy,
+    Mode,
+    OutputPolicy,
+    Posture,
+    ToolPolicy,
+    Violation,
+    Warned,
+)
+from handfast.core.result import ResultView
+from handfast.core.schema import CompiledSchema, SchemaBounds, UncompilableSchema
+from handfast.tool_call import CallPath
+
+TOTAL = b'{"type":"object","properties":{"total":{"type":"integer"}},"required":["total"]}'
+STRICT = ToolPolicy(InputPolicy(mode=Mode.STRICT), OutputPolicy(mode=Mode.STRICT))
+OFF = ToolPolicy(InputPolicy(mode=Mode.OFF), OutputPolicy(mode=Mode.OFF))
+RIGHT, WRONG = ResultView(b'{"total":1}', size=50), ResultView(b'{"total":"x"}', size=50)
+
+
+class ListRecorder:
+    """Keeps records in a list; what is committed is up to the test."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self.waited: list[int] = []
+        self.is_waited_for = asyncio.Event()
+        self.may_commit = asyncio.Event()
+        self.may_commit.set()
+        self.rooms = 0
+
+    def record(self, *records: Record) -> int:
+        self.records.extend(records)
+        return len(self.records)
+
+    async def committed(self, ticket: int) -> None:
+        self.waited.append(ticket)
+        self.is_waited_for.set()
+        await self.may_commit.wait()
+
+    async def room(self) -> None:
+        self.rooms += 1
+
+    def digest(self, value: bytes) -> str:
+        return f"digest of {len(value)} bytes"
+
+    def shapes(self) -> list[tuple[str, str, str]]:
+        return [(record.type.value, record.status.value, record.rule) for record in self.records]
+
+
+class LaneVerdict:
+    def __init__(self, conforms: bool | None, words: tuple[str, ...] = (), problem: str = "") -> None:
+        self.conforms = conforms
+        self.words = words
+        self.problem = problem
+        self.reason = "because" if problem else ""
+
+
+class Lane:
+    """A slow lane with one answer for everything."""
+
+    def __init__(self, verdict: LaneVerdict | None = None) -> None:
+        self.answer = verdict or LaneVerdict(True)
+        self.asked: list[bytes] = []
+
+    async def verdict(self, schema: CompiledSchema, value_text: bytes, *, wording: bool) -> LaneVerdict:
+        self.asked.append(value_text)
+        return self.answer
+
+
+class Bench:
+    """A path with everything it is handed, and one call on it."""
+
+    def __init__(
+        self,
+        policy: ToolPolicy = STRICT,
+        *,
+        input_schema: bytes | None = TOTAL,
+        output_schema: bytes | None = TOTAL,
+        is_known: bool = True,
+        lane: Lane | None = None,
+        **options: Any,  # Any: of CallPath
+    ) -> None:
+        self.recorder = ListRecorder()
+        self.lane = lane or Lane()
+        self.path = CallPath(recorder=self.recorder, lane=self.lane, clock=Clock(), **options)
+        contract = (
+            CompiledContract(ToolContract("t", input_schema, output_schema), SchemaBounds()) if is_known else None
+        )
+        self.call = self.path.open(server="up", tool="t", policy=policy, contract=contract, actor="ann")
+
+    @property
+    def shapes(self) -> list[tuple[str, str, str]]:
+        return self.recorder.shapes()
+
+
+def run(work: Callable[[], Coroutine[Any, Any, Decision]]) -> Decision:  # Any: a coroutine's send types
+    return asyncio.run(work())
+
+
+def through(bench: Bench, arguments: bytes | None, result: ResultView) -> Decision:
+    """The whole path, as a runtime walks it."""
+
+    async def walk() -> Decision:
+        decision = await bench.path.admit(bench.call, arguments)
+        if isinstance(decision, Blocked):
+            return decision
+        return await bench.path.settle(bench.call, result)
+
+    return asyncio.run(walk())
+
+
+@pytest.mark.requirement("D16")
+def test_a_call_that_is_fine_leaves_one_record_with_its_shape_and_no_wait() -> None:
+    bench = Bench()
+    assert through(bench, b'{"total":1}', RIGHT) == ALLOWED
+    (record,) = bench.recorder.records
+    assert (record.type, record.status, record.server, record.tool) == (RecordType.TOOL_CALL, Status.SUCCESS, "up", "t")
+    assert (record.mode, record.rule, record.reason, record.actor) == ("strict", "", "", "ann")
+    assert record.request_id == bench.call.request_id
+    assert record.details == {
+        "argument_bytes": 11,
+        "argument_digest": "digest of 11 bytes",
+        "argument_keys": ["total"],
+        "result_bytes": 50,
+    }
+    assert bench.recorder.waited == []
+    assert bench.recorder.rooms == 1
+    assert bench.path.open_calls == 0
+
+
+@pytest.mark.requirement("D16")
+def test_blocked_arguments_leave_a_decision_and_the_call_and_the_reply_waits_for_the_decision() -> None:
+    bench = Bench()
+    decision = through(bench, b'{"total":"x"}', RIGHT)
+    assert isinstance(decision, Blocked)
+    assert bench.shapes == [
+        ("policy_decision", "blocked", "arguments.schema"),
+        ("tool_call", "blocked", "arguments.schema"),
+    ]
+    assert bench.recorder.waited == [1]
+    assert {record.request_id for record in bench.recorder.records} == {bench.call.request_id}
+    assert bench.recorder.records[0].details == {
+        "direction": "arguments",
+        "contract": bench.call.contract.fingerprint if bench.call.contract else "",
+    }
+
+
+@pytest.mark.requirement("D16")
+def test_one_call_may_be_warned_about_once_in_each_direction() -> None:
+    bench = Bench(ToolPolicy())
+    assert isinstance(through(bench, b'{"total":"x"}', WRONG), Warned)
+    assert bench.shapes == [
+        ("policy_decision", "warning", "arguments.schema"),
+        ("policy_decision", "warning", "result.schema"),
+        ("tool_call", "success", ""),
+    ]
+    assert bench.recorder.waited == [2]
+
+
+ENDS: dict[str, Callable[[Bench], None]] = {
+    "settled": lambda bench: asyncio.run(settle(bench, RIGHT)),
+    "blocked": lambda bench: asyncio.run(settle(bench, WRONG)),
+    "failed": lambda bench: asyncio.run(settle(bench, ResultView(None, is_error=True))),
+    "rejected": lambda bench: asyncio.run(reject(bench)),
+    "cancelled": lambda bench: bench.path.conclude(bench.call, Status.CANCELLED, reason="left"),
+    "errored": lambda bench: bench.path.conclude(bench.call, Status.ERROR, rule="upstream.failed", reason="gone"),
+}
+
+
+async def settle(bench: Bench, result: ResultView) -> None:
+    await bench.path.settle(bench.call, result)
+
+
+async def reject(bench: Bench) -> None:
+    await bench.path.reject(bench.call, Violation("result.ambiguous", "unclear"))
+
+
+@given(st.lists(st.sampled_from(list(ENDS)), min_size=1, max_size=4))
+def test_a_call_is_recorded_once_however_often_and_in_whatever_way_it_ends(ends: list[str]) -> None:
+    bench = Bench()
+    for end in ends:
+        ENDS[end](bench)
+    calls = [record for record in bench.recorder.records if record.type is RecordType.TOOL_CALL]
+    decisions = [record for record in bench.recorder.records if record.type is RecordType.POLICY_DECISION]
+    assert len(calls) == 1
+    assert len(decisions) == (1 if ends[0] in ("blocked", "rejected") else 0)
+    assert bench.path.open_calls == 0
+
+
+@pytest.mark.requirement("D19")
+def test_a_result_that_is_not_final_is_neither_judged_nor_left_in_progress() -> None:
+    bench = Bench()
+    assert through(bench, b'{"total":1}', ResultView(b'{"total":"x"}', is_final=False)) == ALLOWED
+    assert bench.shapes == [("tool_call", "success", "")]
+    assert bench.path.open_calls == 0
+
+
+@pytest.mark.requirement("P4")
+def test_a_caller_that_leaves_while_the_commit_is_awaited_loses_no_record() -> None:
+    async def leave() -> Bench:
+        bench = Bench()
+        bench.recorder.may_commit.clear()
+        settling = asyncio.create_task(settle(bench, WRONG))
+        await bench.recorder.is_waited_for.wait()
+        settling.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await settling
+        bench.path.conclude(bench.call, Status.CANCELLED, reason="The call was abandoned.")
+        return bench
+
+    bench = asyncio.run(leave())
+    assert bench.shapes == [("policy_decision", "blocked", "result.schema"), ("tool_call", "blocked", "result.schema")]
+    assert bench.path.open_calls == 0
+
+
+class Counting:
+    """A validator that counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.decoded = 0
+        self.judged = 0
+
+    def watch(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        decode, is_valid = judged_text.decode_judged, CompiledSchema.is_valid
+
+        def counting_decode(text: bytes) -> object:
+            self.decoded += 1
+            return decode(text)
+
+        def counting_is_valid(schema: CompiledSchema, value: object) -> bool:
+            self.judged += 1
+            return is_valid(schema, value)
+
+        monkeypatch.setattr(tool_call, "decode_judged", counting_decode)
+        monkeypatch.setattr(CompiledSchema, "is_valid", counting_is_valid)
+
+
+@pytest.mark.requirement("004-13")
+@pytest.mark.parametrize(
+    ("policy", "schema", "result", "decoded", "judged"),
+    [
+        (STRICT, TOTAL, RIGHT, 1, 1),
+        (OFF, TOTAL, WRONG, 0, 0),
+        (STRICT, None, WRONG, 0, 0),
+        (STRICT, TOTAL, ResultView(None), 0, 0),
+        (STRICT, TOTAL, ResultView(b'{"total":"x"}', is_error=True), 0, 0),
+        (STRICT, b'{"type":"nonsense"}', WRONG, 0, 0),
+    ],
+    ids=["judged", "off", "no schema", "no content", "error", "unusable"],
+)
+def test_content_is_decoded_and_judged_only_where_there_is_something_to_judge_by(
+    monkeypatch: pytest.MonkeyPatch,
+    policy: ToolPolicy,
+    schema: bytes | None,
+    result: ResultView,
+    decoded: int,
+    judged: int,
+) -> None:
+    counting = Counting()
+    counting.watch(monkeypatch)
+    bench = Bench(policy, output_schema=schema)
+    assert run(lambda: bench.path.settle(bench.call, result)) == ALLOWED
+    assert (counting.decoded, counting.judged) == (decoded, judged)
+
+
+@pytest.mark.requirement("D20")
+def test_arguments_under_off_are_not_even_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    counting = Counting()
+    counting.watch(monkeypatch)
+    bench = Bench(OFF)
+    assert run(lambda: bench.path.admit(bench.call, b'{"a":1,"a":2}')) == ALLOWED
+    assert (counting.decoded, counting.judged) == (0, 0)
+    assert bench.call.details == {"argument_bytes": 13, "argument_digest": "digest of 13 bytes"}
+
+
+@pytest.mark.requirement("D21")
+def test_a_call_without_a_contract_is_recorded_as_unjudged() -> None:
+    bench = Bench(is_known=False)
+    assert through(bench, b'{"data":{}}', WRONG) == ALLOWED
+    assert bench.shapes == [("tool_call", "warning", "contract.unknown")]
+    unjudged = Bench(OFF, is_known=False)
+    assert through(unjudged, b"{}", WRONG) == ALLOWED
+    assert unjudged.shapes == [("tool_call", "success", "")]
+
+
+@pytest.mark.requirement("C1")
+@pytest.mark.requirement("D14")
+@pytest.mark.parametrize(
+    ("verdict", "rule", "words"),
+    [
+        (LaneVerdict(True), "", ""),
+        (LaneVerdict(False, ("total: must be an integer",)), "result.schema", "total: must be an integer"),
+        (LaneVerdict(False), "result.schema", "the schema was not met"),
+        (LaneVerdict(None, problem="too slow"), "result.schema", "took too long"),
+        (LaneVerdict(None, ("an object has the same key twice",), "ambiguous"), "result.ambiguous", "same key twice"),
+        (LaneVerdict(None, problem="uncompilable"), "", ""),
+    ],
+    ids=["conforms", "words", "no words", "too slow", "ambiguous", "uncompilable"],
+)
+def test_what_is_too_heavy_in_place_is_decided_by_the_slow_lane(verdict: LaneVerdict, rule: str, words: str) -> None:
+    bench = Bench(lane=Lane(verdict))
+    large = b'{"total":1,"pad":"%s"}' % (b"x" * 400_000)
+    decision = run(lambda: bench.path.settle(bench.call, ResultView(large)))
+    assert bench.lane.asked == [large]
+    assert (decision.rule if isinstance(decision, Blocked) else "") == rule
+    assert words in (decision.reason if isinstance(decision, Blocked) else "")
+
+
+@pytest.mark.requirement("D14")
+def test_arguments_whose_schema_only_the_lane_finds_unusable_are_not_refused() -> None:
+    bench = Bench(lane=Lane(LaneVerdict(None, problem="uncompilable")))
+    large = b'{"total":1,"pad":"%s"}' % (b"x" * 400_000)
+    assert run(lambda: bench.path.admit(bench.call, large)) == ALLOWED
+
+
+@pytest.mark.requirement("D14")
+def test_the_operator_hears_of_a_schema_that_cannot_be_used() -> None:
+    told: list[tuple[str, str]] = []
+
+    def tell(call: Exchange, schema: UncompilableSchema, direction: str) -> None:
+        told.append((call.tool, direction))
+
+    bench = Bench(input_schema=b'{"type":"nonsense"}', output_schema=b"[]", on_uncompilable=tell)
+    assert through(bench, b'{"a":{}}', WRONG) == ALLOWED
+    assert told == [("t", "input"), ("t", "output")]
+    blocking = ToolPolicy(output=OutputPolicy(mode=Mode.STRICT, uncompilable_schema=Posture.BLOCK))
+    assert isinstance(through(Bench(blocking, output_schema=b"[]"), b'{"total":1}', RIGHT), Blocked)
+
+
+@pytest.mark.requirement("D17")
+def test_bodies_are_kept_only_where_asked_for_and_without_secrets() -> None:
+    arguments, result = b'{"total":1,"password":"hunter2"}', ResultView(b'{"total":1,"note":"Bearer abc"}')
+    plain, keeping = Bench(), Bench(keeps_bodies=True)
+    through(plain, arguments, result)
+    through(keeping, arguments, result)
+    assert plain.call.details.keys() & {"arguments", "structured_content"} == set()
+    assert json.loads(str(keeping.call.details["arguments"])) == {"total": 1, "password": "[redacted]"}
+    assert json.loads(str(keeping.call.details["structured_content"])) == {"total": 1, "note": "[redacted]"}
+
+
+@pytest.mark.parametrize(
+    ("options", "waited"),
+    [
+        ({}, [1]),
+        ({"waits_for_all": True}, [2]),
+        ({"waits_for_decisions": False}, []),
+    ],
+    ids=["decisions", "all", "none"],
+)
+def test_the_reply_waits_for_as_much_as_the_operator_asks(
+    options: dict[str, Any],  # Any: keyword arguments of CallPath
+    waited: list[int],
+) -> None:
+    bench = Bench(**options)
+    assert isinstance(run(lambda: bench.path.settle(bench.call, WRONG)), Blocked)
+    assert bench.recorder.waited == waited
+
+
+def test_a_plain_call_is_awaited_only_when_all_are() -> None:
+    bench = Bench(waits_for_all=True)
+    assert through(bench, b'{"total":1}', RIGHT) == ALLOWED
+    assert bench.recorder.waited == [1]
+
+
+@pytest.mark.requirement("P2")
+def test_a_result_seen_twice_is_judged_again_and_recorded_once() -> None:
+    bench = Bench()
+    decisions = [run(lambda: bench.path.settle(bench.call, WRONG)) for _ in range(2)]
+    assert decisions[0] == decisions[1]
+    assert bench.shapes == [("policy_decision", "blocked", "result.schema"), ("tool_call", "blocked", "result.schema")]
