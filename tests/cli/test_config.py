@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from handfast.cli.config import STARTER, add_parser
-from handfast.gateway.settings_schema import render_schema
+from handfast.gateway.settings.schema import render_schema
 
 GOOD = {
     "mcpServers": {

@@ -19,8 +19,8 @@ _log = logging.getLogger("handfast.activity")
 
 FAILING_AFTER_S = 5.0
 WRITE_FAILURE_RULE = "activity.write_failure"
-# Records nobody waits for are gathered this long: a commit costs far more than a record.
-_GATHER_S = 0.005
+# Records nobody waits for are gathered this long: alone a record costs 195 µs, among a hundred 26.
+_GATHER_S = 0.025
 _BATCH = 500
 _RETRY_S = 0.25
 _RETENTION_EVERY_S = 60.0

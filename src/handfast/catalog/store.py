@@ -1,13 +1,16 @@
 """Contracts on disk, so that a call can be judged before anybody asked for a list."""
 
+import logging
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 
 from handfast.catalog.contracts import ContractChange
 from handfast.core.contract import ToolContract
+
+_log = logging.getLogger("handfast.catalog")
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS contracts (
@@ -37,6 +40,7 @@ class ContractStore:
         self._connection.execute("PRAGMA journal_mode=WAL")
         self._connection.execute("PRAGMA synchronous=NORMAL")
         self._connection.executescript(_SCHEMA)
+        self._diagnosed = {tuple(row) for row in self._connection.execute("SELECT server, tool, digest FROM diagnosed")}
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="handfast-catalog")
 
     def load(self, server: str, source: str) -> list[ToolContract]:
@@ -49,23 +53,41 @@ class ContractStore:
 
     def save(self, server: str, source: str, changes: Sequence[ContractChange]) -> None:
         """Keep what changed, behind the caller's back."""
-        self._writer.submit(self._write, server, source, tuple(changes))
-
-    def _write(self, server: str, source: str, changes: Sequence[ContractChange]) -> None:
-        self._connection.execute("BEGIN IMMEDIATE")
-        for change in changes:
-            key = (server, source, change.tool)
-            self._connection.execute("DELETE FROM contracts WHERE server = ? AND source = ? AND tool = ?", key)
-            if (now := change.after) is not None:
-                values = (*key, now.input_schema, now.output_schema, now.annotations, now.description)
-                self._connection.execute("INSERT INTO contracts VALUES (?, ?, ?, ?, ?, ?, ?)", values)
-        self._connection.execute("COMMIT")
+        self._writer.submit(self._write, _save_changes, server, source, tuple(changes))
 
     def is_news(self, server: str, tool: str, digest: str) -> bool:
-        """Whether this schema's trouble has not been reported before, by any process; from now on it has."""
-        cursor = self._connection.execute("INSERT OR IGNORE INTO diagnosed VALUES (?, ?, ?)", (server, tool, digest))
-        return cursor.rowcount == 1
+        """Whether this schema's trouble has not been reported before, by this or an earlier process; now it has."""
+        key = (server, tool, digest)
+        if key in self._diagnosed:
+            return False
+        self._diagnosed.add(key)
+        self._writer.submit(self._write, _save_diagnosed, *key)
+        return True
+
+    def _write(self, save: Callable[..., None], *what: object) -> None:
+        """On the writer's thread. What cannot be kept is learnt again; it must not stop what comes after it."""
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            save(self._connection, *what)
+            self._connection.execute("COMMIT")
+        except sqlite3.Error as problem:
+            _log.warning("Contracts could not be kept and will be learnt again: %s", problem)
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
 
     def close(self) -> None:
         self._writer.shutdown(wait=True)
         self._connection.close()
+
+
+def _save_changes(connection: sqlite3.Connection, server: str, source: str, changes: Sequence[ContractChange]) -> None:
+    for change in changes:
+        key = (server, source, change.tool)
+        connection.execute("DELETE FROM contracts WHERE server = ? AND source = ? AND tool = ?", key)
+        if (now := change.after) is not None:
+            values = (*key, now.input_schema, now.output_schema, now.annotations, now.description)
+            connection.execute("INSERT INTO contracts VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+
+
+def _save_diagnosed(connection: sqlite3.Connection, server: str, tool: str, digest: str) -> None:
+    connection.execute("INSERT OR IGNORE INTO diagnosed VALUES (?, ?, ?)", (server, tool, digest))

@@ -68,7 +68,7 @@ def settings_flags(args: argparse.Namespace) -> dict[str, object]:
 
 
 def run_schema(_args: argparse.Namespace) -> int:
-    from handfast.gateway.settings_schema import render_schema
+    from handfast.gateway.settings.schema import render_schema
 
     console.write(render_schema().removesuffix("\n"))
     return FINE
@@ -92,7 +92,7 @@ def run_show(args: argparse.Namespace) -> int:
     import json
 
     from handfast.gateway.settings import SettingsError, find_settings_file, trace_settings
-    from handfast.gateway.settings_dump import masked_settings
+    from handfast.gateway.settings.dump import masked_settings
 
     path = find_settings_file(args.config, environ=os.environ)
     try:

@@ -30,6 +30,7 @@ class GatewayApp:
     def __init__(self, runtime: Runtime, upstreams: Upstreams) -> None:
         self._runtime = runtime
         self._upstreams = upstreams
+        self._welcome: tuple[object, ...] = ()  # the settings, Host and Origin that passed last
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -50,8 +51,11 @@ class GatewayApp:
 
     async def _route(self, http: HttpExchange) -> None:
         settings = self._runtime.settings
-        check_host(http.header(b"host"), settings)
-        check_origin(http.header(b"origin"), settings)
+        caller = (settings, http.header(b"host"), http.header(b"origin"))
+        if caller != self._welcome:  # nearly every request names the same
+            check_host(caller[1], settings)
+            check_origin(caller[2], settings)
+            self._welcome = caller
         if http.path.startswith(_PREFIX):
             await self._mcp(http, self._upstreams.find(http.path[len(_PREFIX) :].rstrip("/")))
         elif http.path == "/health":

@@ -15,12 +15,13 @@ from handfast.gateway.launch import Launch
 from handfast.wire.codes import METHOD_NOT_FOUND
 from handfast.wire.eras import META_SUBSCRIPTION
 from handfast.wire.lines import OverlongLine
-from handfast.wire.message import AmbiguousKeys, BadMessage, Message, RequestId, id_in_head, read_message
+from handfast.wire.message import AmbiguousKeys, BadMessage, Message, RequestId, id_in_head, read_level, read_message
 from handfast.wire.replies import error_reply, notification
 from handfast.wire.scan import NotJson
 from handfast.wire.splice import replace_values
 
 _TOKEN = ("params", "_meta", "progressToken")
+_EXITED = "The server exited before it answered. Repeat the call if that is safe."
 
 
 class Listener(Protocol):
@@ -51,6 +52,7 @@ class _Open:
     listener: Listener
     client_id: RequestId
     client_token: bytes | None
+    is_subscription: bool
 
 
 class Channel:
@@ -87,11 +89,15 @@ class Channel:
         own_id = next(self._ids)
         number = b"%d" % own_id
         replacements: dict[tuple[str, ...], bytes] = {("id",): number}
-        token = message.meta().get("progressToken") if b"progressToken" in message.raw else None
+        token = message.meta().get("progressToken") if message.may_mention("progressToken") else None
         if token is not None:
             replacements[_TOKEN] = number
-        self._open[own_id] = _Open(listener, message.id, None if token is None else bytes(token))
-        self._child.send(replace_values(message.raw, replacements))
+        client_token = None if token is None else bytes(token)
+        self._open[own_id] = _Open(listener, message.id, client_token, message.method == "subscriptions/listen")
+        if self.is_alive:
+            self._child.send(replace_values(message.raw, replacements))
+        else:
+            self._open.pop(own_id).listener.fail(_EXITED)  # while the request was being judged
         return own_id
 
     def send(self, raw: bytes) -> None:
@@ -112,6 +118,8 @@ class Channel:
 
     async def ask(self, render: Callable[[int], bytes]) -> Message:
         """A request of handfast's own. Raises: ConnectionError when the child is gone."""
+        if not self.is_alive:
+            raise ConnectionError("the server has exited")
         own_id = next(self._ids)
         answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self._own[own_id] = answer
@@ -170,7 +178,7 @@ class Channel:
             message.reread()
             entry.listener.deliver(message)
             return True
-        if message.is_notification and META_SUBSCRIPTION.encode() in message.raw:
+        if message.is_notification and message.may_mention(META_SUBSCRIPTION):
             entry = self._entry(message.meta().get(META_SUBSCRIPTION))
             if entry is not None:
                 client_id = msgspec.json.encode(entry.client_id)
@@ -198,7 +206,7 @@ class Channel:
             return False
         client_id = msgspec.json.encode(entry.client_id)
         replacements: dict[tuple[str, ...], bytes] = {("id",): client_id}
-        if META_SUBSCRIPTION.encode() in message.raw:
+        if entry.is_subscription and _names_subscription(message):
             replacements["result", "_meta", META_SUBSCRIPTION] = client_id
         message.raw = replace_values(message.raw, replacements)
         message.id = entry.client_id
@@ -211,5 +219,13 @@ class Channel:
                 future.set_exception(ConnectionError("the server exited"))
         waiting, self._open = list(self._open.values()), {}
         for entry in waiting:
-            entry.listener.fail("The server exited before it answered. Repeat the call if that is safe.")
+            entry.listener.fail(_EXITED)
         self._owner.exited(self, code)
+
+
+def _names_subscription(answer: Message) -> bool:
+    try:
+        meta = bytes((answer.result() or {}).get("_meta", msgspec.Raw(b"null")))
+        return meta.startswith(b"{") and META_SUBSCRIPTION in read_level(meta)
+    except (AmbiguousKeys, NotJson):
+        return False

@@ -160,11 +160,15 @@ class Conversation:
         return step
 
     def _open(self, message: Message, method: str) -> Pending:
-        meta = message.meta() if b"_meta" in message.raw else {}
+        meta = message.meta() if message.may_mention("_meta") else {}
         pending = Pending(method, META_VERSION in meta, touched=self._server.now())
         if pending.is_modern:
             self._meta = {key: meta[key] for key in (META_VERSION, META_CAPABILITIES, META_CLIENT) if key in meta}
-            self._server.learner.discover(self._list_page)
+            if method != "server/discover":
+                # A probe is not yet a way of speaking: a legacy server would refuse our list, or give half of one.
+                self._server.learner.discover(self._list_page)
+        elif method == "initialize":
+            self._meta = {}  # the client tried the modern way and fell back
         if "progressToken" in meta:
             pending.progress_token = _request_id(meta["progressToken"])
         return pending
@@ -190,6 +194,7 @@ class Conversation:
         try:
             decision = await server.path.admit(call, None if given is None else bytes(given))
         except RecordingFailed as problem:
+            server.path.conclude(call, Status.ERROR, rule="recording.failed", reason=str(problem))
             return Step(to_client=error_reply(message.id, RECORDING_FAILED, str(problem)))
         if isinstance(decision, Blocked):
             return Step(to_client=_refusal(message.id, decision.reason, policy, is_modern=pending.is_modern))
@@ -288,7 +293,9 @@ class Conversation:
     def _learn(self, pending: Pending, message: Message) -> None:
         try:
             result = message.result()
-        except (AmbiguousKeys, NotJson):
+        except (AmbiguousKeys, NotJson) as problem:
+            reason = f"A list of tools could not be learnt from: {problem}. Its tools are not judged."
+            self._server.journal.diagnose(self._server.name, "contract.unreadable", reason)
             return
         page = read_tool_page(result) if result is not None else None
         if page is not None:

@@ -18,23 +18,31 @@ class EventRelay:
         self._http = http
         self._conversation = conversation
         self._limit = limit
-        self.is_resumable = False  # the stream had ids: a client may ask for the rest of it elsewhere
+        self._has_ids = False
+        self._has_dropped = False
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether a client may ask for the rest elsewhere: not where the answer may be what was dropped here."""
+        return self._has_ids and not self._has_dropped
 
     async def run(self, response: Response, *, on_event: Callable[[], None] | None = None) -> None:
         """Relay until the server ends the stream. Raises: UpstreamFailed."""
         events = SseAssembler(self._limit)
         async for chunk in response.chunks():
             for event in events.feed(chunk):
-                if on_event is not None:
+                # A comment keeps the connection alive, not the call: a server that only pings makes no progress.
+                if on_event is not None and (isinstance(event, OverlongEvent) or event.data):
                     on_event()
                 if isinstance(event, OverlongEvent):
+                    self._has_dropped = True
                     self._conversation.note_overlong(self._limit)
                 else:
                     await self._relay(event)
 
     async def _relay(self, event: SseEvent) -> None:
         if event.id is not None:
-            self.is_resumable = True
+            self._has_ids = True
         if not event.data:
             await self._http.send_chunk(event.raw)
             return
@@ -47,5 +55,7 @@ class EventRelay:
             if reply is message.raw:
                 await self._http.send_chunk(event.raw)
                 return
-        if reply is not None:
-            await self._http.send_chunk(render_event(reply, event))
+        if reply is None:
+            self._has_dropped = True
+            return
+        await self._http.send_chunk(render_event(reply, event))

@@ -26,13 +26,22 @@ _NOT_DOWNSTREAM = _HOP_BY_HOP | frozenset((b"content-length", b"server", b"date"
 
 def to_upstream(headers: Headers, configured: Headers) -> Headers:
     """The client's headers that go on, and the operator's, which win."""
-    dropped = _NOT_UPSTREAM | _named_by_connection(headers) | {name for name, _ in configured}
-    return [(name, value) for name, value in headers if name not in dropped] + configured
+    dropped = _NOT_UPSTREAM | _named_by_connection(headers) if _has_connection(headers) else _NOT_UPSTREAM
+    if configured:
+        dropped |= {name for name, _ in configured}
+    return [header for header in headers if header[0] not in dropped] + configured
 
 
 def to_client(headers: Headers) -> Headers:
-    dropped = _NOT_DOWNSTREAM | _named_by_connection(headers)
-    return [(name, value) for name, value in headers if name not in dropped]
+    dropped = _NOT_DOWNSTREAM | _named_by_connection(headers) if _has_connection(headers) else _NOT_DOWNSTREAM
+    return [header for header in headers if header[0] not in dropped]
+
+
+def _has_connection(headers: Headers) -> bool:
+    for name, _ in headers:  # noqa: SIM110 - a generator would cost more than all the rest
+        if name == b"connection":
+            return True
+    return False
 
 
 def _named_by_connection(headers: Headers) -> frozenset[bytes]:

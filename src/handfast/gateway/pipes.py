@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import select
 import stat
+import sys
 from collections.abc import Callable
 from typing import IO, cast
 
@@ -71,8 +73,11 @@ class OutputPipe(asyncio.Protocol):
 
     async def open(self, stream: IO[bytes]) -> None:
         self._fd = stream.fileno()
-        if not _is_plain_file(self._fd):
-            await asyncio.get_running_loop().connect_write_pipe(lambda: self, stream)
+        # To notice that its reader left, the loop reads from what it writes to: on a terminal that is our input.
+        if not _is_plain_file(self._fd) and not os.path.sameopenfile(self._fd, sys.stdin.fileno()):
+            # The loop closes what it is given, and the command may still want to flush its own stdout at its end.
+            own = os.fdopen(os.dup(self._fd), "wb", buffering=0)
+            await asyncio.get_running_loop().connect_write_pipe(lambda: self, own)
 
     def write_line(self, message: bytes) -> None:
         if self._transport is not None:
@@ -81,7 +86,13 @@ class OutputPipe(asyncio.Protocol):
             return
         view = memoryview(message + b"\n")
         while view:
-            view = view[os.write(self._fd, view) :]
+            try:
+                view = view[os.write(self._fd, view) :]
+            except BlockingIOError:
+                select.select([], [self._fd], [])
+            except OSError:
+                self._on_lost()
+                return
 
     async def flush(self) -> None:
         if self._transport is None or self._transport.is_closing():

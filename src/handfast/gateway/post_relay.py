@@ -82,11 +82,19 @@ class PostRelay:
         if is_event_stream(response):
             await self._relay_stream(response)
             return
-        body = await response.read(self._upstream.message_limit)
+        body = await self._read_body(response)
         if self._pending is None:
             await self._http.respond(response.status, to_client(response.headers), body)
             return
         await self._relay_body(response, body)
+
+    async def _read_body(self, response: Response) -> bytes:
+        """A body that has begun may stall for no longer than a call may be silent."""
+        timer = _IdleTimer(self._upstream.call_timeout, self._time_out)
+        try:
+            return await response.read(self._upstream.message_limit)
+        finally:
+            timer.cancel()
 
     async def _relay_body(self, response: Response, body: bytes) -> None:
         headers = to_client(response.headers)

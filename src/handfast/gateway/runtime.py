@@ -5,7 +5,7 @@ from pathlib import Path
 
 from handfast.activity.recorder import ThreadRecorder
 from handfast.activity.sqlite import SqliteStore
-from handfast.activity.store import Retention
+from handfast.activity.store import Retention, StoreError
 from handfast.catalog.contracts import ContractChange, ServerContracts
 from handfast.catalog.learning import Learner
 from handfast.catalog.store import ContractStore, source_of
@@ -15,7 +15,7 @@ from handfast.core.schema import SchemaBounds, UncompilableSchema
 from handfast.gateway.conversation import ServerSide
 from handfast.gateway.journal import Journal
 from handfast.gateway.settings import Settings
-from handfast.gateway.settings_blocks import Bodies, Durability
+from handfast.gateway.settings.blocks import Bodies, Durability
 from handfast.slow_lane.client import SlowLane
 from handfast.tool_call import CallPath
 
@@ -28,6 +28,8 @@ class Runtime:
         self.clock = Clock()
         self._actor = actor
         activity = settings.activity
+        if activity.store != "sqlite":
+            raise StoreError('activity.store can only be "sqlite" in this version; change the setting and start again.')
         self.recorder = ThreadRecorder(
             SqliteStore.open(folder),
             durability=activity.durability.value,

@@ -11,9 +11,9 @@ from pathlib import Path
 import uvicorn
 
 from handfast.gateway.app import GatewayApp
+from handfast.gateway.reload import watching
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.settings import Settings
-from handfast.gateway.settings_applied import watching
 from handfast.gateway.upstreams import Upstreams
 
 _BACKLOG = 1024
@@ -26,12 +26,15 @@ class AddressUnavailable(Exception):
 def bind(settings: Settings) -> socket.socket:
     """Raises: AddressUnavailable."""
     host, port = settings.listen_address
+    listener = None
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
     except OSError as problem:
+        if listener is not None:
+            listener.close()
         why = problem.strerror or str(problem)
         raise AddressUnavailable(
             f"cannot listen on {settings.listen}: {why}. Stop what uses it, or choose another with --listen."

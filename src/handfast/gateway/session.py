@@ -21,6 +21,7 @@ class Session:
         self.conversation = conversation
         self.channel = channel
         self.owns_channel = owns_channel
+        self.moving = asyncio.Lock()  # held while it gets a child of its own
         self.opening: Message | None = None  # the client's initialize, for a child of its own later on
         self.last_used = now
         self.answers: list[PostAnswer] = []  # requests under way, oldest first

@@ -1,8 +1,9 @@
 """A stdio MCP server behind `/mcp/<server>`: sessions in front, children behind, shared only where that is safe."""
 
 import asyncio
+import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 
 import msgspec
 
@@ -14,7 +15,7 @@ from handfast.gateway.http_exchange import JSON, HttpExchange, HttpProblem
 from handfast.gateway.launch import Launch
 from handfast.gateway.post_answer import PostAnswer
 from handfast.gateway.session import Session
-from handfast.gateway.settings_blocks import Isolation, Limits
+from handfast.gateway.settings.blocks import Isolation, Limits
 from handfast.wire.codes import UPSTREAM_FAILED
 from handfast.wire.eras import META_VERSION
 from handfast.wire.headers import check_modern_headers
@@ -24,6 +25,7 @@ from handfast.wire.scan import NotJson
 from handfast.wire.splice import replace_values
 
 _MODERN = "modern"  # the key of the child that modern clients share: it needs no handshake
+_SESSIONS = 10_000  # on shared children, where a session costs a kilobyte
 _HANDSHAKE_SECONDS = 60.0  # npx may have to install the server first
 _NEEDS_OWN_CHILD = frozenset(("logging/setLevel", "resources/subscribe", "resources/unsubscribe"))
 
@@ -44,6 +46,9 @@ class StdioUpstream:
         self._limits = limits
         self._version = version
         self._shared: dict[str, asyncio.Task[Channel]] = {}
+        self._children: set[Channel] = set()
+        self._own_starting = 0  # children for one session alone that have no session yet
+        self._is_closed = False
         self._sessions: dict[str, Session] = {}
         self._sweeper: asyncio.Task[None] | None = None
 
@@ -56,11 +61,10 @@ class StdioUpstream:
         self._server.learner.close()
         if self._sweeper is not None:
             self._sweeper.cancel()
-        started = [task.result() for task in self._shared.values() if task.done() and not task.exception()]
-        owned = [session.channel for session in self._sessions.values() if session.owns_channel]
+        self._is_closed = True
         for session in self._sessions.values():
             session.close()
-        await asyncio.gather(*(channel.stop() for channel in [*started, *owned]))
+        await asyncio.gather(*(channel.stop() for channel in self._children))
 
     # --- the three methods -----------------------------------------------------------------------------------------
 
@@ -83,7 +87,7 @@ class StdioUpstream:
             await self._post_modern(http, message)
             return
         session = self._session(session_id)
-        if message.method in _NEEDS_OWN_CHILD and not session.owns_channel and self._may_isolate():
+        if message.method in _NEEDS_OWN_CHILD and self._may_isolate():
             await self._give_own_child(session)
         await self._post_in_session(http, session, message)
 
@@ -120,22 +124,33 @@ class StdioUpstream:
         # Capabilities are fixed at initialize: a client that declares any needs a child that was told of them.
         is_own = isolation is Isolation.SESSION or (isolation is Isolation.AUTO and not _is_empty(capabilities))
         if is_own:
-            await self._make_room()
-        channel = await (self._start() if is_own else self._shared_channel(version))
-        session = self._open_session(channel, owns_channel=is_own)
-        session.opening = message
-        header = [(b"mcp-session-id", session.id.encode())]
-        if is_own:
-            await self._relay(http, session, message, header)
+            async with self._room_for_own():
+                channel = await self._start()
+                session = self._open_session(channel, owns_channel=True)
+            session.opening = message
+            await self._relay(http, session, message, [_session_header(session)])
             return
+        channel = await self._shared_channel(version)
         assert channel.greeting is not None
         raw = replace_values(channel.greeting.raw, {("id",): msgspec.json.encode(message.id)})
-        await http.respond(200, [JSON, *header], raw)
+        if channel.greeting.has_error:
+            # The server will not have this revision; the next client may ask for another.
+            self._shared.pop(version, None)
+            await http.respond(200, [JSON], raw)
+            await channel.stop()
+            return
+        session = self._open_session(channel, owns_channel=False)
+        session.opening = message
+        await http.respond(200, [JSON, _session_header(session)], raw)
 
     def _open_session(self, channel: Channel, *, owns_channel: bool) -> Session:
         conversation = self._new_conversation(channel)
         session = Session(conversation, channel, owns_channel=owns_channel, now=self._server.now())
         self._sessions[session.id] = session
+        if len(self._sessions) > _SESSIONS:
+            sharing = (other for other in self._sessions.values() if not other.owns_channel)
+            oldest = min(sharing, key=lambda other: other.last_used, default=session)
+            self._sessions.pop(oldest.id).close()
         if self._sweeper is None:
             self._sweeper = asyncio.create_task(self._sweep())
         return session
@@ -192,25 +207,42 @@ class StdioUpstream:
 
     async def _give_own_child(self, session: Session) -> None:
         """A log level or a subscription is the client's alone, and a shared child cannot keep clients apart."""
-        assert session.opening is not None
-        await self._make_room()
-        channel = await self._start()
-        opening = session.opening
-        handshake = channel.ask(lambda own_id: replace_values(opening.raw, {("id",): b"%d" % own_id}))
-        await asyncio.wait_for(handshake, _HANDSHAKE_SECONDS)
-        channel.send(notification("notifications/initialized"))
-        session.channel = channel
-        session.owns_channel = True
+        async with session.moving:
+            if session.owns_channel:
+                return
+            assert session.opening is not None
+            opening = session.opening
+            async with self._room_for_own():
+                channel = await self._start()
+                await self._greet(channel, lambda own_id: replace_values(opening.raw, {("id",): b"%d" % own_id}))
+                session.channel = channel
+                session.owns_channel = True
 
-    async def _make_room(self) -> None:
-        """Own children are bounded; the one idle for longest makes way."""
+    async def _greet(self, channel: Channel, render: Callable[[int], bytes]) -> Message:
+        """The handshake; a child that does not complete it is of no use. Raises: ConnectionError, TimeoutError."""
+        try:
+            greeting = await asyncio.wait_for(channel.ask(render), _HANDSHAKE_SECONDS)
+        except BaseException:
+            await channel.stop()
+            raise
+        channel.send(notification("notifications/initialized"))
+        return greeting
+
+    @contextlib.asynccontextmanager
+    async def _room_for_own(self) -> AsyncIterator[None]:
+        """Own children are bounded, those that are being started included; the one idle for longest makes way."""
         owned = [session for session in self._sessions.values() if session.owns_channel]
-        if len(owned) < self._limits().sessions:
-            return
+        is_full = len(owned) + self._own_starting >= self._limits().sessions
         idle = [session for session in owned if session.is_idle]
-        if not idle:
+        if is_full and not idle:
             raise HttpProblem(503, "Too many sessions are open with this server. Try again later.")
-        await self._end(min(idle, key=lambda session: session.last_used))
+        self._own_starting += 1
+        try:
+            if is_full:
+                await self._end(min(idle, key=lambda session: session.last_used))
+            yield
+        finally:
+            self._own_starting -= 1
 
     async def _end(self, session: Session) -> None:
         self._sessions.pop(session.id, None)
@@ -256,6 +288,10 @@ class StdioUpstream:
             self._launch, self, message_limit=self._limits().message_bytes, on_stderr=self._pass_on_stderr
         )
         await channel.start()
+        self._children.add(channel)
+        if self._is_closed:
+            await channel.stop()
+            raise ConnectionError("the gateway is stopping")
         self._server.learner.restart()
         self._server.journal.server_state(self._server.name, "started", f"Started as process {channel.pid}.")
         return channel
@@ -276,9 +312,7 @@ class StdioUpstream:
             "capabilities": {},
             "clientInfo": {"name": "handfast", "version": self._version},
         }
-        greeting = channel.ask(lambda own_id: request(own_id, "initialize", params))
-        channel.greeting = await asyncio.wait_for(greeting, _HANDSHAKE_SECONDS)
-        channel.send(notification("notifications/initialized"))
+        channel.greeting = await self._greet(channel, lambda own_id: request(own_id, "initialize", params))
         return channel
 
     def _pass_on_stderr(self, text: bytes) -> None:
@@ -325,6 +359,7 @@ class StdioUpstream:
         self._server.journal.diagnose(self._server.name, "message.too_large", reason)
 
     def exited(self, channel: Channel, code: int) -> None:
+        self._children.discard(channel)
         self._server.journal.server_state(
             self._server.name,
             "exited",
@@ -333,9 +368,13 @@ class StdioUpstream:
         )
 
 
+def _session_header(session: Session) -> tuple[bytes, bytes]:
+    return b"mcp-session-id", session.id.encode()
+
+
 def _is_modern(message: Message) -> bool:
     try:
-        return META_VERSION.encode() in message.raw and META_VERSION in message.meta()
+        return message.may_mention(META_VERSION) and META_VERSION in message.meta()
     except (AmbiguousKeys, NotJson):
         return False
 

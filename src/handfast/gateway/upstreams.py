@@ -9,7 +9,7 @@ from handfast.gateway.http_upstream import HttpUpstream
 from handfast.gateway.launch import Launch, child_environment
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.settings import ServerSettings, Settings, Transport
-from handfast.gateway.settings_changes import changed_servers
+from handfast.gateway.settings.changes import changed_servers
 from handfast.gateway.stdio_upstream import StdioUpstream
 
 

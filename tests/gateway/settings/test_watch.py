@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from handfast.gateway.settings import Settings, SettingsError, load_settings
-from handfast.gateway.settings_watch import SettingsWatch
+from handfast.gateway.settings.watch import SettingsWatch
 
 
 def document(depth: object) -> str:

@@ -10,7 +10,8 @@ from pathlib import Path
 from handfast.core.exchange import RecordType, Status
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.settings import Settings, SettingsError
-from handfast.gateway.settings_watch import SettingsWatch
+from handfast.gateway.settings.changes import keys_that_wait
+from handfast.gateway.settings.watch import SettingsWatch
 
 _log = logging.getLogger("handfast.gateway")
 
@@ -30,10 +31,11 @@ def watching(
         runtime.settings = new
         if on_change is not None:
             on_change(old, new)
-        runtime.journal.note(
-            RecordType.SETTINGS_CHANGE, Status.SUCCESS, rule="settings.changed", reason="New settings are in force."
-        )
-        _log.warning("new settings are in force")
+        reason = "New settings are in force."
+        if waiting := keys_that_wait(old, new):
+            reason = f"{reason} Only from the next start: {', '.join(waiting)}."
+        runtime.journal.note(RecordType.SETTINGS_CHANGE, Status.SUCCESS, rule="settings.changed", reason=reason)
+        _log.warning("%s", reason)
 
     def refuse(error: SettingsError) -> None:
         reason = f"Changed settings were refused and the old ones kept: {error}"

@@ -9,9 +9,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from handfast.core.policy import Overrides
-from handfast.gateway.settings_blocks import Bridge, Isolation, Surface
-from handfast.gateway.settings_problems import Findings, Rank, Where, nearest
-from handfast.gateway.settings_variables import UnsetVariable, expand
+from handfast.gateway.settings.blocks import Bridge, Isolation, Surface
+from handfast.gateway.settings.problems import Findings, Rank, Where, nearest
+from handfast.gateway.settings.variables import UnsetVariable, expand
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")

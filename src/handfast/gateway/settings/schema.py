@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from handfast.gateway.settings_blocks import Activity, Limits, Listening
-from handfast.gateway.settings_keys import BLOCKS, FLAT_KEYS, POLICY_BLOCKS, SERVER_KEYS, Key
+from handfast.gateway.settings.blocks import Activity, Limits, Listening
+from handfast.gateway.settings.keys import BLOCKS, FLAT_KEYS, POLICY_BLOCKS, SERVER_KEYS, Key
 
 _Shape = list[tuple[str, Any, Any]]  # Any: typing forms and defaults, made at runtime
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.gateway.settings_variables import UnsetVariable, escape, expand
+from handfast.gateway.settings.variables import UnsetVariable, escape, expand
 
 ENVIRON = {"A": "one", "EMPTY": "", "NESTED": "${A}"}
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from handfast.gateway.settings_problems import Findings, SettingsError, Where
+from handfast.gateway.settings.problems import Findings, SettingsError, Where
 
 # A settings file is a few kilobytes; this only keeps a wrong path from being read into memory whole.
 MOST_BYTES = 4 * 1024 * 1024

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handfast.gateway.settings import SettingsError, load_settings
-from handfast.gateway.settings_environment import VARIABLES
-from handfast.gateway.settings_keys import BLOCKS, FLAT_KEYS, POLICY_BLOCKS, SERVER_KEYS
-from handfast.gateway.settings_problems import nearest, quoted, render_path
+from handfast.gateway.settings.environment import VARIABLES
+from handfast.gateway.settings.keys import BLOCKS, FLAT_KEYS, POLICY_BLOCKS, SERVER_KEYS
+from handfast.gateway.settings.problems import nearest, quoted, render_path
 
 OWN = ("mcpServers", "s", "handfast")
 TOOL = (*OWN, "tools", "t")

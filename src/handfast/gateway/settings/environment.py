@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from handfast.gateway.settings_check import WrongValue, parse_value
-from handfast.gateway.settings_keys import GLOBAL_KEYS, Key
-from handfast.gateway.settings_problems import Findings, Rank, nearest, quoted
+from handfast.gateway.settings.check import WrongValue, parse_value
+from handfast.gateway.settings.keys import GLOBAL_KEYS, Key
+from handfast.gateway.settings.problems import Findings, Rank, nearest, quoted
 
 PREFIX = "HANDFAST_"
 VARIABLES: Mapping[str, Key] = {key.variable: key for key in GLOBAL_KEYS.values()}

@@ -29,8 +29,10 @@ def changed_servers(old: Settings, new: Settings) -> ServerChanges:
 
 
 def keys_that_wait(old: Settings, new: Settings) -> tuple[str, ...]:
-    """Changed keys that hold only after a restart of the gateway: its socket and its store are opened once."""
-    pairs = {"listen": (old.listen, new.listen), "activity.store": (old.activity.store, new.activity.store)}
+    """Changed keys that hold only after a restart: the socket is opened and the recorder made once."""
+    kept = old.activity.__struct_fields__
+    pairs = {"listen": (old.listen, new.listen)}
+    pairs |= {f"activity.{key}": (getattr(old.activity, key), getattr(new.activity, key)) for key in kept}
     return tuple(name for name, (before, after) in pairs.items() if before != after)
 
 

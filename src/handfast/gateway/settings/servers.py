@@ -7,10 +7,10 @@ from types import MappingProxyType
 from typing import Any
 
 from handfast.core.policy import INPUT_KEYS, Overrides
-from handfast.gateway.settings_check import check_block, take_value, unknown_key
-from handfast.gateway.settings_keys import AMBIGUOUS_KEYS, BLOCKS, FLAT_KEYS, POLICY_BLOCKS, SERVER_KEYS
-from handfast.gateway.settings_problems import Findings, Rank, Where, nearest
-from handfast.gateway.settings_server import EntryReader, ServerSettings, read_launch
+from handfast.gateway.settings.check import check_block, take_value, unknown_key
+from handfast.gateway.settings.keys import AMBIGUOUS_KEYS, BLOCKS, FLAT_KEYS, POLICY_BLOCKS, SERVER_KEYS
+from handfast.gateway.settings.problems import Findings, Rank, Where, nearest
+from handfast.gateway.settings.server import EntryReader, ServerSettings, read_launch
 
 # VS Code calls the same object `servers`.
 SERVER_BLOCKS = ("mcpServers", "servers")

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from handfast.gateway.settings_keys import GLOBAL_KEYS, SERVER_KEYS
-from handfast.gateway.settings_reference import render_reference, with_reference
+from handfast.gateway.settings.keys import GLOBAL_KEYS, SERVER_KEYS
+from handfast.gateway.settings.reference import render_reference, with_reference
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 
@@ -11,7 +11,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 def test_the_document_is_current() -> None:
     document = PAGE.read_text("utf-8")
 
-    assert document == with_reference(document), "run: python -m handfast.gateway.settings_reference docs"
+    assert document == with_reference(document), "run: python -m handfast.gateway.settings.reference docs"
 
 
 def test_every_setting_is_in_the_reference_with_its_variable() -> None:

@@ -18,7 +18,7 @@ from handfast.core.policy import (
     UnknownArguments,
 )
 from handfast.gateway.settings import ServerSettings, Settings, Transport, load_settings, trace_settings
-from handfast.gateway.settings_blocks import (
+from handfast.gateway.settings.blocks import (
     Activity,
     Bodies,
     Bridge,
@@ -28,8 +28,8 @@ from handfast.gateway.settings_blocks import (
     OnFailure,
     Surface,
 )
-from handfast.gateway.settings_dump import dump_settings, masked_settings, masked_url
-from handfast.gateway.settings_servers import name_problem
+from handfast.gateway.settings.dump import dump_settings, masked_settings, masked_url
+from handfast.gateway.settings.servers import name_problem
 
 # Any text that a process can be given: no NUL, no half surrogates; dollars and braces often.
 TEXTS = st.text(

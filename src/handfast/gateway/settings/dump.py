@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 from handfast.core.policy import Overrides
 from handfast.gateway.settings import Settings, TracedSettings
-from handfast.gateway.settings_keys import BLOCKS, GLOBAL_KEYS, POLICY_BLOCKS, SERVER_KEYS, TOP_KEYS
-from handfast.gateway.settings_server import ServerSettings
-from handfast.gateway.settings_variables import escape
+from handfast.gateway.settings.keys import BLOCKS, GLOBAL_KEYS, POLICY_BLOCKS, SERVER_KEYS, TOP_KEYS
+from handfast.gateway.settings.server import ServerSettings
+from handfast.gateway.settings.variables import escape
 
 MASK = "***"
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.gateway.settings_json import MOST_BYTES, read_document
-from handfast.gateway.settings_problems import SettingsError
+from handfast.gateway.settings.document import MOST_BYTES, read_document
+from handfast.gateway.settings.problems import SettingsError
 
 
 def problems(path: Path) -> list[str]:

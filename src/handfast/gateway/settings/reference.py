@@ -5,9 +5,9 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from handfast.gateway.settings_check import describe_type
-from handfast.gateway.settings_keys import BLOCKS, SERVER_KEYS, TOP_KEYS, Key
-from handfast.gateway.settings_schema import render_schema
+from handfast.gateway.settings.check import describe_type
+from handfast.gateway.settings.keys import BLOCKS, SERVER_KEYS, TOP_KEYS, Key
+from handfast.gateway.settings.schema import render_schema
 
 BEGIN = "<!-- reference: made from the code -->"
 END = "<!-- end of the reference -->"

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from handfast.gateway.settings_keys import AMBIGUOUS_KEYS, BLOCKS, POLICY_BLOCKS, SERVER_KEYS, TOP_KEYS, Key
-from handfast.gateway.settings_problems import Findings, Rank, Where, nearest
+from handfast.gateway.settings.keys import AMBIGUOUS_KEYS, BLOCKS, POLICY_BLOCKS, SERVER_KEYS, TOP_KEYS, Key
+from handfast.gateway.settings.problems import Findings, Rank, Where, nearest
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 # Long enough for any of our own words and any number worth reading, too short for most secrets.

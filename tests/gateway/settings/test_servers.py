@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from handfast.core.policy import Mode, Overrides, UnknownArguments
 from handfast.gateway.settings import ServerSettings, Settings, SettingsError, Transport, load_settings
-from handfast.gateway.settings_blocks import Bridge, Isolation, Surface
-from handfast.gateway.settings_servers import name_problem
+from handfast.gateway.settings.blocks import Bridge, Isolation, Surface
+from handfast.gateway.settings.servers import name_problem
 
 SECRET = "hunter2-hunter2"
 EITHER = 'could mean either side; write "input_validation": {"mode": …} or "output_validation": {"mode": …}'

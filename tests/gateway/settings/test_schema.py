@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from handfast.cli.config import STARTER
 from handfast.gateway.settings import Settings, SettingsError, load_settings
-from handfast.gateway.settings_dump import dump_settings
-from handfast.gateway.settings_keys import GLOBAL_KEYS
-from handfast.gateway.settings_schema import render_schema, settings_schema
+from handfast.gateway.settings.dump import dump_settings
+from handfast.gateway.settings.keys import GLOBAL_KEYS
+from handfast.gateway.settings.schema import render_schema, settings_schema
 
 DOCS = Path(__file__).parents[2] / "docs"
 SCHEMA = jsonschema_rs.Draft202012Validator(settings_schema())
@@ -22,7 +22,7 @@ SCHEMA = jsonschema_rs.Draft202012Validator(settings_schema())
 def test_the_published_schema_is_current() -> None:
     published = (DOCS / "handfast.schema.json").read_text("utf-8")
 
-    assert published == render_schema(), "run: python -m handfast.gateway.settings_reference docs"
+    assert published == render_schema(), "run: python -m handfast.gateway.settings.reference docs"
 
 
 def test_the_schema_is_a_valid_one() -> None:

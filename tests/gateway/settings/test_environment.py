@@ -4,9 +4,9 @@ import pytest
 
 from handfast.core.policy import InputErrors, InputPolicy, UnknownArguments
 from handfast.gateway.settings import Settings, SettingsError, load_settings
-from handfast.gateway.settings_blocks import Activity, Durability, Limits
-from handfast.gateway.settings_environment import OTHERS, VARIABLES
-from handfast.gateway.settings_keys import GLOBAL_KEYS
+from handfast.gateway.settings.blocks import Activity, Durability, Limits
+from handfast.gateway.settings.environment import OTHERS, VARIABLES
+from handfast.gateway.settings.keys import GLOBAL_KEYS
 
 
 def problems(environ: dict[str, str], flags: dict[str, object] | None = None) -> tuple[str, ...]:

@@ -8,14 +8,14 @@ from types import MappingProxyType
 from typing import Any
 
 from handfast.core.policy import InputPolicy, OutputPolicy, ToolPolicy, resolve
-from handfast.gateway.settings_blocks import Activity, Limits, Listening
-from handfast.gateway.settings_check import check_block, take_value
-from handfast.gateway.settings_environment import environment_values, flag_values
-from handfast.gateway.settings_json import read_document
-from handfast.gateway.settings_keys import BLOCKS, GLOBAL_KEYS, TOP_KEYS
-from handfast.gateway.settings_problems import Findings, Rank, SettingsError, nearest
-from handfast.gateway.settings_server import ServerSettings, Transport
-from handfast.gateway.settings_servers import SERVER_BLOCKS, read_servers
+from handfast.gateway.settings.blocks import Activity, Limits, Listening
+from handfast.gateway.settings.check import check_block, take_value
+from handfast.gateway.settings.document import read_document
+from handfast.gateway.settings.environment import environment_values, flag_values
+from handfast.gateway.settings.keys import BLOCKS, GLOBAL_KEYS, TOP_KEYS
+from handfast.gateway.settings.problems import Findings, Rank, SettingsError, nearest
+from handfast.gateway.settings.server import ServerSettings, Transport
+from handfast.gateway.settings.servers import SERVER_BLOCKS, read_servers
 
 __all__ = [
     "Origin",

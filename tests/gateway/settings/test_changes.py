@@ -6,8 +6,8 @@ import pytest
 
 from handfast.core.policy import Mode, OutputPolicy, Overrides
 from handfast.gateway.settings import ServerSettings, Settings, Transport
-from handfast.gateway.settings_blocks import Activity, Bridge, Isolation, Surface
-from handfast.gateway.settings_changes import ServerChanges, changed_servers, keys_that_wait
+from handfast.gateway.settings.blocks import Activity, Bridge, Durability, Isolation, Surface
+from handfast.gateway.settings.changes import ServerChanges, changed_servers, keys_that_wait
 
 A = ServerSettings(transport=Transport.STDIO, command="a", env={"K": "1"})
 B = ServerSettings(transport=Transport.HTTP, url="http://b", headers={"K": "1"})
@@ -67,7 +67,9 @@ def test_a_changed_global_block_changes_only_the_servers_that_follow_it() -> Non
 
 
 def test_the_socket_and_the_store_wait_for_a_restart() -> None:
-    new = Settings(listen="127.0.0.1:1", activity=Activity(store="postgresql://x"), allowed_hosts=("a",))
+    new = Settings(
+        listen="127.0.0.1:1", activity=Activity(store="postgresql://x", durability=Durability.ALL), allowed_hosts=("a",)
+    )
 
-    assert keys_that_wait(Settings(), new) == ("listen", "activity.store")
+    assert keys_that_wait(Settings(), new) == ("listen", "activity.store", "activity.durability")
     assert keys_that_wait(new, new) == ()

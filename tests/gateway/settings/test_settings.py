@@ -27,7 +27,7 @@ from handfast.gateway.settings import (
     load_settings,
     trace_settings,
 )
-from handfast.gateway.settings_dump import dump_settings
+from handfast.gateway.settings.dump import dump_settings
 
 EXAMPLE = {
     "mcpServers": {
@@ -330,7 +330,7 @@ def test_the_settings_file_is_the_chosen_one_then_the_variables_then_the_folders
 @pytest.mark.requirement("P7")
 def test_settings_load_without_pydantic_mcp_or_a_server() -> None:
     script = (
-        "import sys, handfast.gateway.settings, handfast.gateway.settings_watch;"
+        "import sys, handfast.gateway.settings, handfast.gateway.settings.watch;"
         "heavy = {'pydantic', 'mcp', 'uvicorn', 'jsonschema_rs', 'sqlite3', 'platformdirs', 'difflib'};"
         "print(sorted(heavy & sys.modules.keys()))"
     )

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from handfast.core.policy import INPUT_KEYS, OUTPUT_KEYS, InputPolicy, OutputPolicy
-from handfast.gateway.settings_blocks import Activity, Limits, Listening, ServerOptions
+from handfast.gateway.settings.blocks import Activity, Limits, Listening, ServerOptions
 
 _POLICY_METAS: Mapping[str, Meta] = {
     "input.mode": Meta(
