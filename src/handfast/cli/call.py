@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from handfast.cli.console import CommandFailed, paint, run_command, write
-from handfast.cli.options import add_config_flag, add_state_flag
+from handfast.cli.options import add_config_flag, add_state_flag, utf8_text
 
 _EXAMPLES = """\
 examples:
@@ -24,8 +24,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("server", help="the server's name in the settings")
-    parser.add_argument("tool", help="the tool's name; `handfast tools SERVER` lists them")
+    parser.add_argument("server", type=utf8_text, help="the server's name in the settings")
+    parser.add_argument("tool", type=utf8_text, help="the tool's name; `handfast tools SERVER` lists them")
     parser.add_argument(
         "arguments", nargs="*", default=[], help="a JSON object, or name=value pairs (values: JSON or plain text)"
     )
@@ -35,7 +35,11 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def add_connection_flags(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--url", help="the gateway's address (default: HANDFAST_URL, the settings' listen address)")
+    parser.add_argument(
+        "--url",
+        type=utf8_text,
+        help="the gateway's address (default: HANDFAST_URL, the settings' listen address)",
+    )
     add_config_flag(parser)
     add_state_flag(parser)
 
@@ -46,31 +50,40 @@ def run(args: argparse.Namespace) -> int:
     return run_command(lambda: run_async(_call(args, read_arguments(args.arguments))))
 
 
-def read_arguments(given: list[str]) -> dict[str, Any]:  # Any: JSON
-    """Raises: CommandFailed."""
+def read_arguments(given: list[str]) -> Any:  # Any: JSON
+    """What was typed, to be sent as it was typed: the gateway judges it, not this command. Raises: CommandFailed."""
     if len(given) == 1 and given[0].lstrip().startswith("{"):
-        try:
-            value: dict[str, Any] = json.loads(given[0])  # Any: JSON
-        except ValueError as problem:
-            raise CommandFailed(f"the arguments are not valid JSON: {problem}", 2) from None
+        value = _value(given[0])
+        if isinstance(value, str):
+            raise CommandFailed("the arguments are not valid JSON. Quote them for the shell, as in '{\"a\": 1}'.", 2)
         return value
-    pairs = {}
+    pairs: dict[str, Any] = {}  # Any: JSON
     for item in given:
         name, equals, text = item.partition("=")
         if not equals or not name:
             raise CommandFailed(f"'{item}' is neither name=value nor a JSON object", 2)
+        if name in pairs:
+            raise CommandFailed(f"'{name}' is given twice. Give each argument once.", 2)
         pairs[name] = _value(text)
     return pairs
 
 
 def _value(text: str) -> Any:  # Any: JSON
+    """JSON in its own bytes, where `json.loads` would read 1e400 as infinity and keep one of two equal keys."""
+    import msgspec
+
     try:
-        return json.loads(text)
-    except ValueError:
+        raw = text.encode()
+    except UnicodeEncodeError:
+        raise CommandFailed("the arguments are not UTF-8. Write them in UTF-8 and call again.", 2) from None
+    try:
+        msgspec.json.decode(raw, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError):
         return text
+    return msgspec.Raw(raw)
 
 
-async def _call(args: argparse.Namespace, arguments: dict[str, Any]) -> int:  # Any: JSON
+async def _call(args: argparse.Namespace, arguments: Any) -> int:  # Any: JSON
     from handfast.cli.gateway_session import open_session
 
     async with open_session(args, args.server) as session:

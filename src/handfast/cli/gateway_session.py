@@ -1,5 +1,6 @@
 """A short session with one server through the gateway, for `call` and `tools`."""
 
+import base64
 import contextlib
 import os
 from collections.abc import AsyncIterator, Mapping
@@ -55,7 +56,7 @@ class GatewaySession:
             params = {**params, "_meta": self._meta}
             headers.append((b"mcp-method", method.encode()))
             if "name" in params:
-                headers.append((b"mcp-name", str(params["name"]).encode()))
+                headers.append((b"mcp-name", _header_value(str(params["name"]))))
         answer, _ = await self._post(request(next(self._ids), method, params), headers)
         return answer
 
@@ -97,6 +98,13 @@ async def _read_answer(response: Response) -> Answer:
     if response.status in (403, 404) and "error" in answer and answer.get("id") is None:
         raise CommandFailed(_reason(answer))
     return answer
+
+
+def _header_value(text: str) -> bytes:
+    """What is not plain ASCII travels in base64."""
+    if text.isascii() and text.isprintable() and text.strip() == text and not text.startswith("=?"):
+        return text.encode()
+    return b"=?base64?" + base64.b64encode(text.encode()) + b"?="
 
 
 def _reason(answer: Answer) -> str:

@@ -29,7 +29,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The exit code of one run."""
     given = list(sys.argv[1:] if argv is None else argv)
     parser = _parser(given)
-    args = parser.parse_args(given)
+    args, rest = parser.parse_known_args(given)
+    if rest and (rest[0].startswith("-") or not hasattr(args, "arguments")):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if rest:
+        args.arguments += rest  # argparse stops collecting name=value pairs at the first flag between them
     if not hasattr(args, "run"):
         parser.print_help()
         return 2

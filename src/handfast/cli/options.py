@@ -23,6 +23,15 @@ def add_state_flag(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--state", metavar="DIR", help="state folder (default: HANDFAST_STATE, the platform's own)")
 
 
+def utf8_text(text: str) -> str:
+    """A name as it was typed; bytes that are no UTF-8 can be part of no message. For argparse's `type`."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise argparse.ArgumentTypeError("it is not UTF-8") from None
+    return text
+
+
 def settings_path(chosen: str | None) -> Path:
     from handfast.gateway.settings import find_settings_file
 

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 
 from handfast.cli.call import add_connection_flags
 from handfast.cli.console import render_table, run_command, terminal_width, write
@@ -28,7 +29,7 @@ def _servers(args: argparse.Namespace) -> int:
     from handfast.cli.gateway_session import gateway_address, served_names
 
     settings = read_settings(settings_path(args.config), {})
-    base = args.url or gateway_address(args)
+    base = args.url or os.environ.get("HANDFAST_URL") or gateway_address(args)
     served = run_async(served_names(base))
     rows = []
     for name, server in sorted(settings.servers.items()):

@@ -6,6 +6,7 @@ from typing import Any
 
 from handfast.cli.call import add_connection_flags
 from handfast.cli.console import CommandFailed, print_error, render_table, run_command, terminal_width, write
+from handfast.cli.options import utf8_text
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -14,7 +15,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="list tools and what they promise",
         description="List the tools of one server or of all, asked afresh: changed contracts are learnt on the way.",
     )
-    parser.add_argument("server", nargs="?", help="one server (default: all of the settings)")
+    parser.add_argument("server", nargs="?", type=utf8_text, help="one server (default: all of the settings)")
     add_connection_flags(parser)
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="table (default) or json")
     parser.set_defaults(run=run)

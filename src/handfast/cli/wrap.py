@@ -40,9 +40,9 @@ def _wrap(args: argparse.Namespace, command: list[str]) -> int:
     from handfast.cli.event_loop import run_async
     from handfast.cli.state import state_folder
     from handfast.gateway.child import ChildStartFailed
+    from handfast.gateway.reload import watching
     from handfast.gateway.runtime import Runtime
     from handfast.gateway.settings import Settings, load_settings
-    from handfast.gateway.settings_applied import watching
     from handfast.gateway.wrap import Wrapper
 
     if not command:
