@@ -1,0 +1,67 @@
+"""Records that are not calls: their shape, and that a babbling server does not fill the log."""
+
+import pytest
+
+from handfast.catalog.contracts import ContractChange
+from handfast.clock import Clock
+from handfast.core.contract import ToolContract
+from handfast.core.exchange import Record
+from handfast.gateway.journal import Journal
+
+
+class Kept:
+    """A recorder that only keeps."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+
+    def record(self, *records: Record) -> int:
+        self.records += records
+        return len(self.records)
+
+    async def committed(self, ticket: int) -> None:
+        """At once."""
+
+    async def room(self) -> None:
+        """Always."""
+
+    def digest(self, value: bytes) -> str:
+        return value.hex()
+
+
+@pytest.fixture
+def kept() -> Kept:
+    return Kept()
+
+
+@pytest.fixture
+def journal(kept: Kept) -> Journal:
+    return Journal(kept, Clock())
+
+
+def test_one_kind_of_trouble_with_one_server_is_recorded_twenty_times_and_says_so(journal: Journal, kept: Kept) -> None:
+    for _ in range(50):
+        journal.diagnose("a", "message.unpaired", "Dropped.")
+    journal.diagnose("a", "message.unreadable", "Dropped.")
+    journal.diagnose("b", "message.unpaired", "Dropped.")
+    more = "Dropped. Further ones of this kind are not recorded."
+    assert [record.reason for record in kept.records] == ["Dropped."] * 19 + [more] + ["Dropped."] * 2
+    assert [(record.server, record.rule) for record in kept.records[20:]] == [
+        ("a", "message.unreadable"),
+        ("b", "message.unpaired"),
+    ]
+
+
+def test_a_changed_contract_names_the_tool_and_both_fingerprints(journal: Journal, kept: Kept) -> None:
+    old, new = ToolContract("t", b"{}", None, None, ""), ToolContract("t", b'{"type":"object"}', None, None, "")
+    journal.contracts_changed("s", [ContractChange("t", old, new), ContractChange("t", new, None)])
+    assert [(r.type, r.rule, r.tool, r.server, dict(r.details)) for r in kept.records] == [
+        ("contract_change", "contract.changed", "t", "s", {"before": old.fingerprint, "after": new.fingerprint}),
+        ("contract_change", "contract.removed", "t", "s", {"before": new.fingerprint, "after": None}),
+    ]
+
+
+def test_a_tool_with_an_unprintable_name_cannot_disturb_the_log(journal: Journal, kept: Kept) -> None:
+    tool = ToolContract("a\x1b[2J\n", None, None, None, "")
+    journal.contracts_changed("s", [ContractChange(tool.name, None, tool)])
+    assert kept.records[0].tool == "a?[2J?"

@@ -1,0 +1,342 @@
+"""Sessions in front of stdio children: who shares a child, who gets one, and when it ends."""
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.contracts.rig import HttpGateway, Json
+from tests.gateway.running import (
+    TEXT,
+    OpenPost,
+    Serving,
+    at_once,
+    call,
+    eventually,
+    is_running,
+    meanwhile,
+    one_record,
+    pids,
+    read_records,
+    request,
+    running,
+    send,
+    stdio,
+)
+from tests.stubs.run import Stub, answer, tool, write_stub
+
+ROOTS = {"roots": {"listChanged": True}}
+ASKING = {"elicitation": {}, **ROOTS}
+ANSWERS = {
+    "add": answer(TEXT),
+    "ask": answer(TEXT, "server_request:elicitation/create"),
+    "roots": answer(TEXT, "server_request:roots/list"),
+    "mute": answer(TEXT, "silence"),
+    "slow": answer(TEXT, "slow:0.4"),
+    "quit": answer(TEXT, "exit:3"),
+}
+
+
+def write(folder: Path, **more: Json) -> Stub:
+    methods = {"logging/setLevel": answer("{}"), "resources/subscribe": answer("{}")}
+    return write_stub(folder, tools=[tool(name) for name in ANSWERS], answers=ANSWERS, methods=methods, **more)
+
+
+class Rig:
+    def __init__(self, gateway: Serving, stub: Stub) -> None:
+        self.gateway, self.stub = gateway, stub
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    stub = write(tmp_path)
+    with running({"up": stdio(stub)}, tmp_path, limits={"call_timeout_s": 2.0, "session_idle_s": 60}) as gateway:
+        yield Rig(gateway, stub)
+
+
+# --- who shares ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("P1")
+def test_clients_without_capabilities_share_one_child_and_others_get_their_own(rig: Rig) -> None:
+    at_once(*[rig.gateway.client] * 5)
+    assert len(pids(rig.stub)) == 1
+    clients = [rig.gateway.client(capabilities=ROOTS), rig.gateway.client(capabilities={"sampling": {}})]
+    assert len(pids(rig.stub)) == 3
+    assert [client.call("add").text for client in clients] == ["fine", "fine"]
+    assert [m["params"]["capabilities"] for m in opened(rig.stub)] == [{}, ROOTS, {"sampling": {}}]
+
+
+def opened(stub: Stub) -> list[Json]:
+    return [entry.message for entry in stub.journal.messages() if entry.message["method"] == "initialize"]
+
+
+@pytest.mark.requirement("D23")
+@pytest.mark.requirement("P1")
+@pytest.mark.parametrize(
+    ("isolation", "capabilities", "children"),
+    [("shared", ROOTS, 1), ("session", None, 3), ("auto", ROOTS, 3), ("auto", None, 1)],
+)
+def test_isolation_is_the_operators_choice(tmp_path: Path, isolation: str, capabilities: Json, children: int) -> None:
+    stub = write(tmp_path)
+    with running({"up": stdio(stub, handfast={"isolation": isolation})}, tmp_path) as gateway:
+        clients = [gateway.client(capabilities=capabilities) for _ in range(3)]
+        assert [client.call("add").text for client in clients] == ["fine"] * 3
+        assert len(pids(stub)) == children
+
+
+@pytest.mark.requirement("P1")
+@pytest.mark.parametrize(
+    ("method", "params"), [("logging/setLevel", {"level": "debug"}), ("resources/subscribe", {"uri": "x:y"})]
+)
+def test_a_log_level_or_a_subscription_moves_a_session_to_its_own_child(rig: Rig, method: str, params: Json) -> None:
+    first, second = rig.gateway.client(), rig.gateway.client()
+    assert first.request(method, params).result == {}
+    assert len(pids(rig.stub)) == 2
+    assert [first.call("add").text, second.call("add").text, first.request(method, params).result] == [
+        "fine",
+        "fine",
+        {},
+    ]
+    assert len(pids(rig.stub)) == 2
+    assert [m["params"]["clientInfo"]["name"] for m in opened(rig.stub)] == ["handfast", "rig"]
+
+
+@pytest.mark.requirement("P1")
+def test_a_session_that_moves_twice_at_once_gets_one_child(rig: Rig) -> None:
+    client = rig.gateway.client()
+    moves = [lambda: client.request("logging/setLevel", {"level": "debug"}).result] * 4
+    assert at_once(*moves) == [{}] * 4
+    assert len(pids(rig.stub)) == 2
+
+
+# --- what a server asks ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("P1")
+def test_a_request_of_a_shared_child_is_refused_and_recorded(rig: Rig) -> None:
+    assert rig.gateway.client().call("ask").text == "fine"
+    (refusal,) = [entry.message for entry in rig.stub.journal.messages() if "error" in entry.message]
+    text = "Several clients share this server, and it cannot be known which one is meant."
+    assert refusal == {"jsonrpc": "2.0", "id": "stub-1", "error": {"code": -32601, "message": text}}
+    record = one_record(rig.gateway.state, rule="message.unowned")
+    assert (record.status, record.server) == ("warning", "up")
+
+
+@pytest.mark.requirement("P1")
+@pytest.mark.parametrize("name", ["ask", "roots"])
+def test_a_request_of_an_own_child_reaches_that_client_alone(rig: Rig, name: str) -> None:
+    asked, other = rig.gateway.client(capabilities=ASKING), rig.gateway.client(capabilities=ASKING)
+    others_stream = OpenPost(other, b"", method="GET")
+    post = OpenPost(asked, call(1, name))
+    question = post.next_event()
+    assert (question["id"], question["method"]) == ("stub-1", "elicitation/create" if name == "ask" else "roots/list")
+    reply = {"jsonrpc": "2.0", "id": "stub-1", "result": {"action": "accept", "content": {}}}
+    other.send(json.dumps(reply).encode())  # it was not asked, so this answers nothing
+    assert one_record(rig.gateway.state, rule="message.unpaired").server == "up"
+    asked.send(json.dumps(reply).encode())
+    assert post.next_event()["result"] == json.loads(TEXT)
+    assert [e.message for e in rig.stub.journal.messages() if "method" not in e.message] == [reply]
+    others_stream.leave()
+    post.leave()
+
+
+@pytest.mark.requirement("P1")
+def test_news_about_the_tools_reach_every_client_of_a_shared_child(rig: Rig) -> None:
+    clients = [rig.gateway.client() for _ in range(2)]
+    streams = [OpenPost(client, b"", method="GET") for client in clients]
+    rig.stub.take_next()
+    changed = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+    assert [stream.next_event() for stream in streams] == [changed] * 2
+    for stream in streams:
+        stream.leave()
+
+
+# --- sessions --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("P1")
+def test_a_session_id_cannot_be_guessed_and_opens_nothing_elsewhere(tmp_path: Path) -> None:
+    stub = write(tmp_path)
+    with running({"up": stdio(stub), "other": stdio(stub)}, tmp_path) as gateway:
+        clients = [gateway.client() for _ in range(20)]
+        ids = [str(client.session) for client in clients]
+        assert len(set(ids)) == 20
+        assert all(re.fullmatch(r"[A-Za-z0-9_-]{32}", session_id) for session_id in ids)
+        thief = gateway.client("other", opens=False)
+        assert [status_with(thief, session) for session in (ids[0], ids[0][:-1] + "!", "1", None)] == [
+            404,
+            404,
+            404,
+            400,
+        ]
+        assert [status_with(gateway.client(opens=False), ids[0])] == [200]
+
+
+def status_with(client: HttpGateway, session: str | None) -> int:
+    client.session = session
+    return client.request("ping").status
+
+
+@pytest.mark.requirement("P1")
+def test_ending_a_session_ends_its_child_and_no_other(rig: Rig) -> None:
+    shared, own = rig.gateway.client(), rig.gateway.client(capabilities=ROOTS)
+    shared_pid, own_pid = pids(rig.stub)
+    for client in (own, shared):
+        assert send(rig.gateway.base, "DELETE", client.path, headers={"Mcp-Session-Id": client.session}).status == 200
+        assert client.request("ping").status == 404
+    eventually(lambda: not is_running(own_pid), "the end of the child")
+    assert is_running(shared_pid)
+
+
+def test_ending_a_session_answers_what_it_still_waits_for(rig: Rig) -> None:
+    client = rig.gateway.client(capabilities=ROOTS)
+    with meanwhile(lambda: client.post(call(1, "mute")).message) as answered:
+        rig.stub.journal.wait_for(lambda journal: journal.calls("mute"))
+        send(rig.gateway.base, "DELETE", client.path, headers={"Mcp-Session-Id": client.session})
+        assert answered.result(10)["error"]["code"] == -31001
+
+
+@pytest.mark.requirement("P1")
+def test_a_silent_session_ends_with_its_child_and_a_busy_one_does_not(tmp_path: Path) -> None:
+    stub = write(tmp_path)
+    limits = {"session_idle_s": 0.6, "call_timeout_s": 60}
+    with running({"up": stdio(stub)}, tmp_path, leaves_calls=True, limits=limits) as gateway:
+        # The silent one comes last: by the time it ends, the others had every chance to.
+        listening, busy, silent = (gateway.client(capabilities=ROOTS) for _ in range(3))
+        stream = OpenPost(listening, b"", method="GET")
+        post = OpenPost(busy, call(1, "mute"))
+        *kept, gone = pids(stub)
+        eventually(lambda: not is_running(gone), "the end of the silent session's child")
+        assert silent.request("ping").status == 404
+        assert [is_running(pid) for pid in kept] == [True, True]
+        assert listening.request("ping").result == {}
+        stream.leave()
+        post.leave()
+
+
+@pytest.mark.requirement("P1")
+def test_children_are_bounded_and_the_one_idle_for_longest_makes_way(tmp_path: Path) -> None:
+    stub = write(tmp_path)
+    limits = {"sessions": 2, "call_timeout_s": 60}
+    with running({"up": stdio(stub)}, tmp_path, leaves_calls=True, limits=limits) as gateway:
+        first, second = gateway.client(capabilities=ROOTS), gateway.client(capabilities=ROOTS)
+        assert first.request("ping").result == {}
+        third = gateway.client(capabilities=ROOTS)
+        assert (second.request("ping").status, first.request("ping").status) == (404, 200)
+        posts = [OpenPost(client, call(1, "mute")) for client in (first, third)]
+        stub.journal.wait_for(lambda journal: len(journal.calls("mute")) == 2)
+        fourth = gateway.client(opens=False)
+        refused = fourth.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": ROOTS})
+        text = "Too many sessions are open with this server. Try again later."
+        assert (refused.status, refused.message["error"]) == (503, {"code": -32600, "message": text})
+        assert gateway.client().call("add").text == "fine"  # one that needs no child of its own
+        for post in posts:
+            post.leave()
+
+
+@pytest.mark.requirement("P1")
+def test_clients_that_come_at_once_do_not_slip_past_the_bound(tmp_path: Path) -> None:
+    stub = write(tmp_path)
+    with running({"up": stdio(stub)}, tmp_path, limits={"sessions": 2}) as gateway:
+        at_once(*[lambda: gateway.client(capabilities=ROOTS)] * 8)
+        alive = [pid for pid in pids(stub) if is_running(pid)]
+        assert len(alive) <= 2
+
+
+# --- children that do not start, or die ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_modern", [False, True])
+def test_a_command_that_is_not_there_is_one_clear_error(tmp_path: Path, is_modern: bool) -> None:
+    with running({"up": {"command": "no-such-server"}}, tmp_path) as gateway:
+        client = gateway.client(is_modern=is_modern, opens=False)
+        method = "tools/list" if is_modern else "initialize"
+        text = "The server cannot start 'no-such-server': no such command. Check the command and the PATH."
+        assert client.request(method).message["error"] == {"code": -31001, "message": text}
+        assert one_record(gateway.state, rule="server.failed").status == "error"
+
+
+@pytest.mark.parametrize("is_modern", [False, True])
+@pytest.mark.parametrize("capabilities", [None, ROOTS])
+def test_a_child_that_exits_at_once_is_a_clear_error_and_not_a_long_wait(
+    tmp_path: Path, is_modern: bool, capabilities: Json
+) -> None:
+    with running({"up": {"command": sys.executable, "args": ["-c", "raise SystemExit(4)"]}}, tmp_path) as gateway:
+        client = gateway.client(is_modern=is_modern, opens=False)
+        if is_modern:
+            got = client.call("add")
+        else:
+            got = client.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": capabilities or {}})
+        assert (got.status, got.message["error"]["code"]) == (200, -31001)
+        exited = eventually(lambda: read_records(gateway.state, rule="server.exited"), "the exit on record")
+        assert exited[0].status == "error"
+        assert exited[0].reason.endswith("exited with code 4.")
+
+
+@pytest.mark.parametrize("capabilities", [None, ROOTS])
+def test_a_child_that_dies_answers_everybody_and_the_next_client_gets_a_new_one(rig: Rig, capabilities: Json) -> None:
+    client = rig.gateway.client(capabilities=capabilities)
+    waiting = [lambda n=n: client.post(call(f"m{n}", "mute")).message for n in range(5)]
+
+    def end() -> Json:
+        rig.stub.journal.wait_for(lambda journal: len(journal.calls("mute")) == 5)
+        return client.post(call("q", "quit")).message
+
+    answers = at_once(*waiting, end)
+    text = "The server exited before it answered. Repeat the call if that is safe."
+    assert [a["error"] for a in answers] == [{"code": -31001, "message": text}] * 6
+    assert [a["id"] for a in answers] == ["m0", "m1", "m2", "m3", "m4", "q"]
+    assert client.request("ping").status == 404
+    assert rig.gateway.client(capabilities=capabilities).call("add").text == "fine"
+
+
+def test_what_a_child_says_on_stderr_is_the_operators_to_read(tmp_path: Path) -> None:
+    script = "import sys; sys.stderr.write('needs a key\\n'); sys.exit(1)"
+    with running({"up": {"command": sys.executable, "args": ["-c", script]}}, tmp_path) as gateway:
+        gateway.client(opens=False).request("initialize")
+        eventually(lambda: b"[up] needs a key\n" in gateway.errors, "the child's words")
+
+
+def test_a_handshake_under_way_does_not_outlive_the_gateway(tmp_path: Path) -> None:
+    """The child neither answers nor minds that its input ends."""
+    note = tmp_path / "pid"
+    script = f"import os, time\nopen({str(note)!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)"
+    with running({"up": {"command": sys.executable, "args": ["-c", script]}}, tmp_path) as gateway:
+        client = gateway.client(opens=False)
+        post = OpenPost(client, request(1, "initialize", protocolVersion="2025-11-25", capabilities={}))
+        eventually(lambda: note.exists() and note.read_text(), "the child")
+        gateway.process.terminate()
+        assert gateway.process.wait(15) == 0
+        post.leave()
+    assert not is_running(int(note.read_text()))
+
+
+# --- modern clients --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("P1")
+def test_modern_clients_share_a_child_whatever_they_can_do(rig: Rig) -> None:
+    clients = [rig.gateway.client(is_modern=True) for _ in range(3)]
+    assert [client.call("add").text for client in clients] == ["fine"] * 3
+    assert (len(pids(rig.stub)), opened(rig.stub)) == (1, [])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"Mcp-Method": "tools/list"}, {"Mcp-Name": "mute"}, {"MCP-Protocol-Version": "2025-11-25"}, {"Mcp-Name": ""}],
+)
+def test_headers_that_say_something_else_than_the_body_are_refused(rig: Rig, wrong: dict[str, str]) -> None:
+    client = rig.gateway.client(is_modern=True)
+    body = call(1, "add", _meta=client.render("x")["params"]["_meta"])
+    refused = client.post(body, client.headers(body) | wrong)
+    assert (refused.status, refused.message["error"]["code"]) == (400, -32020)
+    assert rig.stub.journal.calls("add") == []
+
+
+def test_an_unknown_method_of_a_modern_client_keeps_the_status_the_specification_asks_for(rig: Rig) -> None:
+    got = rig.gateway.client(is_modern=True).request("x/unknown")
+    assert (got.status, got.message["error"]["code"]) == (404, -32601)
