@@ -1,0 +1,25 @@
+"""The real servers with a world of their own, and what they answer with nothing in between: once per file."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.parts import Parts
+from tests.real.servers import RealServer, real_servers
+from tests.real.sessions import Direct
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("world")
+
+
+@pytest.fixture(scope="module")
+def servers(parts: Parts, world: Path) -> Mapping[str, RealServer]:
+    return real_servers(parts, world)
+
+
+@pytest.fixture(scope="module")
+def direct(parts: Parts) -> Direct:
+    return Direct(parts)

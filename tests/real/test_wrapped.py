@@ -1,0 +1,31 @@
+"""Every client with every stdio server through `handfast wrap`, held to strict on both sides."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.parts import Parts
+from tests.real.clients import CLIENTS, pairs
+from tests.real.gateways import wrap_command
+from tests.real.servers import RealServer
+from tests.real.sessions import Direct, check_session
+
+
+@pytest.mark.requirement("000-2")
+@pytest.mark.requirement("000-20")
+@pytest.mark.parametrize(("server", "client"), pairs("memory", "filesystem", "everything", "time"))
+def test_a_wrapped_server_is_the_same_to_its_client(
+    parts: Parts, servers: Mapping[str, RealServer], direct: Direct, tmp_path: Path, server: str, client: str
+) -> None:
+    real = servers[server]
+    flags = ("--name", server, "--input", "strict", "--output", "strict")
+    check_session(
+        parts,
+        direct,
+        client=CLIENTS[client],
+        server=real,
+        target=wrap_command(tmp_path, real.target, *flags),
+        state=tmp_path / "state",
+    )
+    assert not Path(str(real.lossy["call"]["arguments"].get("path", "nowhere"))).exists()
