@@ -1,0 +1,1 @@
+"""The figures in the README, by one command: scripts/bench."""

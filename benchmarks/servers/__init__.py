@@ -1,0 +1,1 @@
+"""What is measured and what it stands in front of, each a process of its own."""
