@@ -12,6 +12,7 @@ import msgspec
 
 from handfast import __version__
 from handfast.cli.console import CommandFailed
+from handfast.cli.waiting import waiting_for
 from handfast.gateway.http_client import HttpClient, Response, UpstreamFailed, UrlUnusable
 from handfast.wire.eras import LEGACY_REVISION, META_CAPABILITIES, META_CLIENT, META_VERSION, MODERN_REVISION
 from handfast.wire.replies import notification, request
@@ -115,6 +116,7 @@ def _reason(answer: Answer) -> str:
 async def open_session(args: Any, server: str) -> AsyncIterator[GatewaySession]:  # Any: argparse's namespace
     """A session through the running gateway; where none runs, through one that lives as long as this command."""
     async with contextlib.AsyncExitStack() as stack:
+        await stack.enter_async_context(waiting_for(server))
         base: str | None = args.url or os.environ.get("HANDFAST_URL") or await running_gateway(args)
         if base is None:
             base = await stack.enter_async_context(_own_gateway(args))
