@@ -5,7 +5,7 @@ from pathlib import Path
 from handfast.gateway.settings.keys import GLOBAL_KEYS, SERVER_KEYS
 from handfast.gateway.settings.reference import render_reference, with_reference
 
-PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
+PAGE = Path(__file__).parents[3] / "docs" / "settings.md"
 
 
 def test_the_document_is_current() -> None:

@@ -15,7 +15,7 @@ from handfast.gateway.settings.dump import dump_settings
 from handfast.gateway.settings.keys import GLOBAL_KEYS
 from handfast.gateway.settings.schema import render_schema, settings_schema
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 SCHEMA = jsonschema_rs.Draft202012Validator(settings_schema())
 
 
