@@ -423,3 +423,13 @@ def test_asking_for_help_loads_no_store(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_a_table_shows_the_newest_fifty_and_a_program_gets_all(tmp_path: Path, capsys: Captured) -> None:
+    store = SqliteStore.open(tmp_path)
+    store.append([record(number, id=f"{number:08d}") for number in range(1, 71)])
+    store.close()
+    assert invoke("list", tmp_path) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1 + 50
+    assert invoke("list", tmp_path, "-o", "json") == 0
+    assert len(json.loads(capsys.readouterr().out)) == 70

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
@@ -22,11 +23,14 @@ if TYPE_CHECKING:  # at run time imported by the commands, so that --help stays 
 _POLL_S = 0.25
 Choice = TypeVar("Choice", bound=StrEnum)
 
+_TABLE_ROWS = 50
+
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = subparsers.add_parser("activity", help="read, follow, count, export and verify the history")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    listing = _command(commands, "list", _list, "records, newest first", filters=True, limit=50)
+    shown = f"{_TABLE_ROWS} in a table, all in other formats"
+    listing = _command(commands, "list", _list, "records, newest first", filters=True, by_default=shown)
     _format_flag(listing, "table", "json", "jsonl", "csv")
     show = _command(commands, "show", _show, "one record and those of the same request")
     show.add_argument("id", help="the record's id, or as much of it as is unique")
@@ -50,7 +54,7 @@ def _command(
     about: str,
     *,
     filters: bool = False,
-    limit: int | None = None,
+    by_default: str = "all",
 ) -> argparse.ArgumentParser:
     parser = commands.add_parser(name, help=about, description=f"{about[:1].upper()}{about[1:]}.")
     parser.add_argument("--state", metavar="DIR", help="the state folder (default: HANDFAST_STATE, or the platform's)")
@@ -62,9 +66,7 @@ def _command(
         parser.add_argument("--rule", default="", help="only this rule")
         parser.add_argument("--since", metavar="TIME", help="from this time on: 15m, 2h, 7d, or ISO 8601 in UTC")
         parser.add_argument("--until", metavar="TIME", help="before this time")
-        parser.add_argument(
-            "--limit", default=limit, metavar="N", help=f"at most this many (default: {limit or 'all'})"
-        )
+        parser.add_argument("--limit", metavar="N", help=f"at most this many (default: {by_default})")
     parser.set_defaults(run=partial(_run, body))
     return parser
 
@@ -93,6 +95,9 @@ def _list(args: argparse.Namespace) -> int:
     from handfast.cli.activity_views import write_list
 
     wanted = _filter(args)
+    if wanted.limit is None and args.format == "table":
+        # A person reads the newest; a program that gets fewer than there are would not know.
+        wanted = replace(wanted, limit=_TABLE_ROWS)
     with _store(args) as store:
         report = list_records(store, wanted) if store else ListReport((), has_more=False)
     write_list(report, args.format)
