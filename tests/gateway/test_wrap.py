@@ -277,3 +277,40 @@ def test_a_client_that_closed_our_output_is_as_gone_as_one_that_closed_our_input
         process.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
         process.stdin.flush()
         assert (process.wait(10), process.stderr.read()) == (0, b"")
+
+
+# --- a client that does not wait for the greeting ------------------------------------------------------------------
+
+OPENING = b"""\
+{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"add","arguments":{"data":{"n":1}}}}"""
+GREETING = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {"tools": {}},
+    "serverInfo": {"name": "slow", "version": "1"},
+}
+
+
+@pytest.mark.requirement("C3")
+def test_a_call_sent_before_a_slow_server_has_greeted_is_judged_all_the_same(tmp_path: Path) -> None:
+    number = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    methods = {
+        "initialize": answer(GREETING, "slow:1.2"),
+        "tools/list": answer({"tools": [tool("add", number)]}, "slow:1.2"),
+    }
+    stub = write_stub(tmp_path, tools=[tool("add", number)], answers={"add": answer(TEXT)}, methods=methods)
+    # Its greeting takes longer than a call waits for a list, and so does its list from the start, but not from there.
+    with wrapping(stub.command, tmp_path, opens=False, limits={"learn_timeout_s": 2}) as gateway:
+        gateway.send(OPENING)
+        assert gateway.answer_to("i").result == GREETING
+        assert gateway.answer_to("c").text.startswith("Argument 'data' is not a declared field")
+    assert stub.journal.calls("add") == []
+
+
+def test_a_call_that_waits_for_a_greeting_does_not_outlive_the_server(tmp_path: Path) -> None:
+    begun = time.monotonic()
+    done = run(tmp_path, "import sys; sys.stdin.readline(); sys.exit(5)", OPENING + b"\n")
+    assert done.returncode == 5
+    assert {json.loads(line)["id"] for line in done.stdout.splitlines()} == {"i", "c"}
+    assert time.monotonic() - begun < 20

@@ -18,19 +18,32 @@ async def waiting_for(what: str) -> AsyncIterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    telling = asyncio.create_task(_tell(what))
+    line = _Line(what)
+    telling = asyncio.create_task(line.tell())
     try:
         yield
     finally:
         telling.cancel()
-        sys.stderr.write("\r\x1b[K")
-        sys.stderr.flush()
+        line.wipe()
 
 
-async def _tell(what: str) -> None:
-    begun = monotonic()
-    await asyncio.sleep(_AFTER_S)
-    while True:
-        sys.stderr.write(f"\r\x1b[Kwaiting for {escape(what)} ... {monotonic() - begun:.0f} s")
+class _Line:
+    def __init__(self, what: str) -> None:
+        self._what = escape(what)
+        self._begun = monotonic()
+        self._is_shown = False
+
+    async def tell(self) -> None:
+        await asyncio.sleep(_AFTER_S)
+        while True:
+            self._is_shown = True
+            self._write(f"waiting for {self._what} ... {monotonic() - self._begun:.0f} s")
+            await asyncio.sleep(_EVERY_S)
+
+    def wipe(self) -> None:
+        if self._is_shown:
+            self._write("")
+
+    def _write(self, text: str) -> None:
+        sys.stderr.write(f"\r\x1b[K{text}")
         sys.stderr.flush()
-        await asyncio.sleep(_EVERY_S)

@@ -3,6 +3,7 @@
 Knows nothing of transports: `wrap`, a stdio child behind HTTP and an HTTP server all relay through it.
 """
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,6 +12,7 @@ import msgspec
 
 from handfast.catalog.learning import Learner
 from handfast.catalog.listing import ListPage, read_tool_page
+from handfast.core.contract import CompiledContract
 from handfast.core.exchange import Exchange, RecordingFailed, Status
 from handfast.core.policy import Blocked, InputErrors, ToolPolicy
 from handfast.core.redaction import scrub_name
@@ -23,6 +25,7 @@ from handfast.wire.message import AmbiguousKeys, BadMessage, Members, Message, R
 from handfast.wire.replies import error_reply, request, tool_error
 from handfast.wire.scan import NotJson
 
+_GREETING_SECONDS = 60.0
 _OPEN_REQUESTS = 10_000  # of one conversation; a client with more open than this is broken
 
 
@@ -68,6 +71,7 @@ class Conversation:
         self._list_page = list_page
         self._pending: dict[RequestId, Pending] = {}
         self._asked_by_server: set[RequestId] = set()
+        self._greeting: asyncio.Future[None] | None = None  # while initialize is under way
         self.session: bytes | None = None  # the server's own session id, over HTTP
         self._meta: Members = {}  # how a modern client introduced itself; empty for a legacy one
 
@@ -83,6 +87,12 @@ class Conversation:
         if self._meta:
             params["_meta"] = self._meta
         return request(request_id, "tools/list", params or None)
+
+    def stop_waiting(self) -> None:
+        """The greeting has come, or never will: calls that wait for it go on."""
+        if self._greeting is not None:
+            self._greeting.cancel()  # nobody reads it: it only has to be over
+            self._greeting = None
 
     def close(self, reason: str) -> None:
         """No answer can come any more: whatever is still open is recorded as it stands."""
@@ -169,6 +179,7 @@ class Conversation:
                 self._server.learner.discover(self._list_page)
         elif method == "initialize":
             self._meta = {}  # the client tried the modern way and fell back
+            self._greeting = asyncio.get_running_loop().create_future()
         if "progressToken" in meta:
             pending.progress_token = _request_id(meta["progressToken"])
         return pending
@@ -185,7 +196,7 @@ class Conversation:
             text = f"The gateway has {most} calls in progress, which is its limit. Try again in a moment."
             return Step(to_client=error_reply(message.id, UPSTREAM_FAILED, text))
         policy = server.policy_of(tool)
-        contract = await server.learner.find(tool, self._list_page) if policy.judges else None
+        contract = await self._contract(tool) if policy.judges else None
         call = server.path.open(
             server=server.name, tool=scrub_name(tool), policy=policy, contract=contract, actor=server.actor
         )
@@ -201,6 +212,12 @@ class Conversation:
         if pending.is_cancelled:
             return NOTHING  # cancelled while it was being judged: it never reaches the tool
         return Step(to_server=message.raw)
+
+    async def _contract(self, tool: str) -> CompiledContract | None:
+        """What the tool promises; asked for once the server has greeted, which may take npx a while."""
+        if self._greeting is not None:
+            await asyncio.wait({self._greeting}, timeout=_GREETING_SECONDS)
+        return await self._server.learner.find(tool, self._list_page)
 
     # --- from the server -----------------------------------------------------------------------------------------
 
@@ -221,6 +238,8 @@ class Conversation:
         if pending is None:
             self._unpaired("server")
             return None
+        if pending.method == "initialize":
+            self.stop_waiting()
         if pending.call is not None:
             return await self._settle(pending.call, pending, message)
         if pending.method == "tools/list" and not message.has_error:

@@ -59,6 +59,7 @@ class Wrapper:
         return code if code >= 0 else 128 - code
 
     async def _finish(self) -> None:
+        self._conversation.stop_waiting()
         for future in self._own.values():
             future.cancel()
         while self._tasks:
