@@ -295,13 +295,11 @@ GREETING = {
 @pytest.mark.requirement("C3")
 def test_a_call_sent_before_a_slow_server_has_greeted_is_judged_all_the_same(tmp_path: Path) -> None:
     number = {"type": "object", "properties": {"n": {"type": "integer"}}}
-    methods = {
-        "initialize": answer(GREETING, "slow:1.2"),
-        "tools/list": answer({"tools": [tool("add", number)]}, "slow:1.2"),
-    }
-    stub = write_stub(tmp_path, tools=[tool("add", number)], answers={"add": answer(TEXT)}, methods=methods)
-    # Its greeting takes longer than a call waits for a list, and so does its list from the start, but not from there.
-    with wrapping(stub.command, tmp_path, opens=False, limits={"learn_timeout_s": 2}) as gateway:
+    listing = answer({"tools": [tool("add", number)]}, "slow:1.2")
+    methods = {"initialize": answer(GREETING, "slow:1"), "tools/list": listing}
+    stub = write_stub(tmp_path, answers={"add": answer(TEXT)}, methods=methods)
+    # From the call on, the list takes longer than a call waits for it; from the greeting on it does not.
+    with wrapping(stub.command, tmp_path, opens=False, limits={"learn_timeout_s": 0.8}) as gateway:
         gateway.send(OPENING)
         assert gateway.answer_to("i").result == GREETING
         assert gateway.answer_to("c").text.startswith("Argument 'data' is not a declared field")
