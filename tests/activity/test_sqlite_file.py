@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -84,7 +85,8 @@ def test_a_damaged_file_is_named_as_such(tmp_path: Path) -> None:
     path.write_bytes(content)
 
     def use(folder: Path) -> object:
-        return SqliteStore.open(folder).append([RECORD])
+        with closing(SqliteStore.open(folder)) as store:
+            return store.append([RECORD])
 
     assert "it is damaged; move it aside" in complaint(use, tmp_path)
 

@@ -32,9 +32,13 @@ class SqliteStore:
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._path = path
-        with explained(path):
-            self._inode = path.stat().st_ino
-            key = bytes(connection.execute("SELECT digest_key FROM secret").fetchone()[0])
+        try:
+            with explained(path):
+                self._inode = path.stat().st_ino
+                key = bytes(connection.execute("SELECT digest_key FROM secret").fetchone()[0])
+        except StoreError:
+            connection.close()
+            raise
         self._mac = hmac.new(key, digestmod="sha256")
 
     @classmethod
