@@ -38,6 +38,7 @@ TESTED_WITH = {
 }
 # Modules that mean something only in a running process, and the tests that drive one through them.
 DRIVEN_BY = {
+    "gateway/children.py": "gateway/test_stdio_upstream.py",
     "gateway/event_relay.py": "gateway/test_http_upstream.py",
     "gateway/post_relay.py": "gateway/test_http_upstream.py",
 }

@@ -113,8 +113,11 @@ def test_another_method_is_not_allowed(gateway: Serving, method: str) -> None:
     assert (refused.status, refused.headers["allow"]) == (405, "POST, GET, DELETE")
 
 
-def test_health_names_the_servers(gateway: Serving) -> None:
-    assert gateway.health() == (200, {"status": "ok", "recording": "ok", "servers": ["up"]})
+def test_health_names_the_servers_and_how_they_are(gateway: Serving) -> None:
+    gateway.client()
+    status, report = gateway.health()
+    states = {name: server["state"] for name, server in report.pop("servers").items()}
+    assert (status, report, states) == (200, {"status": "ok", "recording": "ok"}, {"off": "disabled", "up": "up"})
 
 
 def test_an_unknown_tool_is_the_servers_to_refuse(gateway: Serving) -> None:

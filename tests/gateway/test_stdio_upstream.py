@@ -18,6 +18,7 @@ from tests.gateway.running import (
     eventually,
     is_running,
     meanwhile,
+    notification,
     one_record,
     pids,
     read_records,
@@ -291,7 +292,13 @@ def test_a_child_that_dies_answers_everybody_and_the_next_client_gets_a_new_one(
     assert [a["error"] for a in answers] == [{"code": -31001, "message": text}] * 6
     assert [a["id"] for a in answers] == ["m0", "m1", "m2", "m3", "m4", "q"]
     assert client.request("ping").status == 404
+    eventually(lambda: "result" in opening(rig, capabilities), "a new child, after a moment")
     assert rig.gateway.client(capabilities=capabilities).call("add").text == "fine"
+
+
+def opening(rig: Rig, capabilities: Json) -> Json:
+    params = {"protocolVersion": "2025-11-25", "capabilities": capabilities or {}}
+    return rig.gateway.client(opens=False).request("initialize", params).message
 
 
 def test_what_a_child_says_on_stderr_is_the_operators_to_read(tmp_path: Path) -> None:
@@ -340,3 +347,65 @@ def test_headers_that_say_something_else_than_the_body_are_refused(rig: Rig, wro
 def test_an_unknown_method_of_a_modern_client_keeps_the_status_the_specification_asks_for(rig: Rig) -> None:
     got = rig.gateway.client(is_modern=True).request("x/unknown")
     assert (got.status, got.message["error"]["code"]) == (404, -32601)
+
+
+@pytest.mark.parametrize("left_out", ["protocolVersion", "clientCapabilities", "all of it"])
+def test_a_modern_request_that_does_not_say_what_it_must_never_reaches_the_child(rig: Rig, left_out: str) -> None:
+    client = rig.gateway.client(is_modern=True)
+    whole: Json = client.render("x")["params"]["_meta"]
+    meta = {} if left_out == "all of it" else {key: whole[key] for key in whole if not key.endswith(left_out)}
+    body = request(7, "tools/list", _meta=meta)
+    refused = client.post(body, client.headers(body))
+    assert (refused.status, refused.message["id"], refused.message["error"]["code"]) == (400, 7, -32602)
+    assert pids(rig.stub) == []
+
+
+def test_a_modern_initialize_is_unknown_and_leaves_the_shared_child_alone(rig: Rig) -> None:
+    client = rig.gateway.client(is_modern=True)
+    got = client.request("initialize", {"protocolVersion": "2026-07-28", "capabilities": {}})
+    assert (got.status, got.message["error"]["code"], pids(rig.stub)) == (404, -32601, [])
+    assert (client.call("add").text, opened(rig.stub)) == ("fine", [])
+
+
+def test_a_client_that_falls_back_to_the_handshake_may_keep_its_header(rig: Rig) -> None:
+    client = rig.gateway.client(opens=False)
+    body = request(1, "initialize", protocolVersion="2025-11-25", capabilities={})
+    got = client.post(body, client.headers(body) | {"MCP-Protocol-Version": "2026-07-28"})
+    assert (got.status, "result" in got.message, client.session is not None) == (200, True, True)
+
+
+@pytest.mark.requirement("B3")
+def test_a_modern_client_cannot_cancel_by_number_what_another_one_asked(rig: Rig) -> None:
+    client = rig.gateway.client(is_modern=True)
+    meta = client.render("x")["params"]["_meta"]
+    with meanwhile(lambda: rig.gateway.client(is_modern=True).call("slow")) as slow:
+        rig.stub.journal.wait_for(lambda journal: journal.calls("slow"))
+        for number in range(1, 6):
+            body = notification("notifications/cancelled", requestId=number, _meta=meta)
+            assert client.post(body, client.headers(body)).status == 202
+        assert client.call("add").text == "fine"
+    assert slow.result(10).text == "fine"
+    methods = [entry.message["method"] for entry in rig.stub.journal.messages()]
+    assert "notifications/cancelled" not in methods
+
+
+MARKED = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
+
+
+def test_an_argument_that_its_header_does_not_repeat_never_reaches_the_tool(tmp_path: Path) -> None:
+    stub = write_stub(tmp_path, tools=[tool("add", MARKED)], answers={"add": answer(TEXT)})
+    with running({"up": stdio(stub)}, tmp_path) as gateway:
+        client = gateway.client(is_modern=True)
+        body = call(1, "add", arguments={"region": "eu"}, _meta=client.render("x")["params"]["_meta"])
+        headers = client.headers(body)
+        for wrong in ({}, {"Mcp-Param-Region": "us"}, {"Mcp-Param-Region": "=?base64?ZXU?="}):
+            refused = client.post(body, headers | wrong)
+            assert (refused.status, refused.message["error"]["code"]) == (400, -32020)
+        assert stub.journal.calls("add") == []
+        assert client.post(body, headers | {"Mcp-Param-Region": "eu"}).status == 200
+        assert len(stub.journal.calls("add")) == 1
+    calls = read_records(gateway.state, type="tool_call")
+    assert [(record.status.value, record.rule) for record in calls] == [
+        *[("error", "message.header_mismatch")] * 3,
+        ("success", ""),
+    ]

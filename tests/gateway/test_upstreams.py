@@ -56,7 +56,7 @@ def test_servers_come_and_go(tmp_path: Path) -> None:
         gateway.client("a")
         gateway.write_settings({"mcpServers": {"b": stdio(stub)}})
         in_force(gateway, 1)
-        assert gateway.health()[1]["servers"] == ["b"]
+        assert list(gateway.health()[1]["servers"]) == ["b"]
         assert send(gateway.base, "GET", "/mcp/a").status == 404
         assert gateway.client("b").call("add").text == "fine"
         eventually(lambda: not is_running(pids(stub)[0]), "the end of the removed server")
@@ -65,10 +65,10 @@ def test_servers_come_and_go(tmp_path: Path) -> None:
 def test_a_disabled_server_is_gone_and_comes_back(tmp_path: Path) -> None:
     stub = write_stub(tmp_path, tools=[tool("add")], answers={"add": answer(TEXT)})
     with running({"a": stdio(stub)}, tmp_path) as gateway:
-        for count, (is_disabled, servers) in enumerate([(True, []), (False, ["a"])], 1):
+        for count, (is_disabled, state) in enumerate([(True, "disabled"), (False, "idle")], 1):
             gateway.write_settings({"mcpServers": {"a": stdio(stub, disabled=is_disabled)}})
             in_force(gateway, count)
-            assert gateway.health()[1]["servers"] == servers
+            assert gateway.health()[1]["servers"]["a"]["state"] == state
         assert gateway.client("a").call("add").text == "fine"
 
 

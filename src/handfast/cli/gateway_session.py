@@ -137,6 +137,12 @@ def _session(base: str, server: str) -> GatewaySession:
 
 async def served_names(base: str) -> list[str] | None:
     """The servers behind a gateway, or None where none answers. Raises: CommandFailed for an unusable address."""
+    health = await read_health(base)
+    return None if health is None else [name for name, server in health.items() if server["state"] != "disabled"]
+
+
+async def read_health(base: str) -> dict[str, Any] | None:  # Any: JSON
+    """How each server behind a gateway is, or None where none answers. Raises: CommandFailed for a bad address."""
     try:
         client = HttpClient(f"{base.rstrip('/')}/health", connect_timeout=2)
     except UrlUnusable as problem:
@@ -148,7 +154,7 @@ async def served_names(base: str) -> list[str] | None:
         return None
     finally:
         await client.close()
-    return [str(name) for name in report["servers"]] if "recording" in report else None
+    return dict(report["servers"]) if "recording" in report else None
 
 
 def gateway_address(args: Any) -> str:  # Any: argparse's namespace

@@ -1,19 +1,48 @@
-"""`handfast servers`: the servers of the settings, how firmly each is held, and whether the gateway serves them."""
+"""`handfast servers`: the servers of the settings, how firmly each is held, and how each one behind the gateway is."""
 
 import argparse
 import json
 import os
+from typing import Any
 
 from handfast.cli.call import add_connection_flags
-from handfast.cli.console import render_table, run_command, terminal_width, write
+from handfast.cli.console import Cell, cut, display_width, render_table, run_command, terminal_width, write
 from handfast.cli.options import read_settings, settings_path
+
+_SHOWN = {
+    "server": "SERVER",
+    "transport": "TRANSPORT",
+    "state": "STATE",
+    "era": "ERA",
+    "input": "INPUT",
+    "output": "OUTPUT",
+    "calls": "CALLS",
+    "p50_ms": "P50 MS",
+    "last_error": "LAST ERROR",
+    "address": "ADDRESS",
+}
+_STATE_COLUMN = list(_SHOWN).index("state")
+_COLOURS = {"up": "green", "failing": "yellow", "open": "red"}
+_NARROWEST_ERROR = 16
+_UNASKED = {
+    "era": "unknown",
+    "calls": 0,
+    "in_progress": 0,
+    "p50_ms": None,
+    "p95_ms": None,
+    "starts": 0,
+    "exits": 0,
+    "failures": 0,
+    "last_error": "",
+    "last_error_at": "",
+}
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = subparsers.add_parser(
         "servers",
-        help="list the servers of the settings",
-        description="List the servers of the settings, how firmly each is held, and where the gateway serves them.",
+        help="list the servers of the settings and how each one is",
+        description="List the servers of the settings, how firmly each is held, and how the gateway finds each.",
     )
     add_connection_flags(parser)
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="table (default) or json")
@@ -26,36 +55,63 @@ def run(args: argparse.Namespace) -> int:
 
 def _servers(args: argparse.Namespace) -> int:
     from handfast.cli.event_loop import run_async
-    from handfast.cli.gateway_session import gateway_address, served_names
+    from handfast.cli.gateway_session import gateway_address, read_health
 
     settings = read_settings(settings_path(args.config), {})
     base = args.url or os.environ.get("HANDFAST_URL") or gateway_address(args)
-    served = run_async(served_names(base))
+    health = run_async(read_health(base))
     rows = []
     for name, server in sorted(settings.servers.items()):
         policy = settings.policy(name, "")
+        seen = _seen(health, name)
         rows.append(
             {
                 "server": name,
                 "transport": server.transport.value,
-                "state": _state(name, is_disabled=server.disabled, served=served),
+                "state": _state(seen, is_disabled=server.disabled, has_gateway=health is not None),
                 "input": policy.input.mode.value,
                 "output": policy.output.mode.value,
-                "address": f"{base.rstrip('/')}/mcp/{name}" if served and name in served else "",
+                **{key: seen.get(key, default) for key, default in _UNASKED.items()},
+                "address": f"{base.rstrip('/')}/mcp/{name}" if seen else "",
             }
         )
     if args.output == "json":
         write(json.dumps(rows, indent=2))
-        return 0
-    head = ("SERVER", "TRANSPORT", "STATE", "INPUT", "OUTPUT", "ADDRESS")
-    for line in render_table(head, [tuple(row.values()) for row in rows], width=terminal_width()):
-        write(line)
+    else:
+        _print_table(rows, terminal_width())
     return 0
 
 
-def _state(name: str, *, is_disabled: bool, served: list[str] | None) -> str:
+def _seen(health: dict[str, Any] | None, name: str) -> dict[str, Any]:  # Any: JSON
+    """What the gateway says of a server that it serves."""
+    seen: dict[str, Any] = (health or {}).get(name, {})  # Any: JSON
+    return {} if seen.get("state") == "disabled" else seen
+
+
+def _state(seen: dict[str, Any], *, is_disabled: bool, has_gateway: bool) -> str:  # Any: JSON
     if is_disabled:
         return "disabled"
-    if served is None:
+    if not has_gateway:
         return "no gateway running"
-    return "served" if name in served else "not served"
+    return str(seen.get("state", "not served"))
+
+
+def _print_table(rows: list[dict[str, Any]], width: int | None) -> None:  # Any: JSON
+    head = tuple(_SHOWN.values())
+    cells = [_cells(row) for row in rows]
+    if width is not None:
+        # The error gives way first: all of it is in the JSON, and an address that is cut is none.
+        too_wide = max(map(display_width, render_table(head, cells)[1:]), default=0) - width
+        longest = max((display_width(str(row["last_error"])) for row in rows), default=0)
+        room = max(longest - max(too_wide, 0), _NARROWEST_ERROR)
+        cells = [_cells({**row, "last_error": cut(str(row["last_error"]), room)}) for row in rows]
+    for line in render_table(head, cells, width=width, colour_of=_colour):
+        write(line)
+
+
+def _colour(column: int, text: str) -> str:
+    return _COLOURS.get(text, "") if column == _STATE_COLUMN else ""
+
+
+def _cells(row: dict[str, Any]) -> tuple[Cell, ...]:  # Any: JSON
+    return tuple(row[key] for key in _SHOWN)

@@ -91,6 +91,6 @@ class GatewayApp:
         report = {
             "status": "failing" if recorder.is_failing else "ok",
             "recording": "failing" if recorder.is_failing else "ok",
-            "servers": self._upstreams.names(),
+            "servers": self._upstreams.health(),
         }
         await http.respond(503 if recorder.is_failing else 200, [JSON], msgspec.json.encode(report))

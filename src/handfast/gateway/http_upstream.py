@@ -7,10 +7,11 @@ from itertools import count
 
 from handfast.gateway.conversation import Conversation, ServerSide
 from handfast.gateway.event_relay import EventRelay, is_event_stream
-from handfast.gateway.http_client import HttpClient, Response, UpstreamFailed
+from handfast.gateway.http_client import HttpClient, Response, UpstreamFailed, UpstreamTimeout
 from handfast.gateway.http_exchange import JSON, Headers, HttpExchange
 from handfast.gateway.http_headers import to_client, to_upstream
 from handfast.gateway.post_relay import PostRelay
+from handfast.gateway.server_health import ServerHealth, State
 from handfast.wire.eras import META_VERSION
 from handfast.wire.message import BadMessage, Message, RequestId, read_message
 from handfast.wire.sse import OverlongEvent, SseAssembler
@@ -27,18 +28,21 @@ class HttpUpstream:
         url: str,
         headers: Headers,
         *,
+        health: ServerHealth,
         message_limit: Callable[[], int],
         call_timeout: Callable[[], float],
     ) -> None:
         self._server = server
         self._client = HttpClient(url)
         self._headers = headers
+        self.health = health
         self._message_limit = message_limit
         self._call_timeout = call_timeout
         self._conversations: OrderedDict[bytes, Conversation] = OrderedDict()
         self._ids = count()
         self._sweeper: asyncio.Task[None] | None = None
         self._listening: set[Response] = set()
+        self._is_closed = False
 
     def quiesce(self) -> None:
         """The gateway is about to stop: streams that only listen end now, calls under way may finish."""
@@ -49,6 +53,7 @@ class HttpUpstream:
         self._server.learner.close()
         if self._sweeper is not None:
             self._sweeper.cancel()
+        self._is_closed = True
         await self._client.close()
         for conversation in self._conversations.values():
             conversation.close("The gateway stopped before the answer came.")
@@ -99,9 +104,7 @@ class HttpUpstream:
 
     async def _request_or_explain(self, http: HttpExchange, method: str) -> Response | None:
         try:
-            return await self._client.request(
-                method, to_upstream(http.headers, self._headers), response_timeout=self._call_timeout()
-            )
+            return await self._request(method, to_upstream(http.headers, self._headers))
         except UpstreamFailed as problem:
             await http.respond(502, [(b"content-type", b"text/plain; charset=utf-8")], f"{problem}\n".encode())
             return None
@@ -150,9 +153,12 @@ class HttpUpstream:
         if META_VERSION.encode() in body:
             kept.append((b"mcp-method", b"tools/list"))
         try:
-            response = await self._client.request(
-                "POST", [*kept, JSON, _ACCEPT, *self._headers], body, response_timeout=self._server.learner.timeout
+            response = await self._request(
+                "POST", [*kept, JSON, _ACCEPT, *self._headers], body, timeout=self._server.learner.timeout
             )
+            if response.status >= 400:  # a lost session, say: that is no list without tools
+                response.abort()
+                raise ConnectionError(f"the server answered tools/list with HTTP status {response.status}")
             return await self._find_answer(response, request_id)
         except (UpstreamFailed, BadMessage) as problem:
             raise ConnectionError(str(problem)) from problem
@@ -172,7 +178,42 @@ class HttpUpstream:
         raise ConnectionError("the server closed its answer to tools/list early")
 
     async def send(self, headers: Headers, body: bytes) -> Response:
-        return await self._client.request("POST", headers, body, response_timeout=self._call_timeout())
+        return await self._request("POST", headers, body)
+
+    async def _request(
+        self, method: str, headers: Headers, body: bytes = b"", *, timeout: float | None = None
+    ) -> Response:
+        """Send once, unless the server is being left alone. Raises: UpstreamFailed."""
+        health = self.health
+        health.check_admission()
+        try:
+            response = await self._client.request(
+                method, headers, body, response_timeout=timeout or self._call_timeout()
+            )
+        except UpstreamTimeout as problem:
+            # A slow tool looks the same as a server that hangs, and must not take the others along.
+            health.note_error(str(problem))
+            health.release()
+            raise
+        except UpstreamFailed as problem:
+            if not self._is_closed:
+                health.failed(str(problem))
+            raise
+        except BaseException:
+            health.release()
+            raise
+        if health.state is not State.UP:
+            health.succeeded()
+        if response.status >= 500:
+            health.note_error(f"It answered with HTTP status {response.status}.")
+        return response
+
+    def lose(self, session: bytes) -> None:
+        """The server knows the session no more. It may have started anew, with other tools."""
+        lost = self._conversations.pop(session, None)
+        if lost is not None:
+            lost.close("The server ended the session before the answer came.")
+            self._server.learner.restart()
 
     @property
     def message_limit(self) -> int:

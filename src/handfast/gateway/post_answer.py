@@ -7,6 +7,7 @@ from collections.abc import Callable
 from handfast.core.exchange import Status
 from handfast.gateway.conversation import Conversation, Pending, ServerSide
 from handfast.gateway.http_exchange import JSON, STREAM_HEADERS, Headers, HttpExchange
+from handfast.gateway.server_health import Era, ServerHealth, State
 from handfast.wire.codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from handfast.wire.eras import http_status
 from handfast.wire.message import Message, RequestId
@@ -23,13 +24,16 @@ class PostAnswer:
         server: ServerSide,
         request_id: RequestId,
         *,
+        health: ServerHealth,
         headers: Headers,
     ) -> None:
         self._http = http
         self._conversation = conversation
         self._server = server
         self._request_id = request_id
+        self._health = health
         self._headers = headers
+        self._began = server.now()
         self._pending: Pending = conversation.open_requests[request_id]
         self._arrived: deque[Message] = deque()
         self._waiter: asyncio.Future[None] | None = None
@@ -60,10 +64,12 @@ class PostAnswer:
         self._seconds = idle_seconds if self._pending.call is not None else 0.0
         self._http.watch(self._client_left)
         self._arm()
+        self._health.in_progress += self._pending.call is not None
         try:
             while not await self._relay_next():
                 pass
         finally:
+            self._health.in_progress -= self._pending.call is not None
             self._http.unwatch()
             if self._timer is not None:
                 self._timer.cancel()
@@ -82,6 +88,7 @@ class PostAnswer:
     def _time_out(self) -> None:
         self.cancel_upstream("timeout")
         text = f"The server neither answered nor reported progress for {self._seconds:g} s. The call was given up."
+        self._health.note_error(text)
         self.fail(text, code=UPSTREAM_TIMEOUT)
 
     def _client_left(self) -> None:
@@ -107,12 +114,23 @@ class PostAnswer:
         message = self._arrived.popleft()
         self._arm()
         is_last = message.is_answer
+        if is_last:
+            self._note_answer(message)
         reply = await self._conversation.from_server(message)
         if is_last:
             await self._send_last(reply, message)
         elif reply is not None:
             await self._send_event(reply)
         return is_last
+
+    def _note_answer(self, message: Message) -> None:
+        health, pending = self._health, self._pending
+        if health.state is not State.UP:
+            health.succeeded()
+        if pending.call is not None:
+            health.answered(self._server.now() - self._began)
+        if not message.has_error and (pending.is_modern or pending.method == "initialize"):
+            health.era = Era.MODERN if pending.is_modern else Era.LEGACY
 
     async def _send_event(self, reply: bytes) -> None:
         if not self._http.has_started:

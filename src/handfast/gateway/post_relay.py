@@ -10,6 +10,7 @@ from handfast.gateway.event_relay import EventRelay, is_event_stream
 from handfast.gateway.http_client import Response, UpstreamFailed, UpstreamTimeout
 from handfast.gateway.http_exchange import JSON, Headers, HttpExchange
 from handfast.gateway.http_headers import to_client
+from handfast.gateway.server_health import Era
 from handfast.wire.codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from handfast.wire.message import BadMessage, Message, read_message
 from handfast.wire.sse import render_event
@@ -38,6 +39,9 @@ class PostRelay:
     async def run(self, headers: Headers, body: bytes) -> None:
         self._task = asyncio.current_task()
         self._http.watch(self._client_left)
+        health = self._upstream.health
+        health.in_progress += self._is_call()
+        self._began = self._upstream.server.now()
         try:
             self._response = await self._upstream.send(headers, body)
             await self._relay(self._response)
@@ -47,6 +51,7 @@ class PostRelay:
             if not self._is_cancelled:
                 raise
         finally:
+            health.in_progress -= self._is_call()
             self._http.unwatch()
             self._abandon()
 
@@ -85,8 +90,10 @@ class PostRelay:
         body = await self._read_body(response)
         if self._pending is None:
             await self._http.respond(response.status, to_client(response.headers), body)
-            return
-        await self._relay_body(response, body)
+        else:
+            await self._relay_body(response, body)
+        if session is not None and response.status == 404:
+            self._upstream.lose(session)
 
     async def _read_body(self, response: Response) -> bytes:
         """A body that has begun may stall for no longer than a call may be silent."""
@@ -115,6 +122,7 @@ class PostRelay:
                 return
             await self._answer("The server answered a request that was not asked.")
             return
+        self._note_answer(has_error=message.has_error)
         reply = await self._conversation.from_server(message)
         if reply is body:
             await self._http.respond(response.status, headers, body)
@@ -129,9 +137,20 @@ class PostRelay:
         finally:
             if timer is not None:
                 timer.cancel()
-        if not self._events.is_resumable and self._open_pending() is not None and not self._is_cancelled:
+        if self._open_pending() is None:
+            self._note_answer(has_error=False)
+        elif not self._events.is_resumable and not self._is_cancelled:
             await self._send_event("The server closed its answer before it was complete.")
         await self._http.end_stream()
+
+    def _note_answer(self, *, has_error: bool) -> None:
+        health, pending = self._upstream.health, self._pending
+        if pending is None:
+            return
+        if pending.call is not None:
+            health.answered(self._upstream.server.now() - self._began)
+        if not has_error and (pending.is_modern or pending.method == "initialize"):
+            health.era = Era.MODERN if pending.is_modern else Era.LEGACY
 
     def _is_call(self) -> bool:
         return self._pending is not None and self._pending.call is not None
@@ -153,6 +172,8 @@ class PostRelay:
         code = UPSTREAM_TIMEOUT if is_timeout else UPSTREAM_FAILED
         if self._is_cancelled:
             return
+        if self._response is not None:
+            self._upstream.health.note_error(text)
         if not self._http.has_started:
             await self._answer(text, code=code)
             return

@@ -2,31 +2,29 @@
 
 import asyncio
 import contextlib
-import sys
 from collections.abc import AsyncIterator, Callable
 
 import msgspec
 
-from handfast.core.exchange import Status
 from handfast.gateway.channel import Channel
 from handfast.gateway.child import ChildStartFailed
+from handfast.gateway.children import MODERN, Children
 from handfast.gateway.conversation import Conversation, ServerSide
 from handfast.gateway.http_exchange import JSON, HttpExchange, HttpProblem
 from handfast.gateway.launch import Launch
 from handfast.gateway.post_answer import PostAnswer
+from handfast.gateway.server_health import ServerHealth, UpstreamResting
 from handfast.gateway.session import Session
 from handfast.gateway.settings.blocks import Isolation, Limits
-from handfast.wire.codes import UPSTREAM_FAILED
-from handfast.wire.eras import META_VERSION
-from handfast.wire.headers import check_modern_headers
+from handfast.wire.codes import HEADER_MISMATCH, METHOD_NOT_FOUND, UPSTREAM_FAILED
+from handfast.wire.eras import META_VERSION, MODERN_REVISION
+from handfast.wire.headers import check_envelope, check_modern_headers, find_param_mismatch
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message
-from handfast.wire.replies import error_reply, notification, request
+from handfast.wire.replies import error_reply, request
 from handfast.wire.scan import NotJson
 from handfast.wire.splice import replace_values
 
-_MODERN = "modern"  # the key of the child that modern clients share: it needs no handshake
 _SESSIONS = 10_000  # on shared children, where a session costs a kilobyte
-_HANDSHAKE_SECONDS = 60.0  # npx may have to install the server first
 _NEEDS_OWN_CHILD = frozenset(("logging/setLevel", "resources/subscribe", "resources/unsubscribe"))
 
 
@@ -36,19 +34,17 @@ class StdioUpstream:
         server: ServerSide,
         launch: Launch,
         *,
+        health: ServerHealth,
         isolation: Callable[[], Isolation],
         limits: Callable[[], Limits],
         version: str,
     ) -> None:
         self._server = server
-        self._launch = launch
+        self.health = health
         self._isolation = isolation
         self._limits = limits
-        self._version = version
-        self._shared: dict[str, asyncio.Task[Channel]] = {}
-        self._children: set[Channel] = set()
+        self._children = Children(server, launch, self, health=health, limits=limits, version=version)
         self._own_starting = 0  # children for one session alone that have no session yet
-        self._is_closed = False
         self._sessions: dict[str, Session] = {}
         self._sweeper: asyncio.Task[None] | None = None
 
@@ -61,10 +57,9 @@ class StdioUpstream:
         self._server.learner.close()
         if self._sweeper is not None:
             self._sweeper.cancel()
-        self._is_closed = True
         for session in self._sessions.values():
             session.close()
-        await asyncio.gather(*(channel.stop() for channel in self._children))
+        await self._children.close()
 
     # --- the three methods -----------------------------------------------------------------------------------------
 
@@ -72,19 +67,33 @@ class StdioUpstream:
         try:
             await self._post(http, message)
         except ChildStartFailed as problem:
-            self._server.journal.server_state(self._server.name, "failed", f"It did not start: {problem}", Status.ERROR)
-            await http.respond(200, [JSON], error_reply(message.id, UPSTREAM_FAILED, f"The server {problem}"))
+            await self._refuse(http, message, f"The server {problem}")
+        except UpstreamResting as problem:
+            await self._refuse(http, message, str(problem))
         except (ConnectionError, TimeoutError):
             text = "The server did not complete its handshake. Look at its messages in the gateway's output."
-            await http.respond(200, [JSON], error_reply(message.id, UPSTREAM_FAILED, text))
+            await self._refuse(http, message, text)
+
+    async def _refuse(self, http: HttpExchange, message: Message, text: str) -> None:
+        """No child can take the message. A call is judged and recorded all the same."""
+        reply = error_reply(message.id, UPSTREAM_FAILED, text)
+        if message.method == "tools/call" and message.id is not None:
+            conversation = Conversation(self._server, _list_nothing)
+            step = await conversation.from_client(message)
+            pending = conversation.open_requests.pop(message.id, None)
+            if step.to_client is not None:
+                reply = step.to_client
+            elif pending is not None:
+                reply = conversation.fail(message.id, pending, text)
+        await http.respond(200, [JSON], reply)
 
     async def _post(self, http: HttpExchange, message: Message) -> None:
         session_id = http.header(b"mcp-session-id")
+        if session_id is None and message.method is not None and _is_modern(http, message):
+            await self._post_modern(http, message)
+            return
         if session_id is None and message.method == "initialize":
             await self._initialize(http, message)
-            return
-        if session_id is None and message.method is not None and _is_modern(message):
-            await self._post_modern(http, message)
             return
         session = self._session(session_id)
         if message.method in _NEEDS_OWN_CHILD and self._may_isolate():
@@ -125,19 +134,19 @@ class StdioUpstream:
         is_own = isolation is Isolation.SESSION or (isolation is Isolation.AUTO and not _is_empty(capabilities))
         if is_own:
             async with self._room_for_own():
-                channel = await self._start()
+                channel = await self._children.start()
                 session = self._open_session(channel, owns_channel=True)
             session.opening = message
             await self._relay(http, session, message, [_session_header(session)])
             return
-        channel = await self._shared_channel(version)
+        channel = await self._children.shared(version)
         assert channel.greeting is not None
         raw = replace_values(channel.greeting.raw, {("id",): msgspec.json.encode(message.id)})
         if channel.greeting.has_error:
             # The server will not have this revision; the next client may ask for another.
-            self._shared.pop(version, None)
+            self._children.forget(version)
             await http.respond(200, [JSON], raw)
-            await channel.stop()
+            await self._children.stop(channel)
             return
         session = self._open_session(channel, owns_channel=False)
         session.opening = message
@@ -194,7 +203,7 @@ class StdioUpstream:
             await http.respond(200 if step.to_client else 202, [JSON, *header], step.to_client or b"")
             return
         assert message.id is not None
-        answer = PostAnswer(http, session.conversation, self._server, message.id, headers=header)
+        answer = PostAnswer(http, session.conversation, self._server, message.id, health=self.health, headers=header)
         channel = session.channel
         session.answers.append(answer)
         try:
@@ -213,20 +222,12 @@ class StdioUpstream:
             assert session.opening is not None
             opening = session.opening
             async with self._room_for_own():
-                channel = await self._start()
-                await self._greet(channel, lambda own_id: replace_values(opening.raw, {("id",): b"%d" % own_id}))
+                channel = await self._children.start()
+                await self._children.greet(
+                    channel, lambda own_id: replace_values(opening.raw, {("id",): b"%d" % own_id})
+                )
                 session.channel = channel
                 session.owns_channel = True
-
-    async def _greet(self, channel: Channel, render: Callable[[int], bytes]) -> Message:
-        """The handshake; a child that does not complete it is of no use. Raises: ConnectionError, TimeoutError."""
-        try:
-            greeting = await asyncio.wait_for(channel.ask(render), _HANDSHAKE_SECONDS)
-        except BaseException:
-            await channel.stop()
-            raise
-        channel.send(notification("notifications/initialized"))
-        return greeting
 
     @contextlib.asynccontextmanager
     async def _room_for_own(self) -> AsyncIterator[None]:
@@ -248,7 +249,7 @@ class StdioUpstream:
         self._sessions.pop(session.id, None)
         session.close()
         if session.owns_channel:
-            await session.channel.stop()
+            await self._children.stop(session.channel)
 
     async def _sweep(self) -> None:
         while True:
@@ -262,63 +263,51 @@ class StdioUpstream:
     # --- modern clients: no session, one child for all -------------------------------------------------------------
 
     async def _post_modern(self, http: HttpExchange, message: Message) -> None:
-        problem = check_modern_headers(http.headers, message)
+        problem = check_envelope(message) if message.is_request else None
+        problem = problem or check_modern_headers(http.headers, message)
         if problem is not None:
             await http.respond(400, [JSON], problem)
             return
-        channel = await self._shared_channel(_MODERN)
+        if message.method == "initialize":
+            # Not for the child to answer: on a line what comes first decides the era, for everybody who shares it.
+            text = "There is no initialize in this revision. Send the request itself, or initialize without _meta."
+            await http.respond(404, [JSON], error_reply(message.id, METHOD_NOT_FOUND, text))
+            return
+        channel = await self._children.shared(MODERN)
         conversation = self._new_conversation(channel)
         step = await conversation.from_client(message)
         if step.to_server is None:
             await http.respond(200 if step.to_client else 202, [JSON], step.to_client or b"")
             return
         if message.id is None:
-            channel.send(message.raw)
+            # Over HTTP a modern client cancels by leaving; a number of its own would mean somebody else's request here.
+            if message.method != "notifications/cancelled":
+                channel.send(message.raw)
             await http.respond(202, [])
             return
-        answer = PostAnswer(http, conversation, self._server, message.id, headers=[])
+        mismatch = self._param_mismatch(http, message)
+        if mismatch is not None:
+            pending = conversation.open_requests.pop(message.id)
+            reply = conversation.fail(
+                message.id, pending, mismatch, code=HEADER_MISMATCH, rule="message.header_mismatch"
+            )
+            await http.respond(400, [JSON], reply)
+            return
+        answer = PostAnswer(http, conversation, self._server, message.id, health=self.health, headers=[])
         own_id = channel.send_request(message, answer)
         answer.cancel_upstream = lambda reason: channel.abandon(own_id, reason)
         await answer.run(idle_seconds=self._limits().call_timeout_s)
 
-    # --- children --------------------------------------------------------------------------------------------------
-
-    async def _start(self) -> Channel:
-        channel = Channel(
-            self._launch, self, message_limit=self._limits().message_bytes, on_stderr=self._pass_on_stderr
+    def _param_mismatch(self, http: HttpExchange, message: Message) -> str | None:
+        """The child cannot see headers, so what a tool wants repeated in them is compared here."""
+        name = _called_tool(message)
+        found = None if name is None else self._server.learner.contracts.find(name)
+        if found is None or found.contract.input_schema is None:
+            return None
+        arguments = message.params().get("arguments")
+        return find_param_mismatch(
+            http.headers, None if arguments is None else bytes(arguments), found.contract.input_schema
         )
-        await channel.start()
-        self._children.add(channel)
-        if self._is_closed:
-            await channel.stop()
-            raise ConnectionError("the gateway is stopping")
-        self._server.learner.restart()
-        self._server.journal.server_state(self._server.name, "started", f"Started as process {channel.pid}.")
-        return channel
-
-    async def _shared_channel(self, key: str) -> Channel:
-        """The child that clients of one kind share, started once however many ask at the same moment."""
-        task = self._shared.get(key)
-        if task is None or (task.done() and (task.exception() is not None or not task.result().is_alive)):
-            task = self._shared[key] = asyncio.create_task(self._start_shared(key))
-        return await asyncio.shield(task)
-
-    async def _start_shared(self, key: str) -> Channel:
-        channel = await self._start()
-        if key == _MODERN:
-            return channel
-        params = {
-            "protocolVersion": key,
-            "capabilities": {},
-            "clientInfo": {"name": "handfast", "version": self._version},
-        }
-        channel.greeting = await self._greet(channel, lambda own_id: request(own_id, "initialize", params))
-        return channel
-
-    def _pass_on_stderr(self, text: bytes) -> None:
-        name = self._server.name
-        for line in text.decode(errors="replace").splitlines():
-            sys.stderr.write(f"[{name}] {line}\n")
 
     # --- as the owner of channels ----------------------------------------------------------------------------------
 
@@ -359,24 +348,37 @@ class StdioUpstream:
         self._server.journal.diagnose(self._server.name, "message.too_large", reason)
 
     def exited(self, channel: Channel, code: int) -> None:
-        self._children.discard(channel)
-        self._server.journal.server_state(
-            self._server.name,
-            "exited",
-            f"Process {channel.pid} exited with code {code}.",
-            Status.ERROR if code else Status.SUCCESS,
-        )
+        self._children.exited(channel, code)
+
+
+async def _list_nothing(_cursor: bytes | None) -> Message:
+    raise ConnectionError("the server is not running")
 
 
 def _session_header(session: Session) -> tuple[bytes, bytes]:
     return b"mcp-session-id", session.id.encode()
 
 
-def _is_modern(message: Message) -> bool:
+def _is_modern(http: HttpExchange, message: Message) -> bool:
+    """By what the message says of itself; by its header alone it may be modern too, and lack what it must say."""
     try:
-        return message.may_mention(META_VERSION) and META_VERSION in message.meta()
+        if message.may_mention(META_VERSION) and META_VERSION in message.meta():
+            return True
     except (AmbiguousKeys, NotJson):
         return False
+    # A client that falls back to the handshake may still send the header of its first attempt.
+    if message.method == "initialize" or not message.is_request:
+        return False
+    return http.header(b"mcp-protocol-version") == MODERN_REVISION.encode()
+
+
+def _called_tool(message: Message) -> str | None:
+    if message.method != "tools/call":
+        return None
+    try:
+        return msgspec.json.decode(message.params()["name"], type=str)
+    except (KeyError, msgspec.DecodeError, UnicodeDecodeError):
+        return None
 
 
 def _is_empty(capabilities: bytes) -> bool:

@@ -4,10 +4,13 @@ import asyncio
 from collections.abc import Iterable
 
 from handfast import __version__
+from handfast.core.exchange import Status
+from handfast.gateway.breaker import SETTLED_SECONDS, Breaker, reconnect_rest, restart_rest
 from handfast.gateway.http_exchange import HttpProblem
 from handfast.gateway.http_upstream import HttpUpstream
 from handfast.gateway.launch import Launch, child_environment
 from handfast.gateway.runtime import Runtime
+from handfast.gateway.server_health import HealthReport, ServerHealth, State
 from handfast.gateway.settings import ServerSettings, Settings, Transport
 from handfast.gateway.settings.changes import changed_servers
 from handfast.gateway.stdio_upstream import StdioUpstream
@@ -22,6 +25,13 @@ class Upstreams:
 
     def names(self) -> list[str]:
         return sorted(self._by_name)
+
+    def health(self) -> dict[str, HealthReport]:
+        """How each server of the settings is, by name."""
+        disabled = [name for name, server in self._runtime.settings.servers.items() if server.disabled]
+        reports = {name: upstream.health.report() for name, upstream in self._by_name.items()}
+        reports |= {name: HealthReport(state=State.DISABLED) for name in disabled}
+        return dict(sorted(reports.items()))
 
     def find(self, name: str) -> HttpUpstream | StdioUpstream:
         """Raises: HttpProblem 404."""
@@ -62,6 +72,7 @@ class Upstreams:
                 runtime.server_side(name, (server.url,)),
                 server.url,
                 [(key.lower().encode(), value.encode()) for key, value in server.headers.items()],
+                health=self._health_of(name, Transport.HTTP),
                 message_limit=lambda: runtime.settings.limits.message_bytes,
                 call_timeout=lambda: runtime.settings.limits.call_timeout_s,
             )
@@ -70,7 +81,25 @@ class Upstreams:
         return StdioUpstream(
             runtime.server_side(name, command),
             Launch(command, child_environment(server.env), server.cwd),
+            health=self._health_of(name, Transport.STDIO),
             isolation=lambda: runtime.settings.servers[name].isolation,
             limits=lambda: runtime.settings.limits,
             version=__version__,
         )
+
+    def _health_of(self, name: str, transport: Transport) -> ServerHealth:
+        runtime = self._runtime
+        now = runtime.clock.monotonic
+        if transport is Transport.HTTP:
+            breaker = Breaker(now, rest_after=lambda n: reconnect_rest(n, runtime.settings.limits.connection_failures))
+        else:
+            breaker = Breaker(
+                now,
+                rest_after=lambda n: restart_rest(n, runtime.settings.limits.restarts),
+                settles_after=SETTLED_SECONDS,
+            )
+
+        def on_change(state: State, reason: str, status: Status) -> None:
+            runtime.journal.server_state(name, state.value, reason, status)
+
+        return ServerHealth(breaker, runtime.clock, on_change=on_change)

@@ -2,18 +2,37 @@
 
 import base64
 import binascii
+import re
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 
-from handfast.wire.codes import HEADER_MISMATCH
-from handfast.wire.eras import META_VERSION
+from handfast.wire.codes import HEADER_MISMATCH, INVALID_PARAMS
+from handfast.wire.eras import META_CAPABILITIES, META_VERSION
 from handfast.wire.message import AmbiguousKeys, Message
 from handfast.wire.replies import error_reply
 from handfast.wire.scan import NotJson
 
 # Where Mcp-Name finds its value in the body.
 _NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+# A property of an input schema that carries this is repeated in the header Mcp-Param-{its value}.
+_MARK: Final = "x-mcp-header"
+_MARKED_TYPES: Final = ("string", "integer", "boolean")  # compared, not looked up: a schema may say anything there
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
+
+
+def check_envelope(message: Message) -> bytes | None:
+    """The error to answer with HTTP 400 when a modern request does not say what each of them must."""
+    try:
+        meta = message.meta()
+    except (AmbiguousKeys, NotJson):
+        return None  # the conversation refuses it with a better word
+    missing = [key for key in (META_VERSION, META_CAPABILITIES) if key not in meta]
+    if not missing:
+        return None
+    text = f"params._meta lacks {' and '.join(missing)}. Add what is missing and send the request again."
+    return error_reply(message.id, INVALID_PARAMS, text)
 
 
 def check_modern_headers(headers: list[tuple[bytes, bytes]], message: Message) -> bytes | None:
@@ -32,14 +51,77 @@ def check_modern_headers(headers: list[tuple[bytes, bytes]], message: Message) -
     return None
 
 
+def find_param_mismatch(headers: list[tuple[bytes, bytes]], arguments: bytes | None, schema: bytes) -> str | None:
+    """What to say when an argument that the input schema wants in a header is not there, or not the same there."""
+    if _MARK.encode() not in schema:
+        return None
+    try:
+        declared = msgspec.json.decode(schema)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    try:
+        given = msgspec.json.decode(arguments or b"{}")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        given = None  # cannot be compared, so no header can agree with it
+    for path, token in _marked(declared):
+        name = b"mcp-param-" + token.lower().encode()
+        if not _agrees([value for key, value in headers if key == name], _value_at(given, path)):
+            return (
+                f"The header Mcp-Param-{token} is missing or differs from the argument. Send both with the same value."
+            )
+    return None
+
+
+def _marked(schema: object) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Properties under nothing but properties; a mark anywhere else means nothing."""
+    waiting: list[tuple[tuple[str, ...], object]] = [((), schema)]
+    while waiting:
+        path, found = waiting.pop()
+        if not isinstance(found, dict):
+            continue
+        token = found.get(_MARK)
+        if path and isinstance(token, str) and _TOKEN.fullmatch(token) and found.get("type") in _MARKED_TYPES:
+            yield path, token
+        properties = found.get("properties")
+        if isinstance(properties, dict):
+            waiting += [((*path, name), inner) for name, inner in properties.items()]
+
+
+def _value_at(arguments: object, path: tuple[str, ...]) -> object:
+    for name in path:
+        if not isinstance(arguments, dict):
+            return None
+        arguments = arguments.get(name)
+    return arguments
+
+
+def _agrees(sent: list[bytes], value: object) -> bool:
+    """An argument that is absent, null, or not a scalar has no header; any other has one, and it says the same."""
+    if not isinstance(value, str | int | float):
+        return not sent
+    text = _decoded(sent[0]) if len(sent) == 1 else None
+    if text is None or isinstance(value, str):
+        return text == value
+    if isinstance(value, bool):
+        return text == ("true" if value else "false")
+    try:
+        return msgspec.json.decode(text, type=int | float) == value  # 42.0 is 42
+    except msgspec.DecodeError:
+        return False
+
+
 def decode_header(value: bytes) -> str:
-    """A header's value; what is not plain ASCII travels as =?base64?…?=."""
-    if value.startswith(b"=?base64?") and value.endswith(b"?="):
-        try:
-            return base64.b64decode(value[9:-2], validate=True).decode()
-        except (binascii.Error, UnicodeDecodeError):
-            return ""
-    return value.decode("latin-1").strip()
+    """A header's value, empty when it cannot be read; what is not plain ASCII travels as =?base64?…?=."""
+    return _decoded(value) or ""
+
+
+def _decoded(value: bytes) -> str | None:
+    if not (value.startswith(b"=?base64?") and value.endswith(b"?=")):
+        return value.decode("latin-1").strip()
+    try:
+        return base64.b64decode(value[9:-2], validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return None
 
 
 def _text(value: msgspec.Raw | None) -> str | None:

@@ -91,6 +91,8 @@ LIMITS = st.builds(
     sessions=st.integers(1, 10_000),
     session_idle_s=SECONDS,
     learn_timeout_s=SECONDS,
+    restarts=st.integers(1, 1000),
+    connection_failures=st.integers(1, 1000),
 )
 ACTIVITY = st.builds(
     Activity,

@@ -130,6 +130,8 @@ def test_defaults_are_those_that_are_documented() -> None:
             "sessions": 16,
             "session_idle_s": 900,
             "learn_timeout_s": 5,
+            "restarts": 10,
+            "connection_failures": 5,
         },
         "listen": "127.0.0.1:8480",
         "allowed_hosts": [],

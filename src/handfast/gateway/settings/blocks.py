@@ -130,6 +130,15 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         # Past this a call goes on unjudged and is recorded as such; clients give up after sixty.
         _Seconds, Meta(description="How long a call waits for its tool's contract to become known.")
     ] = 5.0
+    restarts: Annotated[
+        # With waits that double these are three minutes of trying: longer than a package takes to be installed.
+        int,
+        Meta(ge=1, le=1000, description="Failed starts of a stdio server in a row, after which one a minute is made."),
+    ] = 10
+    connection_failures: Annotated[
+        # One lost connection is chance and two a restart; five in a row without any answer are neither.
+        int, Meta(ge=1, le=1000, description="Failures to reach an HTTP server in a row, after which it is left alone.")
+    ] = 5
 
 
 class Listening(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,124 @@
+"""The processes of one stdio server: started as its health allows, shared by those who may, stopped at the end."""
+
+import asyncio
+import sys
+from collections.abc import Callable
+
+from handfast.core.exchange import Status
+from handfast.gateway.channel import Channel, Owner
+from handfast.gateway.child import ChildStartFailed
+from handfast.gateway.conversation import ServerSide
+from handfast.gateway.launch import Launch
+from handfast.gateway.server_health import Era, ServerHealth, State
+from handfast.gateway.settings.blocks import Limits
+from handfast.wire.message import Message
+from handfast.wire.replies import notification, request
+
+MODERN = "modern"  # the key of the child that modern clients share: it needs no handshake
+_HANDSHAKE_SECONDS = 60.0  # npx may have to install the server first
+
+
+class Children:
+    def __init__(
+        self,
+        server: ServerSide,
+        launch: Launch,
+        owner: Owner,
+        *,
+        health: ServerHealth,
+        limits: Callable[[], Limits],
+        version: str,
+    ) -> None:
+        self._server = server
+        self._launch = launch
+        self._owner = owner
+        self._health = health
+        self._limits = limits
+        self._version = version
+        self._running: set[Channel] = set()
+        self._stopping: set[Channel] = set()  # those whose end is our doing
+        self._shared: dict[str, asyncio.Task[Channel]] = {}
+        self._is_closed = False
+
+    async def start(self) -> Channel:
+        """A new child. Raises: UpstreamResting, ChildStartFailed, ConnectionError."""
+        self._health.check_admission()
+        limit = self._limits().message_bytes
+        channel = Channel(self._launch, self._owner, message_limit=limit, on_stderr=self._pass_on_stderr)
+        try:
+            await channel.start()
+        except ChildStartFailed as problem:
+            self._server.journal.server_state(self._server.name, "failed", f"It did not start: {problem}", Status.ERROR)
+            self._health.failed(f"The server {problem}")
+            raise
+        self._running.add(channel)
+        self._health.starts += 1
+        if self._is_closed:
+            await self.stop(channel)
+            raise ConnectionError("the gateway is stopping")
+        self._server.learner.restart()
+        self._server.journal.server_state(self._server.name, "started", f"Started as process {channel.pid}.")
+        return channel
+
+    async def greet(self, channel: Channel, render: Callable[[int], bytes]) -> Message:
+        """The handshake; a child that does not complete it is of no use. Raises: ConnectionError, TimeoutError."""
+        try:
+            greeting = await asyncio.wait_for(channel.ask(render), _HANDSHAKE_SECONDS)
+        except BaseException as problem:
+            if isinstance(problem, TimeoutError):
+                self._health.failed(f"It did not answer initialize within {_HANDSHAKE_SECONDS:g} s.")
+            await self.stop(channel)
+            raise
+        if self._health.state is not State.UP:
+            self._health.succeeded()
+        if not greeting.has_error:
+            self._health.era = Era.LEGACY
+        channel.send(notification("notifications/initialized"))
+        return greeting
+
+    async def shared(self, key: str) -> Channel:
+        """The child that clients of one kind share, started once however many ask at the same moment."""
+        task = self._shared.get(key)
+        if task is None or (task.done() and (task.exception() is not None or not task.result().is_alive)):
+            task = self._shared[key] = asyncio.create_task(self._start_shared(key))
+        return await asyncio.shield(task)
+
+    def forget(self, key: str) -> None:
+        """The next who asks for this shared child gets a new one."""
+        self._shared.pop(key, None)
+
+    async def stop(self, channel: Channel) -> None:
+        if channel.is_alive:
+            self._stopping.add(channel)
+        await channel.stop()
+
+    def exited(self, channel: Channel, code: int) -> None:
+        """Note the end of a child, and whether it was our doing."""
+        self._running.discard(channel)
+        self._health.exits += 1
+        if channel not in self._stopping and not self._is_closed:
+            self._health.failed(f"Its process exited with code {code}.")
+        self._stopping.discard(channel)
+        status = Status.ERROR if code else Status.SUCCESS
+        reason = f"Process {channel.pid} exited with code {code}."
+        self._server.journal.server_state(self._server.name, "exited", reason, status)
+
+    async def close(self) -> None:
+        self._is_closed = True
+        await asyncio.gather(*(channel.stop() for channel in self._running))
+
+    async def _start_shared(self, key: str) -> Channel:
+        channel = await self.start()
+        if key == MODERN:
+            return channel
+        params = {
+            "protocolVersion": key,
+            "capabilities": {},
+            "clientInfo": {"name": "handfast", "version": self._version},
+        }
+        channel.greeting = await self.greet(channel, lambda own_id: request(own_id, "initialize", params))
+        return channel
+
+    def _pass_on_stderr(self, text: bytes) -> None:
+        for line in text.decode(errors="replace").splitlines():
+            sys.stderr.write(f"[{self._server.name}] {line}\n")
