@@ -30,6 +30,7 @@ def render_tree() -> str:
         lines += _section(f"src/handfast/{folder.name}/", sorted(folder.glob("*.py")))
         for inner in sorted(path.parent for path in folder.glob("*/__init__.py")):
             lines += _section(f"src/handfast/{folder.name}/{inner.name}/", sorted(inner.glob("*.py")))
+    lines += _section("conformance/", sorted((ROOT / "conformance").glob("*.py")))
     lines += _section("examples/demo/", sorted((ROOT / "examples" / "demo").glob("*.py")))
     lines += _section("scripts/", sorted(path for path in (ROOT / "scripts").iterdir() if path.is_file()))
     return "\n".join(["```", *lines, "```"])

@@ -1,0 +1,80 @@
+"""scripts/conformance: the official MCP suite, directly and behind handfast; exit 0 when no check is lost."""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+
+from conformance.checks import SuiteFailed
+from conformance.exclusions import UPSTREAMS, read_exclusions
+from conformance.report import render_json, render_tables, write_block
+from conformance.servers import ROOT
+from conformance.suite import REVISIONS, carry_out
+
+PAGE = ROOT / "docs" / "conformance.md"
+_BROKEN = 2  # the run says nothing about the gateway, neither good nor bad
+
+
+def read_command_line(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="scripts/conformance", description=__doc__)
+    parser.add_argument(
+        "--revision", nargs="+", choices=REVISIONS, default=REVISIONS, metavar="REV", help="of the protocol"
+    )
+    parser.add_argument(
+        "--upstream", choices=UPSTREAMS, help="what handfast stands in front of (default: both in turn)"
+    )
+    parser.add_argument(
+        "--scenario", nargs="+", default=[], metavar="NAME", help="only these (default: the whole suite)"
+    )
+    parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
+    parser.add_argument(
+        "--write", action="store_true", help="also put the tables into docs/conformance.md (whole runs)"
+    )
+    options = parser.parse_args(arguments)
+    if options.write and (options.scenario or options.upstream or options.revision is not REVISIONS):
+        parser.error("--write needs a whole run: leave out --revision, --upstream and --scenario")
+    return options
+
+
+class ProgressLine:
+    """One line on a terminal, nothing elsewhere."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._is_terminal = sys.stderr.isatty()
+
+    def __call__(self, text: str) -> None:
+        self._show(f"{time.monotonic() - self._began:4.0f} s  {text}")
+
+    def clear(self) -> None:
+        self._show("")
+
+    def _show(self, text: str) -> None:
+        if self._is_terminal:
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
+
+
+def main() -> int:
+    options = read_command_line()
+    progress = ProgressLine()
+    upstreams = (options.upstream,) if options.upstream else UPSTREAMS
+    try:
+        exclusions = read_exclusions()
+        results = carry_out(options.revision, upstreams, options.scenario, exclusions=exclusions, progress=progress)
+        if options.write:
+            write_block(PAGE, render_tables(results))
+    except (SuiteFailed, ValueError, OSError) as problem:
+        progress.clear()
+        sys.stderr.write(f"conformance: {problem}\n")
+        return _BROKEN
+    except KeyboardInterrupt:
+        progress.clear()
+        return 130
+    progress.clear()
+    sys.stdout.write((render_json(results) if options.output == "json" else render_tables(results)) + "\n")
+    return 0 if all(result.is_kept for result in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,103 @@
+"""What the suite found out: checks read from its result files, and which of them the gateway lost."""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+
+_FOLDER = re.compile(r"server-(?P<scenario>.+)-\d{4}-\d\d-\d\dT[\d-]+Z")
+
+
+class SuiteFailed(Exception):
+    """The run says nothing about the gateway; one line that says why."""
+
+
+class Status(IntEnum):
+    """From best to worst: what a check comes to is the worst of its occurrences."""
+
+    INFO = 0
+    SUCCESS = 1
+    SKIPPED = 2
+    WARNING = 3
+    FAILURE = 4
+    ABSENT = 5  # not one of the suite's: the check was made directly and not through the gateway
+
+    @property
+    def is_good(self) -> bool:
+        return self <= Status.SUCCESS
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Check:
+    scenario: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A check that the server passes and that it does not pass behind the gateway."""
+
+    check: Check
+    status: Status
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """One run of the suite. A scenario may hold no check at all, so the names are kept beside them."""
+
+    scenarios: frozenset[str]
+    worst: dict[Check, Status]
+
+    @property
+    def failed_scenarios(self) -> frozenset[str]:
+        return frozenset(check.scenario for check, status in self.worst.items() if status is Status.FAILURE)
+
+    @property
+    def passed_scenarios(self) -> int:
+        return len(self.scenarios - self.failed_scenarios)
+
+    @property
+    def good(self) -> int:
+        return sum(status.is_good for status in self.worst.values())
+
+
+def read_findings(folder: Path) -> Findings:
+    """Raises: SuiteFailed where there is nothing to read, or something that cannot be understood."""
+    scenarios = set()
+    worst: dict[Check, Status] = {}
+    for path in sorted(folder.glob("server-*/checks.json")):
+        named = _FOLDER.fullmatch(path.parent.name)
+        if named is None:
+            raise SuiteFailed(f"{path.parent.name} is no name for results that is known here")
+        scenarios.add(named["scenario"])
+        for check, status in _occurrences(named["scenario"], path):
+            worst[check] = max(worst.get(check, status), status)
+    if not worst:
+        raise SuiteFailed("the suite left no results")
+    return Findings(frozenset(scenarios), worst)
+
+
+def _occurrences(scenario: str, path: Path) -> Iterable[tuple[Check, Status]]:
+    try:
+        return [(Check(scenario, entry["id"]), Status[entry["status"]]) for entry in json.loads(path.read_bytes())]
+    except (ValueError, KeyError, TypeError):
+        raise SuiteFailed(f"the results of {scenario} cannot be read") from None
+
+
+def require_sound(direct: Findings) -> None:
+    """The server must pass on its own: against a dead one the gateway could lose nothing. Raises: SuiteFailed."""
+    failed = sorted(direct.failed_scenarios)
+    if failed:
+        raise SuiteFailed(f"the server itself fails {', '.join(failed)}, so nothing can be said about the gateway")
+
+
+def lost_checks(direct: Findings, gateway: Findings) -> list[Lost]:
+    """Every check that is good directly and not as good through the gateway; a mere remark is not a success."""
+    lost = []
+    for check, before in sorted(direct.worst.items()):
+        after = gateway.worst.get(check, Status.ABSENT)
+        if before.is_good and (not after.is_good or after < before):
+            lost.append(Lost(check, after))
+    return lost

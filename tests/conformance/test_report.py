@@ -1,0 +1,113 @@
+"""Exclusions and reports: what may be lost is written down, and what is written down is still so."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from conformance.__main__ import PAGE, read_command_line
+from conformance.checks import Check, Findings, Status
+from conformance.exclusions import Exclusion, read_exclusions
+from conformance.report import BEGIN, END, HEADER, Loss, Result, render_json, render_tables, write_block
+from conformance.suite import REVISIONS
+
+REVISION = "2025-11-25"
+EXCLUDED = Exclusion(REVISION, "stdio", "b", "https://example.org/section", "Because.")
+
+
+def findings(**worst: Status) -> Findings:
+    return Findings(frozenset({"ping"}), {Check("ping", name): status for name, status in worst.items()})
+
+
+GOOD = findings(a=Status.SUCCESS, b=Status.SUCCESS)
+WORSE = findings(a=Status.SUCCESS, b=Status.FAILURE)
+
+
+def test_a_loss_is_excused_only_at_its_own_revision_and_upstream() -> None:
+    excused = Result.of(REVISION, "stdio", GOOD, WORSE, [EXCLUDED])
+    assert excused == Result(
+        REVISION,
+        "stdio",
+        scenarios=1,
+        passed_directly=1,
+        passed_through=0,
+        checks=2,
+        losses=(Loss("ping", "b", "FAILURE", "Because."),),
+        stale=(),
+    )
+    others = [Result.of(REVISION, "http", GOOD, WORSE, [EXCLUDED])]
+    others.append(Result.of("2025-06-18", "stdio", GOOD, WORSE, [EXCLUDED]))
+    others.append(Result.of(REVISION, "stdio", GOOD, findings(b=Status.FAILURE), [EXCLUDED]))
+    assert (excused.is_kept, [other.is_kept for other in others]) == (True, [False] * 3)
+
+
+def test_an_exclusion_of_what_is_not_lost_must_go() -> None:
+    kept = Result.of(REVISION, "stdio", GOOD, GOOD, [EXCLUDED])
+    assert (kept.losses, kept.stale, kept.is_kept) == ((), ("b",), False)
+    not_made = Result.of(REVISION, "stdio", findings(a=Status.SUCCESS), findings(a=Status.SUCCESS), [EXCLUDED])
+    assert (not_made.stale, not_made.is_kept) == ((), True)
+
+
+def test_the_table_shows_every_loss() -> None:
+    results = [Result.of(REVISION, "http", GOOD, GOOD, []), Result.of(REVISION, "stdio", GOOD, WORSE, [])]
+    assert render_tables(results) == "\n".join(
+        [
+            f"### {REVISION}",
+            "",
+            HEADER,
+            "|---|---|---|---|---|---|---|",
+            "| http | 1/1 | 1/1 | 2 | 2 | 0 | 0 |",
+            "| stdio | 1/1 | 0/1 | 2 | 1 | 1 | 0 |",
+            "",
+            "- LOST, stdio: `b` in ping: FAILURE",
+        ]
+    )
+    assert [entry["is_kept"] for entry in json.loads(render_json(results))] == [True, False]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['revision = "x"', 'revision = "x"\nupstream = "http"\ncheck = "c"\nsection = "s"\nreason = ""', "revision = 1"],
+)
+def test_an_exclusion_without_a_reason_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "exclusions.toml"
+    path.write_text(f"[[exclusion]]\n{text}\n")
+    with pytest.raises(ValueError, match=r"^exclusion 1 must have exactly these texts: "):
+        read_exclusions(path)
+
+
+def test_the_committed_exclusions_name_their_section_and_none_is_for_http() -> None:
+    exclusions = read_exclusions()
+    assert [entry for entry in exclusions if entry.upstream == "http" or entry.revision not in REVISIONS] == []
+    prefix = "https://modelcontextprotocol.io/specification/{}/"
+    assert all(entry.section.startswith(prefix.format(entry.revision)) and "#" in entry.section for entry in exclusions)
+
+
+def test_writing_the_block_leaves_every_other_byte_alone(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"# title\n\n{BEGIN}\nold\n{END}\n\nthe end\n")
+    write_block(page, "new")
+    assert page.read_text() == f"# title\n\n{BEGIN}\n\nnew\n\n{END}\n\nthe end\n"
+    page.write_text("no marks")
+    with pytest.raises(ValueError, match=r"^page\.md lacks "):
+        write_block(page, "new")
+
+
+def test_only_a_whole_run_may_be_written_down(capsys: pytest.CaptureFixture[str]) -> None:
+    assert read_command_line(["--write"]).write
+    for part in (["--revision", REVISION], ["--upstream", "http"], ["--scenario", "ping"]):
+        with pytest.raises(SystemExit):
+            read_command_line(["--write", *part])
+    assert "--write needs a whole run" in capsys.readouterr().err
+
+
+def test_the_page_shows_every_revision_in_front_of_both_with_nothing_lost_but_the_exclusions() -> None:
+    block = PAGE.read_text("utf-8").partition(BEGIN)[2].partition(END)[0]
+    assert re.findall(r"^### (.+)$", block, re.MULTILINE) == list(REVISIONS)
+    excluded = re.findall(r"^- excluded, (\w+): `(.+)` in ", block, re.MULTILINE)
+    assert sorted(excluded) == sorted((entry.upstream, entry.check) for entry in read_exclusions())
+    rows = re.findall(r"^\| (\w+) \| (\d+)/\d+ \| (\d+)/\d+ \| \d+ \| \d+ \| (\d+) \| \d+ \|$", block, re.MULTILINE)
+    assert [(upstream, direct == through, lost) for upstream, direct, through, lost in rows] == [
+        ("http", True, "0"),
+        ("stdio", True, "0"),
+    ] * len(REVISIONS)
