@@ -129,16 +129,3 @@ class Blocked:
 
 Decision = Allowed | Warned | Blocked
 ALLOWED = Allowed()
-
-# The rule a decision is filed under is the first of these that was broken.
-RULE_ORDER = (
-    "arguments.ambiguous",
-    "arguments.nested_wrapper",
-    "arguments.unknown",
-    "arguments.schema",
-    "result.max_bytes",
-    "result.max_depth",
-    "result.ambiguous",
-    "result.missing",
-    "result.schema",
-)

@@ -1,8 +1,6 @@
-"""JSON-RPC error numbers, and which of them we answer for each core code."""
+"""JSON-RPC error numbers: the protocol's, and our own."""
 
 from typing import Final
-
-from handfast.core.errors import ErrorCode
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
@@ -16,16 +14,3 @@ UPSTREAM_FAILED: Final = -31001
 UPSTREAM_TIMEOUT: Final = -31002
 RECORDING_FAILED: Final = -31003
 REQUEST_TOO_LARGE: Final = -31004
-
-NUMBERS: Final = {
-    ErrorCode.INVALID_INPUT: INVALID_PARAMS,
-    ErrorCode.NOT_FOUND: INVALID_PARAMS,
-    ErrorCode.UPSTREAM_ERROR: UPSTREAM_FAILED,
-    ErrorCode.UNAVAILABLE: UPSTREAM_FAILED,
-    ErrorCode.TIMEOUT: UPSTREAM_TIMEOUT,
-}
-
-
-def number_of(code: ErrorCode) -> int:
-    """The JSON-RPC number for a core code; what has none of its own is an internal error."""
-    return NUMBERS.get(code, INTERNAL_ERROR)
