@@ -28,6 +28,7 @@ TESTED_WITH = {
     "activity/store.py": "activity/test_sqlite.py",
     "cli/activity_views.py": "cli/test_activity.py",
     "core/exchange.py": "activity/test_chain.py",
+    "core/recording.py": "activity/test_recorder.py",
     "core/schema_costs.py": "core/test_schema_weight.py",
     "core/schema_references.py": "core/test_schema_weight.py",
     "gateway/settings/blocks.py": "gateway/settings/test_environment.py",

@@ -14,11 +14,12 @@ import pytest
 
 from handfast.activity.chain import Head
 from handfast.activity.query import EVERYTHING, RecordFilter
-from handfast.activity.recorder import Durability, OnFailure, ThreadRecorder
+from handfast.activity.recorder import ThreadRecorder
 from handfast.activity.sqlite import SqliteStore
 from handfast.activity.store import Retention, StoredRecord, StoreError
 from handfast.clock import Clock
 from handfast.core.exchange import Record, Recorder, RecordingFailed, RecordType, Status
+from handfast.core.recording import OnFailure
 
 CLOCK = Clock()
 
@@ -269,18 +270,6 @@ def test_closing_gives_up_on_a_disk_that_stays_broken(tmp_path: Path) -> None:
             1_000,
         ]  # what comes after the first batch is tried once, not for as long again
         assert store.attempts.count(500) == 1
-
-
-@pytest.mark.parametrize(
-    ("durability", "call_waits", "decision_waits"),
-    [(Durability.DECISIONS, False, True), (Durability.ALL, True, True), (Durability.NONE, False, False)],
-)
-def test_durability_says_which_records_a_reply_waits_for(
-    tmp_path: Path, durability: Durability, call_waits: bool, decision_waits: bool
-) -> None:
-    with gated(tmp_path, durability=durability) as (_, recorder):
-        assert recorder.must_wait([RecordType.TOOL_CALL]) is call_waits
-        assert recorder.must_wait([RecordType.TOOL_CALL, RecordType.POLICY_DECISION]) is decision_waits
 
 
 def test_retention_runs_by_itself(tmp_path: Path) -> None:

@@ -22,7 +22,6 @@ from handfast.gateway.http_client import (
 )
 from handfast.gateway.http_connection import WRITE_PIECE
 from tests.gateway.http_servers import (
-    LOOPS,
     OK,
     Run,
     Script,
@@ -33,12 +32,6 @@ from tests.gateway.http_servers import (
     post_and_read,
     serving,
 )
-
-
-@pytest.fixture(params=list(LOOPS))
-def run(request: pytest.FixtureRequest) -> Iterator[Run[object]]:
-    with asyncio.Runner(loop_factory=LOOPS[request.param]) as runner:
-        yield runner.run
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Every way an answer can be framed, cut short or malformed."""
 
 import asyncio
-from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
@@ -14,7 +13,6 @@ from handfast.gateway.http_client import (
 from handfast.gateway.http_connection import HEAD_LIMIT
 from tests.gateway.http_servers import (
     CHUNKED,
-    LOOPS,
     OK,
     Run,
     Visit,
@@ -24,12 +22,6 @@ from tests.gateway.http_servers import (
     post_and_read,
     serving,
 )
-
-
-@pytest.fixture(params=list(LOOPS))
-def run(request: pytest.FixtureRequest) -> Iterator[Run[object]]:
-    with asyncio.Runner(loop_factory=LOOPS[request.param]) as runner:
-        yield runner.run
 
 
 @pytest.mark.parametrize(

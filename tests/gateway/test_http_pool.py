@@ -5,7 +5,6 @@ import socket
 import ssl
 import subprocess
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,6 @@ from handfast.gateway.http_client import (
     UpstreamUnavailable,
 )
 from tests.gateway.http_servers import (
-    LOOPS,
     OK,
     Run,
     Visit,
@@ -29,12 +27,6 @@ from tests.gateway.http_servers import (
     serving,
     turn_until,
 )
-
-
-@pytest.fixture(params=list(LOOPS))
-def run(request: pytest.FixtureRequest) -> Iterator[Run[object]]:
-    with asyncio.Runner(loop_factory=LOOPS[request.param]) as runner:
-        yield runner.run
 
 
 @pytest.mark.requirement("B7")

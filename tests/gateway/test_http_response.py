@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-from collections.abc import Iterator
 
 import pytest
 
@@ -13,7 +12,6 @@ from handfast.gateway.http_client import (
 from handfast.gateway.http_connection import BODY_BUFFER
 from tests.gateway.http_servers import (
     CHUNKED,
-    LOOPS,
     OK,
     Run,
     Visit,
@@ -25,12 +23,6 @@ from tests.gateway.http_servers import (
     serving,
     turn_until,
 )
-
-
-@pytest.fixture(params=list(LOOPS))
-def run(request: pytest.FixtureRequest) -> Iterator[Run[object]]:
-    with asyncio.Runner(loop_factory=LOOPS[request.param]) as runner:
-        yield runner.run
 
 
 async def stream_for_ever(visit: Visit) -> None:

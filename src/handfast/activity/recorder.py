@@ -6,14 +6,13 @@ import logging
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
-from enum import StrEnum
 
 from handfast.activity.store import ActivityStore, Retention, StoreError
 from handfast.clock import Clock
 from handfast.core.exchange import Record, RecordingFailed, RecordType, Status
+from handfast.core.recording import OnFailure
 
 _log = logging.getLogger("handfast.activity")
 
@@ -26,24 +25,6 @@ _RETRY_S = 0.25
 _RETENTION_EVERY_S = 60.0
 _KEPT_PER_CAPACITY = 4  # how far past its bound the queue may grow while nothing can be written
 _LET_GO = -1  # the ticket of records that could not be kept
-_DECISIONS = frozenset(
-    {RecordType.POLICY_DECISION, RecordType.AUTH_FAILURE, RecordType.ADMIN_OPERATION, RecordType.SETTINGS_CHANGE}
-)
-
-
-class Durability(StrEnum):
-    """Which records must be on disk before a reply leaves."""
-
-    DECISIONS = "decisions"
-    ALL = "all"
-    NONE = "none"
-
-
-class OnFailure(StrEnum):
-    """What happens to calls while records cannot be written."""
-
-    REFUSE = "refuse"
-    CONTINUE = "continue"
 
 
 Waiter = tuple[int, asyncio.AbstractEventLoop, "asyncio.Future[None]"]
@@ -56,13 +37,11 @@ class ThreadRecorder:
         self,
         store: ActivityStore,
         *,
-        durability: Durability | str = Durability.DECISIONS,
         on_failure: OnFailure | str = OnFailure.REFUSE,
         capacity: int = 10_000,
         retention: Retention | None = None,
         failing_after_s: float = FAILING_AFTER_S,
     ) -> None:
-        self.durability = Durability(durability)
         self.on_failure = OnFailure(on_failure)
         self.let_go = 0  # records that could not be kept, ever
         self._store = store
@@ -117,12 +96,6 @@ class ThreadRecorder:
             if surplus < 0:
                 return None
             await self._progress(self._done + surplus + 1)
-
-    def must_wait(self, types: Iterable[RecordType]) -> bool:
-        """Whether a reply may only leave once records of these types are committed."""
-        if self.durability is Durability.DECISIONS:
-            return not _DECISIONS.isdisjoint(types)
-        return self.durability is Durability.ALL
 
     def digest(self, value: bytes) -> str:
         return self._store.digest(value)

@@ -11,11 +11,12 @@ from handfast.catalog.learning import Learner
 from handfast.catalog.store import ContractStore, source_of
 from handfast.clock import Clock
 from handfast.core.exchange import Exchange, RecordType, Status
+from handfast.core.recording import Durability
 from handfast.core.schema import SchemaBounds, UncompilableSchema
 from handfast.gateway.conversation import ServerSide
 from handfast.gateway.journal import Journal
 from handfast.gateway.settings import Settings
-from handfast.gateway.settings.blocks import Bodies, Durability
+from handfast.gateway.settings.blocks import Bodies
 from handfast.slow_lane.client import SlowLane
 from handfast.tool_call import CallPath
 
@@ -32,8 +33,7 @@ class Runtime:
             raise StoreError('activity.store can only be "sqlite" in this version; change the setting and start again.')
         self.recorder = ThreadRecorder(
             SqliteStore.open(folder),
-            durability=activity.durability.value,
-            on_failure=activity.on_failure.value,
+            on_failure=activity.on_failure,
             retention=Retention(keep_days=activity.keep_days, keep_bytes=activity.keep_bytes),
         )
         self.catalog = ContractStore(folder)

@@ -17,15 +17,14 @@ from handfast.core.policy import (
     Posture,
     UnknownArguments,
 )
+from handfast.core.recording import Durability, OnFailure
 from handfast.gateway.settings import ServerSettings, Settings, Transport, load_settings, trace_settings
 from handfast.gateway.settings.blocks import (
     Activity,
     Bodies,
     Bridge,
-    Durability,
     Isolation,
     Limits,
-    OnFailure,
     Surface,
 )
 from handfast.gateway.settings.dump import dump_settings, masked_settings, masked_url

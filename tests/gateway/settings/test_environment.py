@@ -3,8 +3,9 @@
 import pytest
 
 from handfast.core.policy import InputErrors, InputPolicy, UnknownArguments
+from handfast.core.recording import Durability
 from handfast.gateway.settings import Settings, SettingsError, load_settings
-from handfast.gateway.settings.blocks import Activity, Durability, Limits
+from handfast.gateway.settings.blocks import Activity, Limits
 from handfast.gateway.settings.environment import OTHERS, VARIABLES
 from handfast.gateway.settings.keys import GLOBAL_KEYS
 

@@ -5,16 +5,10 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from handfast.core.recording import Durability, OnFailure
+
 _PORT = "([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 _HOST = r"([A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\])"
-
-
-class Durability(StrEnum):
-    """Which records are on disk before the reply leaves."""
-
-    DECISIONS = "decisions"
-    ALL = "all"
-    NONE = "none"
 
 
 class Bodies(StrEnum):
@@ -22,13 +16,6 @@ class Bodies(StrEnum):
 
     NONE = "none"
     REDACTED = "redacted"
-
-
-class OnFailure(StrEnum):
-    """What happens to calls while records cannot be written."""
-
-    REFUSE = "refuse"
-    CONTINUE = "continue"
 
 
 class Surface(StrEnum):
