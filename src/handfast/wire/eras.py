@@ -1,7 +1,9 @@
 """The protocol's two eras: legacy revisions open with a handshake, modern ones say who they are in every request."""
 
+from collections.abc import Mapping
 from typing import Final
 
+from handfast import __version__
 from handfast.wire.codes import HEADER_MISMATCH, METHOD_NOT_FOUND
 from handfast.wire.message import Message
 
@@ -11,6 +13,20 @@ META_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 META_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 META_CLIENT: Final = "io.modelcontextprotocol/clientInfo"
 META_SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
+META_LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
+META_SERVER: Final = "io.modelcontextprotocol/serverInfo"
+# How handfast introduces itself where it asks on its own account.
+MODERN_META: Final[Mapping[str, object]] = {
+    META_VERSION: MODERN_REVISION,
+    META_CAPABILITIES: {},
+    META_CLIENT: {"name": "handfast", "version": __version__},
+}
+# Whose answers say how long they may be kept.
+CACHEABLE: Final = frozenset(
+    ("server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read")
+)
+# Whose answers may ask the client for something first.
+INTERACTIVE: Final = frozenset(("tools/call", "prompts/get", "resources/read"))
 # HeaderMismatch, MissingRequiredClientCapability, UnsupportedProtocolVersion.
 _BAD_REQUEST: Final = frozenset((HEADER_MISMATCH, -32021, -32022))
 

@@ -14,6 +14,10 @@ def error_reply(request_id: RequestId | None, code: int, message: str) -> bytes:
     return _encode({"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": message}})
 
 
+def answer(request_id: RequestId | None, result: Mapping[str, Any]) -> bytes:  # Any: JSON
+    return _encode({"jsonrpc": "2.0", "id": request_id, "result": result})
+
+
 def tool_error(request_id: RequestId, text: str, *, is_modern: bool) -> bytes:
     """A result that says the call failed, which clients show to the model; never with structuredContent."""
     result: dict[str, Any] = {"content": [{"type": "text", "text": text}], "isError": True}  # Any: JSON

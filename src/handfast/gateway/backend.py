@@ -1,0 +1,71 @@
+"""What answers requests in the modern form: one server behind handfast, or all of them at once.
+
+Inside the gateway everything that is not relayed as it came speaks one form, that of 2026-07-28: a request says in its
+`_meta` who asks and what the client can do, and its answer is `complete`, `input_required`, or an error. Fronts turn a
+client of either era into such requests; servers of either era stand behind a Backend. So every pair of eras, one server
+or many, is a matter of composition.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+
+from handfast.wire.eras import MODERN_META
+from handfast.wire.message import Members, Message, read_message
+from handfast.wire.replies import request
+
+Headers = list[tuple[bytes, bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a request comes from, and how to reach whoever waits for its answer."""
+
+    caller: str
+    """Whose it is: a session's id, or the actor; callers that are not told apart have the same. Sessions with servers,
+    calls held for an answer and subscriptions are never shared between two callers."""
+
+    send: Callable[[bytes], None]
+    """Takes a notification that belongs to the request, in the client's own terms (its id, its progress token)."""
+
+    actor: str = ""
+    params: Headers = ()  # type: ignore[assignment]  # an empty tuple is as good, and cannot be changed
+    """The Mcp-Param-* headers that came with the request."""
+
+
+class Backend(Protocol):
+    async def request(self, message: Message, origin: Origin) -> bytes:
+        """The answer to a modern request, under the id that it came with; errors are answers too.
+
+        What is sent to `origin` comes before. Cancelling this coroutine cancels the request. A `subscriptions/listen`
+        ends when it is cancelled, or the server ends it.
+        """
+
+
+def ignore(_notification: bytes) -> None:
+    """For an Origin that has nobody to tell."""
+
+
+async def ask(
+    backend: Backend, method: str, params: Mapping[str, object] | None = None, *, caller: str = ""
+) -> Message:
+    """A request of handfast's own."""
+    whole = {**(params or {}), "_meta": MODERN_META}
+    message = read_message(request("handfast", method, whole))
+    return read_message(await backend.request(message, Origin(caller, ignore)))
+
+
+def member(members: Members | None, name: str) -> bytes | None:
+    """A member's raw value; None where it is absent or null."""
+    found = None if members is None else members.get(name)
+    return None if found is None or bytes(found) == b"null" else bytes(found)
+
+
+def text_member(members: Members | None, name: str) -> str | None:
+    """A member that is a string; None where it is anything else."""
+    try:
+        return msgspec.json.decode(member(members, name) or b"null", type=str | None)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None

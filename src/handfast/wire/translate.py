@@ -1,0 +1,176 @@
+"""A request or an answer of one era as the other one says it; everything that both know keeps its bytes."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from handfast.wire.codes import HEADER_MISMATCH, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
+from handfast.wire.eras import (
+    CACHEABLE,
+    LEGACY_REVISION,
+    META_CAPABILITIES,
+    META_CLIENT,
+    META_LOG_LEVEL,
+    META_SERVER,
+    META_VERSION,
+    MODERN_REVISION,
+)
+from handfast.wire.message import AmbiguousKeys, Members, Message, read_level
+from handfast.wire.replies import answer
+from handfast.wire.reshape import drop, put
+from handfast.wire.scan import NotJson, scan_array
+
+_META: Final = ("params", "_meta")
+_ONLY_MODERN_META: Final = (META_VERSION, META_CAPABILITIES, META_CLIENT, META_LOG_LEVEL)
+_ONLY_MODERN_RESULT: Final = ("resultType", "ttlMs", "cacheScope")
+_RESOURCE_NOT_FOUND: Final = -32002
+_KEPT_FOR_MODERN: Final = range(-32099, -32019)  # where 2026-07-28 allows its own three numbers and no other
+_OWN_OF_MODERN: Final = frozenset((HEADER_MISMATCH, -32021, -32022))
+_LEGACY_FOR: Final = {HEADER_MISMATCH: INTERNAL_ERROR, -32021: INVALID_REQUEST, -32022: INVALID_PARAMS}
+# Tasks were part of the legacy protocol and are an extension now, with other messages: neither can stand for the other.
+_ONLY_LEGACY_CAPABILITIES: Final = ("tasks",)
+_ONLY_MODERN_CAPABILITIES: Final = ("extensions",)
+
+
+# --- a modern client in front of a legacy server ---------------------------------------------------------------------
+
+
+def to_legacy_request(message: Message) -> bytes:
+    """Without what only a modern server reads. Raises: AmbiguousKeys, NotJson."""
+    paths = [(*_META, name) for name in _ONLY_MODERN_META] + [("params", "inputResponses"), ("params", "requestState")]
+    meta = message.meta()
+    if meta and all(name in _ONLY_MODERN_META for name in meta):
+        paths = [_META, *paths[-2:]]
+    return drop(message.raw, paths)
+
+
+def to_modern_answer(message: Message, method: str, server_info: bytes | None) -> bytes:
+    """With what every modern answer says. Raises: NotJson."""
+    if message.has_error:
+        code = message.error_code()
+        return message.raw if code is None else _with_code(message.raw, code, _modern_code(code))
+    values: dict[tuple[str, ...], bytes] = {}
+    result = message.result()
+    if result is None:
+        return message.raw
+    if "resultType" not in result:
+        values["result", "resultType"] = b'"complete"'
+    if method in CACHEABLE:
+        values |= {("result", name): value for name, value in _NOT_KEPT.items() if name not in result}
+    if server_info is not None:
+        values["result", "_meta", META_SERVER] = server_info
+    return put(message.raw, values)
+
+
+# Legacy servers say nothing of caching, so nothing may be kept.
+_NOT_KEPT: Final = {"ttlMs": b"0", "cacheScope": b'"private"'}
+
+
+def _modern_code(code: int) -> int:
+    if code == _RESOURCE_NOT_FOUND:
+        return INVALID_PARAMS
+    return INTERNAL_ERROR if code in _KEPT_FOR_MODERN and code not in _OWN_OF_MODERN else code
+
+
+def discovery_of(greeting: Members) -> dict[str, Any]:  # Any: JSON
+    """What `server/discover` answers for a server that said this to `initialize`."""
+    capabilities = _capabilities(greeting, _ONLY_LEGACY_CAPABILITIES)
+    version = greeting.get("protocolVersion", msgspec.Raw(msgspec.json.encode(LEGACY_REVISION)))
+    found: dict[str, Any] = {  # Any: JSON
+        "resultType": "complete",
+        "supportedVersions": [MODERN_REVISION, version],
+        "capabilities": capabilities,
+        "ttlMs": 0,
+        "cacheScope": "private",
+    }
+    if "instructions" in greeting:
+        found["instructions"] = greeting["instructions"]
+    if "serverInfo" in greeting:
+        found["_meta"] = {META_SERVER: greeting["serverInfo"]}
+    return found
+
+
+# --- a legacy client in front of a modern server ---------------------------------------------------------------------
+
+
+def to_modern_request(raw: bytes, envelope: Mapping[str, bytes]) -> bytes:
+    """With the `_meta` that every modern request has. Raises: NotJson."""
+    return put(raw, {(*_META, name): value for name, value in envelope.items()})
+
+
+def to_legacy_answer(message: Message, method: str) -> bytes:
+    """Without what a strict legacy client would stumble over. Raises: AmbiguousKeys, NotJson."""
+    if message.has_error:
+        code = message.error_code()
+        return message.raw if code is None else _with_code(message.raw, code, _LEGACY_FOR.get(code, code))
+    result = message.result()
+    if result is None:
+        return message.raw
+    paths = [("result", name) for name in _ONLY_MODERN_RESULT]
+    structured = result.get("structuredContent")
+    if structured is not None and not bytes(structured).startswith(b"{"):
+        paths.append(("result", "structuredContent"))
+    raw = drop(message.raw, paths)
+    if method == "tools/list" and "tools" in result:
+        return put(raw, {("result", "tools"): _legacy_tools(bytes(result["tools"]))})
+    return raw
+
+
+def _legacy_tools(tools: bytes) -> bytes:
+    """One output schema that is not an object's would cost a legacy client the whole list."""
+    try:
+        return b"[" + b",".join(_legacy_tool(tool) for tool in scan_array(tools)) + b"]"
+    except NotJson:
+        return tools
+
+
+def _legacy_tool(tool: bytes) -> bytes:
+    try:
+        schema = read_level(tool).get("outputSchema")
+        kind = None if schema is None else read_level(bytes(schema)).get("type")
+    except (AmbiguousKeys, NotJson):
+        return drop(tool, [("outputSchema",)])
+    if schema is None or (kind is not None and bytes(kind) == b'"object"'):
+        return tool
+    return drop(tool, [("outputSchema",)])
+
+
+def greeting_of(discovery: Members, version: str) -> dict[str, Any]:  # Any: JSON
+    """What `initialize` answers for a server that said this to `server/discover`."""
+    found: dict[str, Any] = {  # Any: JSON
+        "protocolVersion": version,
+        "capabilities": _capabilities(discovery, _ONLY_MODERN_CAPABILITIES),
+        "serverInfo": _server_info(discovery) or {"name": "unknown", "version": "unknown"},
+    }
+    if "instructions" in discovery:
+        found["instructions"] = discovery["instructions"]
+    return found
+
+
+def _server_info(discovery: Members) -> msgspec.Raw | None:
+    try:
+        return read_level(bytes(discovery["_meta"])).get(META_SERVER)
+    except (KeyError, AmbiguousKeys, NotJson):
+        return None
+
+
+# --- both ------------------------------------------------------------------------------------------------------------
+
+
+def _capabilities(source: Members, withheld: tuple[str, ...]) -> dict[str, Any]:  # Any: JSON
+    try:
+        found = read_level(bytes(source.get("capabilities", msgspec.Raw(b"{}"))))
+    except (AmbiguousKeys, NotJson):
+        return {}
+    return {name: value for name, value in found.items() if name not in withheld}
+
+
+def _with_code(raw: bytes, old: int, new: int) -> bytes:
+    return raw if new == old else put(raw, {("error", "code"): b"%d" % new})
+
+
+def input_required(message: Message, requests: Mapping[str, Any], state: str) -> bytes:  # Any: JSON
+    """The answer that asks the client for something first."""
+    result = {"resultType": "input_required", "inputRequests": requests, "requestState": state}
+    return answer(message.id, result)
