@@ -39,6 +39,17 @@ TESTED_WITH = {
 }
 # Modules that mean something only in a running process, and the tests that drive one through them.
 DRIVEN_BY = {
+    "gateway/bridge/http_line.py": "gateway/bridge/test_judged_server.py",
+    "gateway/bridge/http_sessions.py": "gateway/bridge/test_judged_server.py",
+    "gateway/bridge/legacy_call.py": "gateway/bridge/test_judged_server.py",
+    "gateway/bridge/legacy_listen.py": "gateway/bridge/test_judged_server.py",
+    "gateway/bridge/legacy_server.py": "gateway/bridge/test_judged_server.py",
+    "gateway/bridge/legacy_session.py": "gateway/bridge/test_judged_server.py",
+    "gateway/bridge/line.py": "gateway/bridge/test_judged_server.py",
+    "gateway/bridge/modern_server.py": "gateway/bridge/test_judged_server.py",
+    "gateway/bridge/native_server.py": "gateway/bridge/test_judged_server.py",
+    "gateway/bridge/stdio_line.py": "gateway/bridge/test_judged_server.py",
+    "gateway/bridge/stdio_sessions.py": "gateway/bridge/test_judged_server.py",
     "gateway/children.py": "gateway/test_stdio_upstream.py",
     "gateway/event_relay.py": "gateway/test_http_upstream.py",
     "gateway/post_relay.py": "gateway/test_http_upstream.py",

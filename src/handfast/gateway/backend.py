@@ -31,8 +31,8 @@ class Origin:
     """Takes a notification that belongs to the request, in the client's own terms (its id, its progress token)."""
 
     actor: str = ""
-    params: Headers = ()  # type: ignore[assignment]  # an empty tuple is as good, and cannot be changed
-    """The Mcp-Param-* headers that came with the request."""
+    params: Headers | None = None
+    """The Mcp-Param-* headers that came with the request; None where the client has no way to send them."""
 
 
 class Backend(Protocol):

@@ -12,7 +12,7 @@ from handfast.gateway.launch import Launch
 from handfast.gateway.server_health import Era, ServerHealth, State
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.message import Message
-from handfast.wire.replies import notification, request
+from handfast.wire.replies import initialize, notification
 
 MODERN = "modern"  # the key of the child that modern clients share: it needs no handshake
 _HANDSHAKE_SECONDS = 60.0  # npx may have to install the server first
@@ -40,11 +40,14 @@ class Children:
         self._shared: dict[str, asyncio.Task[Channel]] = {}
         self._is_closed = False
 
-    async def start(self) -> Channel:
-        """A new child. Raises: UpstreamResting, ChildStartFailed, ConnectionError."""
+    async def start(self, owner: Owner | None = None) -> Channel:
+        """A new child, for `owner` where it is not for everybody.
+
+        Raises: UpstreamResting, ChildStartFailed, ConnectionError.
+        """
         self._health.check_admission()
         limit = self._limits().message_bytes
-        channel = Channel(self._launch, self._owner, message_limit=limit, on_stderr=self._pass_on_stderr)
+        channel = Channel(self._launch, owner or self._owner, message_limit=limit, on_stderr=self._pass_on_stderr)
         try:
             await channel.start()
         except ChildStartFailed as problem:
@@ -111,12 +114,7 @@ class Children:
         channel = await self.start()
         if key == MODERN:
             return channel
-        params = {
-            "protocolVersion": key,
-            "capabilities": {},
-            "clientInfo": {"name": "handfast", "version": self._version},
-        }
-        channel.greeting = await self.greet(channel, lambda own_id: request(own_id, "initialize", params))
+        channel.greeting = await self.greet(channel, lambda own_id: initialize(own_id, key, {}, self._version))
         return channel
 
     def _pass_on_stderr(self, text: bytes) -> None:

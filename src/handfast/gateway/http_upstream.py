@@ -5,13 +5,21 @@ from collections import OrderedDict
 from collections.abc import Callable
 from itertools import count
 
+from handfast.gateway.bridge.held_calls import HeldCalls
+from handfast.gateway.bridge.http_sessions import HttpSessions
+from handfast.gateway.bridge.judged_server import JudgedServer
+from handfast.gateway.bridge.legacy_server import LegacyServer
+from handfast.gateway.bridge.modern_server import ModernServer
+from handfast.gateway.bridge.native_server import NativeServer
 from handfast.gateway.conversation import Conversation, ServerSide
 from handfast.gateway.event_relay import EventRelay, is_event_stream
 from handfast.gateway.http_client import HttpClient, Response, UpstreamFailed, UpstreamTimeout
 from handfast.gateway.http_exchange import JSON, Headers, HttpExchange
 from handfast.gateway.http_headers import to_client, to_upstream
+from handfast.gateway.param_headers import modern_headers
 from handfast.gateway.post_relay import PostRelay
 from handfast.gateway.server_health import ServerHealth, State
+from handfast.gateway.settings.blocks import Limits
 from handfast.wire.eras import META_VERSION
 from handfast.wire.message import BadMessage, Message, RequestId, read_message
 from handfast.wire.sse import OverlongEvent, SseAssembler
@@ -29,15 +37,31 @@ class HttpUpstream:
         headers: Headers,
         *,
         health: ServerHealth,
-        message_limit: Callable[[], int],
-        call_timeout: Callable[[], float],
+        limits: Callable[[], Limits],
+        version: str,
     ) -> None:
         self._server = server
         self._client = HttpClient(url)
         self._headers = headers
         self.health = health
-        self._message_limit = message_limit
-        self._call_timeout = call_timeout
+        self._limits = limits
+        self._bridge = HttpSessions(
+            self,
+            modern_headers=lambda message: modern_headers(server, message),
+            held=HeldCalls(lambda: limits().question_timeout_s),
+            refused=lambda reason: server.journal.diagnose(server.name, "message.unowned", reason),
+            version=version,
+        )
+        self.backend = JudgedServer(
+            server,
+            NativeServer(
+                ModernServer(self._bridge.modern_line),
+                LegacyServer(self._bridge, limits=limits, now=server.now),
+                leave_modern=self._bridge.leave_modern,
+            ),
+            health=health,
+            limits=limits,
+        )
         self._conversations: OrderedDict[bytes, Conversation] = OrderedDict()
         self._ids = count()
         self._sweeper: asyncio.Task[None] | None = None
@@ -53,6 +77,7 @@ class HttpUpstream:
         self._server.learner.close()
         if self._sweeper is not None:
             self._sweeper.cancel()
+        await self.backend.close()
         self._is_closed = True
         await self._client.close()
         for conversation in self._conversations.values():
@@ -79,13 +104,13 @@ class HttpUpstream:
             return
         conversation = self._conversation(http)
         if not is_event_stream(response):
-            await http.respond(response.status, to_client(response.headers), await response.read(self._message_limit()))
+            await http.respond(response.status, to_client(response.headers), await response.read(self.message_limit))
             return
         http.watch(response.abort, after=0)
         self._listening.add(response)
         await http.start_stream(response.status, to_client(response.headers))
         try:
-            await EventRelay(http, conversation, self._message_limit()).run(response)
+            await EventRelay(http, conversation, self.message_limit).run(response)
         except UpstreamFailed:
             pass  # the stream ends; clients resume or reconnect
         finally:
@@ -100,7 +125,7 @@ class HttpUpstream:
         ended = self._conversations.pop(http.header(b"mcp-session-id") or b"", None)
         if ended is not None:
             ended.close("The client ended the session before the answer came.")
-        await http.respond(response.status, to_client(response.headers), await response.read(self._message_limit()))
+        await http.respond(response.status, to_client(response.headers), await response.read(self.message_limit))
 
     async def _request_or_explain(self, http: HttpExchange, method: str) -> Response | None:
         try:
@@ -136,7 +161,7 @@ class HttpUpstream:
         """A call whose stream broke off may be resumed, but not for ever."""
         while True:
             await asyncio.sleep(_SWEEP_SECONDS)
-            seconds = self._call_timeout()
+            seconds = self.call_timeout
             for conversation in list(self._conversations.values()):
                 for request_id in conversation.overdue(self._server.now(), seconds):
                     pending = conversation.open_requests.pop(request_id)
@@ -165,8 +190,8 @@ class HttpUpstream:
 
     async def _find_answer(self, response: Response, request_id: RequestId) -> Message:
         if not is_event_stream(response):
-            return read_message(await response.read(self._message_limit()))
-        events = SseAssembler(self._message_limit())
+            return read_message(await response.read(self.message_limit))
+        events = SseAssembler(self.message_limit)
         async for chunk in response.chunks():
             for event in events.feed(chunk):
                 if isinstance(event, OverlongEvent) or not event.data:
@@ -180,6 +205,10 @@ class HttpUpstream:
     async def send(self, headers: Headers, body: bytes) -> Response:
         return await self._request("POST", headers, body)
 
+    async def request(self, method: str, headers: Headers, body: bytes = b"") -> Response:
+        """A request of handfast's own, with the operator's headers. Raises: UpstreamFailed."""
+        return await self._request(method, to_upstream(headers, self._headers), body)
+
     async def _request(
         self, method: str, headers: Headers, body: bytes = b"", *, timeout: float | None = None
     ) -> Response:
@@ -187,9 +216,7 @@ class HttpUpstream:
         health = self.health
         health.check_admission()
         try:
-            response = await self._client.request(
-                method, headers, body, response_timeout=timeout or self._call_timeout()
-            )
+            response = await self._client.request(method, headers, body, response_timeout=timeout or self.call_timeout)
         except UpstreamTimeout as problem:
             # A slow tool looks the same as a server that hangs, and must not take the others along.
             health.note_error(str(problem))
@@ -217,11 +244,11 @@ class HttpUpstream:
 
     @property
     def message_limit(self) -> int:
-        return self._message_limit()
+        return self._limits().message_bytes
 
     @property
     def call_timeout(self) -> float:
-        return self._call_timeout()
+        return self._limits().call_timeout_s
 
     @property
     def server(self) -> ServerSide:

@@ -6,19 +6,26 @@ from collections.abc import AsyncIterator, Callable
 
 import msgspec
 
+from handfast.gateway.bridge.held_calls import HeldCalls
+from handfast.gateway.bridge.judged_server import JudgedServer
+from handfast.gateway.bridge.legacy_server import LegacyServer
+from handfast.gateway.bridge.modern_server import ModernServer
+from handfast.gateway.bridge.native_server import NativeServer
+from handfast.gateway.bridge.stdio_sessions import StdioSessions
 from handfast.gateway.channel import Channel
 from handfast.gateway.child import ChildStartFailed
 from handfast.gateway.children import MODERN, Children
 from handfast.gateway.conversation import Conversation, ServerSide
 from handfast.gateway.http_exchange import JSON, HttpExchange, HttpProblem
 from handfast.gateway.launch import Launch
+from handfast.gateway.param_headers import param_mismatch
 from handfast.gateway.post_answer import PostAnswer
 from handfast.gateway.server_health import ServerHealth, UpstreamResting
 from handfast.gateway.session import Session
 from handfast.gateway.settings.blocks import Isolation, Limits
 from handfast.wire.codes import HEADER_MISMATCH, METHOD_NOT_FOUND, UPSTREAM_FAILED
 from handfast.wire.eras import META_VERSION, MODERN_REVISION
-from handfast.wire.headers import check_envelope, check_modern_headers, find_param_mismatch
+from handfast.wire.headers import check_envelope, check_modern_headers
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message
 from handfast.wire.replies import error_reply, request
 from handfast.wire.scan import NotJson
@@ -44,6 +51,23 @@ class StdioUpstream:
         self._isolation = isolation
         self._limits = limits
         self._children = Children(server, launch, self, health=health, limits=limits, version=version)
+        self._bridge = StdioSessions(
+            self._children,
+            self,
+            held=HeldCalls(lambda: limits().question_timeout_s),
+            refused=lambda reason: server.journal.diagnose(server.name, "message.unowned", reason),
+            version=version,
+        )
+        self.backend = JudgedServer(
+            server,
+            NativeServer(
+                ModernServer(self._bridge.modern_line),
+                LegacyServer(self._bridge, limits=limits, now=server.now),
+                leave_modern=self._bridge.leave_modern,
+            ),
+            health=health,
+            limits=limits,
+        )
         self._own_starting = 0  # children for one session alone that have no session yet
         self._sessions: dict[str, Session] = {}
         self._sweeper: asyncio.Task[None] | None = None
@@ -59,6 +83,7 @@ class StdioUpstream:
             self._sweeper.cancel()
         for session in self._sessions.values():
             session.close()
+        await self.backend.close()
         await self._children.close()
 
     # --- the three methods -----------------------------------------------------------------------------------------
@@ -285,7 +310,7 @@ class StdioUpstream:
                 channel.send(message.raw)
             await http.respond(202, [])
             return
-        mismatch = self._param_mismatch(http, message)
+        mismatch = param_mismatch(self._server, http.headers, message)  # the child cannot see headers
         if mismatch is not None:
             pending = conversation.open_requests.pop(message.id)
             reply = conversation.fail(
@@ -297,17 +322,6 @@ class StdioUpstream:
         own_id = channel.send_request(message, answer)
         answer.cancel_upstream = lambda reason: channel.abandon(own_id, reason)
         await answer.run(idle_seconds=self._limits().call_timeout_s)
-
-    def _param_mismatch(self, http: HttpExchange, message: Message) -> str | None:
-        """The child cannot see headers, so what a tool wants repeated in them is compared here."""
-        name = _called_tool(message)
-        found = None if name is None else self._server.learner.contracts.find(name)
-        if found is None or found.contract.input_schema is None:
-            return None
-        arguments = message.params().get("arguments")
-        return find_param_mismatch(
-            http.headers, None if arguments is None else bytes(arguments), found.contract.input_schema
-        )
 
     # --- as the owner of channels ----------------------------------------------------------------------------------
 
@@ -325,6 +339,7 @@ class StdioUpstream:
             for session in self._sessions.values():
                 if session.channel is channel:
                     session.take(message)
+            self._bridge.list_changed(message)
             return True
         if message.is_answer:
             self._server.journal.diagnose(
@@ -370,15 +385,6 @@ def _is_modern(http: HttpExchange, message: Message) -> bool:
     if message.method == "initialize" or not message.is_request:
         return False
     return http.header(b"mcp-protocol-version") == MODERN_REVISION.encode()
-
-
-def _called_tool(message: Message) -> str | None:
-    if message.method != "tools/call":
-        return None
-    try:
-        return msgspec.json.decode(message.params()["name"], type=str)
-    except (KeyError, msgspec.DecodeError, UnicodeDecodeError):
-        return None
 
 
 def _is_empty(capabilities: bytes) -> bool:

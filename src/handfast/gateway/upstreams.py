@@ -73,8 +73,8 @@ class Upstreams:
                 server.url,
                 [(key.lower().encode(), value.encode()) for key, value in server.headers.items()],
                 health=self._health_of(name, Transport.HTTP),
-                message_limit=lambda: runtime.settings.limits.message_bytes,
-                call_timeout=lambda: runtime.settings.limits.call_timeout_s,
+                limits=lambda: runtime.settings.limits,
+                version=__version__,
             )
         assert server.command is not None
         command = (server.command, *server.args)

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from handfast.wire.codes import HEADER_MISMATCH, INVALID_PARAMS
-from handfast.wire.eras import META_CAPABILITIES, META_VERSION
+from handfast.wire.eras import META_CAPABILITIES, META_VERSION, MODERN_REVISION
 from handfast.wire.message import AmbiguousKeys, Message
 from handfast.wire.replies import error_reply
 from handfast.wire.scan import NotJson
@@ -19,6 +19,7 @@ _NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": 
 # A property of an input schema that carries this is repeated in the header Mcp-Param-{its value}.
 _MARK: Final = "x-mcp-header"
 _MARKED_TYPES: Final = ("string", "integer", "boolean")  # compared, not looked up: a schema may say anything there
+_PLAIN: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?|")  # spaces at the ends would be lost on the way
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
 
 
@@ -49,6 +50,38 @@ def check_modern_headers(headers: list[tuple[bytes, bytes]], message: Message) -
             text = f"The header {name.decode()} is missing or differs from the body. Send both with the same value."
             return error_reply(message.id, HEADER_MISMATCH, text)
     return None
+
+
+def render_headers(message: Message) -> list[tuple[bytes, bytes]]:
+    """The headers that say again what a modern request says. Raises: AmbiguousKeys, NotJson."""
+    headers = [
+        (b"mcp-protocol-version", MODERN_REVISION.encode()),
+        (b"mcp-method", encode_header(message.method or "")),
+    ]
+    name = _text(message.params().get(_NAMED[message.method])) if message.method in _NAMED else None
+    if name is not None:
+        headers.append((b"mcp-name", encode_header(name)))
+    return headers
+
+
+def render_params(arguments: bytes | None, schema: bytes) -> list[tuple[bytes, bytes]]:
+    """The headers for the arguments that the input schema wants in one."""
+    if _MARK.encode() not in schema:
+        return []
+    try:
+        declared, given = msgspec.json.decode(schema), msgspec.json.decode(arguments or b"{}")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return []
+    found = ((token, _value_at(given, path)) for path, token in _marked(declared))
+    return [
+        (b"mcp-param-" + token.lower().encode(), encode_header(_spelt(value)))
+        for token, value in found
+        if isinstance(value, str | int | float)
+    ]
+
+
+def _spelt(value: str | int | float) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def find_param_mismatch(headers: list[tuple[bytes, bytes]], arguments: bytes | None, schema: bytes) -> str | None:
@@ -108,6 +141,13 @@ def _agrees(sent: list[bytes], value: object) -> bool:
         return msgspec.json.decode(text, type=int | float) == value  # 42.0 is 42
     except msgspec.DecodeError:
         return False
+
+
+def encode_header(text: str) -> bytes:
+    """What is not plain visible ASCII, or looks as if it were encoded, travels as =?base64?…?=."""
+    if _PLAIN.fullmatch(text) and not (text.startswith("=?base64?") and text.endswith("?=")):
+        return text.encode()
+    return b"=?base64?" + base64.b64encode(text.encode(errors="surrogatepass")) + b"?="
 
 
 def decode_header(value: bytes) -> str:

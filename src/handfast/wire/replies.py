@@ -33,6 +33,13 @@ def request(request_id: RequestId, method: str, params: Mapping[str, Any] | None
     return _encode(message)
 
 
+def initialize(request_id: RequestId, revision: str, capabilities: object, version: str) -> bytes:
+    """The handshake of the legacy revisions, in handfast's own name."""
+    client = {"name": "handfast", "version": version}
+    params = {"protocolVersion": revision, "capabilities": capabilities, "clientInfo": client}
+    return request(request_id, "initialize", params)
+
+
 def notification(method: str, params: Mapping[str, Any] | None = None) -> bytes:  # Any: JSON
     message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}  # Any: JSON
     if params is not None:

@@ -129,6 +129,7 @@ def test_defaults_are_those_that_are_documented() -> None:
             "schema_bytes": 262144,
             "sessions": 16,
             "session_idle_s": 900,
+            "question_timeout_s": 300,
             "learn_timeout_s": 5,
             "restarts": 10,
             "connection_failures": 5,

@@ -113,6 +113,10 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         # Long enough for a person to think between two turns, short enough that yesterday's children are gone.
         _Seconds, Meta(description="A session that was silent for this many seconds is closed with its child.")
     ] = 900.0
+    question_timeout_s: Annotated[
+        # A person has to read, decide and type; a tool that waits holds a session open meanwhile.
+        _Seconds, Meta(description="How long a call is held for a client that its server asked something in mid-call.")
+    ] = 300.0
     learn_timeout_s: Annotated[
         # Past this a call goes on unjudged and is recorded as such; clients give up after sixty.
         _Seconds, Meta(description="How long a call waits for its tool's contract to become known.")

@@ -1,0 +1,238 @@
+"""A line to a server over Streamable HTTP: posts, streams that may have to be resumed, and what comes on its own."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from handfast.gateway.bridge.line import Deliver, HttpRefused, SessionLost
+from handfast.gateway.event_relay import is_event_stream
+from handfast.gateway.http_exchange import JSON, Headers
+from handfast.gateway.http_response import Response, UpstreamFailed
+from handfast.wire.message import BadMessage, Message, read_message
+from handfast.wire.replies import notification
+from handfast.wire.reshape import put
+from handfast.wire.scan import NotJson
+from handfast.wire.sse import OverlongEvent, SseAssembler
+
+_ACCEPT = (b"accept", b"application/json, text/event-stream")
+_ACCEPT_EVENTS = (b"accept", b"text/event-stream")
+_SESSION = b"mcp-session-id"
+_RETRY_SECONDS = 1.0  # where a server does not say when its stream may be resumed
+_LONGEST_RETRY_SECONDS = 30.0
+_RESUMPTIONS = 100  # of one answer; a server that never gets further is not waited for
+
+
+class Http(Protocol):
+    """The server's address, as far as a line needs it."""
+
+    async def request(self, method: str, headers: Headers, body: bytes = b"") -> Response:
+        """Raises: UpstreamFailed."""
+
+    @property
+    def message_limit(self) -> int: ...
+
+
+class HttpLine:
+    def __init__(self, http: Http, headers_of: Callable[[Message], Headers], on_stray: Deliver | None = None) -> None:
+        """`headers_of` gives what the era wants said in headers; `on_stray` takes what belongs to no request."""
+        self._http = http
+        self._headers_of = headers_of
+        self._on_stray = on_stray
+        self._listening: asyncio.Task[None] | None = None
+        self._sending: set[asyncio.Task[None]] = set()
+        self.session: bytes | None = None
+        self.version: bytes | None = None
+        self.is_alive = True
+
+    async def exchange(self, message: Message, deliver: Deliver, headers: Headers | None = None) -> Message:
+        own = self._headers_of(message)
+        named = {name for name, _ in own}
+        try:
+            response = await self._post(message.raw, own + [other for other in headers or () if other[0] not in named])
+            return await self._read(response, message, deliver)
+        except asyncio.CancelledError:
+            if self.version is not None:
+                self._cancel(message)
+            raise
+
+    async def _read(self, response: Response, message: Message, deliver: Deliver) -> Message:
+        try:
+            if not is_event_stream(response):
+                return await self._read_body(response, message)
+            return await _Stream(self, message, deliver).follow(response)
+        except BaseException:
+            response.abort()
+            raise
+
+    def _cancel(self, message: Message) -> None:
+        """A legacy server goes on when a connection is closed, so it must be told."""
+        params = {"requestId": message.id, "reason": "The client cancelled the request."}
+        task = asyncio.create_task(self._send_quietly(notification("notifications/cancelled", params)))
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
+
+    async def _send_quietly(self, raw: bytes) -> None:
+        with contextlib.suppress(UpstreamFailed):
+            await self.send(raw)
+
+    async def send(self, raw: bytes) -> None:
+        response = await self._post(raw, [])
+        await response.read(self._http.message_limit)
+
+    def listen(self) -> None:
+        """Hear what the server says on its own, where it has a stream for that."""
+        if self._listening is None:
+            self._listening = asyncio.create_task(self._listen())
+
+    async def close(self) -> None:
+        was_alive, self.is_alive = self.is_alive, False
+        if self._listening is not None:
+            self._listening.cancel()
+        if self.session is not None and was_alive:
+            with contextlib.suppress(UpstreamFailed):
+                response = await self._http.request("DELETE", self._in_session())
+                response.abort()
+
+    async def resume(self, last_id: bytes) -> Response:
+        """Raises: UpstreamFailed."""
+        headers = [*self._in_session(), _ACCEPT_EVENTS, (b"last-event-id", last_id)]
+        response = await self._http.request("GET", headers)
+        if response.status != 200 or not is_event_stream(response):
+            response.abort()
+            raise UpstreamFailed("The server closed its answer early, and would not send the rest of it.")
+        return response
+
+    @property
+    def message_limit(self) -> int:
+        return self._http.message_limit
+
+    def stray(self, message: Message) -> None:
+        if self._on_stray is not None:
+            self._on_stray(message)
+
+    async def _post(self, body: bytes, headers: Headers) -> Response:
+        response = await self._http.request("POST", [JSON, _ACCEPT, *self._in_session(), *headers], body)
+        if self.session is None:
+            self.session = response.header(_SESSION)
+        elif response.status == 404:
+            self.is_alive = False
+            response.abort()
+            raise SessionLost("The server knows the session no more.")
+        return response
+
+    def _in_session(self) -> Headers:
+        headers: Headers = []
+        if self.session is not None:
+            headers.append((_SESSION, self.session))
+        if self.version is not None:
+            headers.append((b"mcp-protocol-version", self.version))
+        return headers
+
+    async def _read_body(self, response: Response, message: Message) -> Message:
+        body = await response.read(self._http.message_limit)
+        try:
+            found = read_message(body)
+        except BadMessage as problem:
+            if response.status >= 400:
+                raise HttpRefused(response.status) from None
+            raise UpstreamFailed(f"The server's answer could not be used: {problem.reason}") from None
+        if found.is_answer and found.id == message.id:
+            return found
+        if found.is_answer and found.has_error and response.status >= 400:
+            return _with_id(found, message)  # an error of the transport's, which did not know the id
+        raise UpstreamFailed("The server answered a request that was not asked.")
+
+    async def _listen(self) -> None:
+        """One stream after the other, for as long as the server offers one."""
+        seconds = _RETRY_SECONDS
+        while self.is_alive:
+            with contextlib.suppress(UpstreamFailed):
+                response = await self._http.request("GET", [*self._in_session(), _ACCEPT_EVENTS])
+                if response.status != 200 or not is_event_stream(response):
+                    response.abort()
+                    return  # most servers have none
+                seconds = _RETRY_SECONDS
+                try:
+                    await self._take_strays(response)
+                except asyncio.CancelledError:
+                    response.abort()
+                    raise
+            await asyncio.sleep(seconds)
+            seconds = min(seconds * 2, _LONGEST_RETRY_SECONDS)
+
+    async def _take_strays(self, response: Response) -> None:
+        events = SseAssembler(self._http.message_limit)
+        async for chunk in response.chunks():
+            for event in events.feed(chunk):
+                if not isinstance(event, OverlongEvent) and event.data:
+                    with contextlib.suppress(BadMessage):
+                        self.stray(read_message(event.data))
+
+
+class _Stream:
+    """The answer to one request as a stream, on as many connections as it takes."""
+
+    def __init__(self, line: HttpLine, message: Message, deliver: Deliver) -> None:
+        self._line = line
+        self._id = message.id
+        self._deliver = deliver
+        self._last_id: bytes | None = None
+        self._retry = _RETRY_SECONDS
+
+    async def follow(self, response: Response) -> Message:
+        """Raises: UpstreamFailed."""
+        for _ in range(_RESUMPTIONS):
+            answer = await self._read(response)
+            if answer is not None:
+                response.abort()  # nothing that could still come is anybody's
+                return answer
+            if self._last_id is None:
+                break
+            # The server closed the stream on purpose: it will have more to say later.
+            await asyncio.sleep(self._retry)
+            response = await self._line.resume(self._last_id)
+        raise UpstreamFailed("The server closed its answer before it was complete.")
+
+    async def _read(self, response: Response) -> Message | None:
+        events = SseAssembler(self._line.message_limit)
+        try:
+            async for chunk in response.chunks():
+                for event in events.feed(chunk):
+                    if isinstance(event, OverlongEvent):
+                        raise UpstreamFailed("The server's answer is over the limit for a message.")
+                    self._note(event.id, event.retry)
+                    answer = self._take(event.data) if event.data else None
+                    if answer is not None:
+                        return answer
+        except UpstreamFailed:
+            if self._last_id is None:
+                raise
+        return None
+
+    def _note(self, event_id: bytes | None, retry: bytes | None) -> None:
+        if event_id:
+            self._last_id = event_id
+        if retry is not None and retry.isdigit():
+            self._retry = min(int(retry[:6]) / 1000, _LONGEST_RETRY_SECONDS)
+
+    def _take(self, data: bytes) -> Message | None:
+        try:
+            message = read_message(data)
+        except BadMessage as problem:
+            if problem.id == self._id:
+                raise UpstreamFailed(f"The server's answer could not be used: {problem.reason}") from None
+            return None
+        if not message.is_answer:
+            self._deliver(message)
+            return None
+        return message if message.id == self._id else None
+
+
+def _with_id(found: Message, message: Message) -> Message:
+    try:
+        return read_message(put(found.raw, {("id",): msgspec.json.encode(message.id)}))
+    except (NotJson, BadMessage):
+        raise UpstreamFailed("The server answered a request that was not asked.") from None

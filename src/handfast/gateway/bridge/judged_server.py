@@ -1,0 +1,125 @@
+"""One server as a backend: every request judged, recorded and bounded in time on its way."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+
+import msgspec
+
+from handfast.core.exchange import Status
+from handfast.gateway.backend import Origin, ask
+from handfast.gateway.bridge.native_server import NativeServer
+from handfast.gateway.conversation import Conversation, Pending, ServerSide
+from handfast.gateway.http_response import UpstreamFailed, UpstreamTimeout
+from handfast.gateway.param_headers import param_mismatch
+from handfast.gateway.server_health import Era, ServerHealth, State
+from handfast.gateway.settings.blocks import Limits
+from handfast.wire.codes import HEADER_MISMATCH, INVALID_REQUEST, UPSTREAM_FAILED, UPSTREAM_TIMEOUT
+from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_message
+from handfast.wire.replies import error_reply
+from handfast.wire.scan import NotJson
+
+
+class JudgedServer:
+    def __init__(
+        self, server: ServerSide, native: NativeServer, *, health: ServerHealth, limits: Callable[[], Limits]
+    ) -> None:
+        self._server = server
+        self.native = native
+        self._health = health
+        self._limits = limits
+
+    async def request(self, message: Message, origin: Origin) -> bytes:
+        conversation = Conversation(self._server, self._list_page)
+        step = await conversation.from_client(message)
+        if step.to_server is None:
+            return step.to_client or error_reply(message.id, INVALID_REQUEST, "The request was cancelled.")
+        assert message.id is not None
+        pending = conversation.open_requests[message.id]
+        mismatch = self._param_mismatch(message, origin)
+        if mismatch is not None:
+            return conversation.fail(
+                message.id, pending, mismatch, code=HEADER_MISMATCH, rule="message.header_mismatch"
+            )
+        self._health.in_progress += pending.call is not None
+        try:
+            return await self._relay(conversation, pending, message, origin)
+        finally:
+            self._health.in_progress -= pending.call is not None
+            if pending.call is not None:
+                # Only where it was not recorded by then.
+                self._server.path.conclude(pending.call, Status.CANCELLED, reason="The client cancelled the call.")
+
+    async def close(self) -> None:
+        await self.native.close()
+
+    async def _relay(self, conversation: Conversation, pending: Pending, message: Message, origin: Origin) -> bytes:
+        assert message.id is not None
+        began = self._server.now()
+        inbox: asyncio.Queue[bytes | None] = asyncio.Queue()
+        asking = asyncio.create_task(self._ask(message, origin, inbox))
+        try:
+            await self._pass_on(inbox, conversation, origin, seconds=self._seconds(pending))
+            answer = read_message(await asking)
+        except (UpstreamFailed, BadMessage, AmbiguousKeys, NotJson) as problem:
+            is_timeout = isinstance(problem, UpstreamTimeout)
+            self._health.note_error(str(problem))
+            return conversation.fail(
+                message.id,
+                pending,
+                str(problem),
+                code=UPSTREAM_TIMEOUT if is_timeout else UPSTREAM_FAILED,
+                rule="upstream.timeout" if is_timeout else "upstream.failed",
+            )
+        finally:
+            asking.cancel()
+            with contextlib.suppress(asyncio.CancelledError, Exception):
+                await asking  # what it raised was dealt with, or is being raised
+        self._note_answer(pending, began)
+        reply = await conversation.from_server(answer)
+        return reply or conversation.fail(message.id, pending, "The server's answer was not usable.")
+
+    async def _ask(self, message: Message, origin: Origin, inbox: "asyncio.Queue[bytes | None]") -> bytes:
+        watched = Origin(origin.caller, inbox.put_nowait, origin.actor, origin.params)
+        try:
+            return await self.native.request(message, watched)
+        finally:
+            inbox.put_nowait(None)
+
+    async def _pass_on(
+        self, inbox: "asyncio.Queue[bytes | None]", conversation: Conversation, origin: Origin, *, seconds: float | None
+    ) -> None:
+        """Whatever comes before the answer, in order. Raises: UpstreamTimeout."""
+        while True:
+            try:
+                found = await asyncio.wait_for(inbox.get(), seconds)
+            except TimeoutError:
+                text = f"The server neither answered nor reported progress for {seconds:g} s. The call was given up."
+                raise UpstreamTimeout(text) from None
+            if found is None:
+                return
+            reply = await conversation.from_server(read_message(found))
+            if reply is not None:
+                origin.send(reply)
+
+    def _seconds(self, pending: Pending) -> float | None:
+        """A subscription may be silent for as long as it likes."""
+        return None if pending.method == "subscriptions/listen" else self._limits().call_timeout_s
+
+    def _note_answer(self, pending: Pending, began: float) -> None:
+        if self._health.state is not State.UP:
+            self._health.succeeded()
+        if pending.call is not None:
+            self._health.answered(self._server.now() - began)
+        self._health.era = Era.MODERN if self.native.is_known_modern else Era.LEGACY
+
+    def _param_mismatch(self, message: Message, origin: Origin) -> str | None:
+        """What a tool wants repeated in headers is compared here, where both are seen."""
+        return None if origin.params is None else param_mismatch(self._server, origin.params, message)
+
+    async def _list_page(self, cursor: bytes | None) -> Message:
+        params = {} if cursor is None else {"cursor": msgspec.Raw(cursor)}
+        try:
+            return await ask(self.native, "tools/list", params)
+        except (UpstreamFailed, BadMessage) as problem:
+            raise ConnectionError(str(problem)) from problem

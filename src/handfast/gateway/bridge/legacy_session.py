@@ -1,0 +1,239 @@
+"""A session with a legacy server, asked in the modern form: its handshake is done, its questions are held calls."""
+
+import asyncio
+from collections.abc import Callable
+from itertools import count
+from typing import Any, Final
+
+import msgspec
+
+from handfast.gateway.backend import Origin, text_member
+from handfast.gateway.bridge.held_calls import HeldCalls
+from handfast.gateway.bridge.legacy_call import LegacyCall
+from handfast.gateway.bridge.legacy_listen import LegacyListens
+from handfast.gateway.bridge.line import Line
+from handfast.gateway.bridge.questions import (
+    ASKABLE,
+    responses_in,
+    to_answer,
+    to_input_request,
+    to_refusal,
+    urls_required,
+)
+from handfast.gateway.http_response import UpstreamFailed
+from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
+from handfast.wire.eras import INTERACTIVE
+from handfast.wire.message import AmbiguousKeys, Members, Message, RequestId, read_level, read_message
+from handfast.wire.replies import answer, error_reply
+from handfast.wire.reshape import put
+from handfast.wire.scan import NotJson
+from handfast.wire.translate import discovery_of, input_required, to_legacy_request, to_modern_answer
+
+_NO_STATE: Final = (
+    "The requestState is not known, not for this request, or has expired. Send the request again without it."
+)
+
+
+class LegacySession:
+    def __init__(self, line: Line, greeting: Members, *, held: HeldCalls, refused: Callable[[str], None]) -> None:
+        """`refused` is told of a question that belongs to no call."""
+        self.line = line
+        self._discovery = discovery_of(greeting)
+        info = greeting.get("serverInfo")
+        self._info = None if info is None else bytes(info)
+        self._held = held
+        self._refused = refused
+        self._ids = count(1)
+        self._calls: dict[int, LegacyCall] = {}  # by the id the server knows them by
+        self._listens = LegacyListens(self, self._discovery["capabilities"])
+        self._sending: set[asyncio.Task[None]] = set()
+        self.last_used = 0.0
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._calls and not self._listens
+
+    @property
+    def is_alive(self) -> bool:
+        return self.line.is_alive
+
+    async def close(self) -> None:
+        self.ended()
+        await self.line.close()
+
+    def ended(self) -> None:
+        """The server is gone, or its session is."""
+        self._listens.end()
+        for call in list(self._calls.values()):
+            call.abandon()
+
+    # --- towards the client ----------------------------------------------------------------------------------------
+
+    async def request(self, message: Message, origin: Origin) -> bytes:
+        """Raises: UpstreamFailed, AmbiguousKeys, NotJson."""
+        assert message.method is not None
+        if message.method == "server/discover":
+            return answer(message.id, self._discovery)
+        if message.method == "subscriptions/listen":
+            return await self._listens.listen(message, origin)
+        if message.method.startswith("tasks/"):
+            text = "The server's tasks are of an earlier revision and cannot be offered in this one."
+            return error_reply(message.id, METHOD_NOT_FOUND, text)
+        call = self._take_up(message, origin)
+        if call is None:
+            return error_reply(message.id, INVALID_PARAMS, _NO_STATE)
+        return await self._step(call, message, origin)
+
+    def _take_up(self, message: Message, origin: Origin) -> LegacyCall | None:
+        """A new call, or the held one that a retry carries on."""
+        state = text_member(message.params(), "requestState") if message.method in INTERACTIVE else None
+        if state is None:
+            return self._begin(message, origin)
+        held = self._held.claim(state, message, origin.caller)
+        if isinstance(held, _Again):
+            return self._begin(message, origin)
+        if not isinstance(held, LegacyCall):
+            return None
+        held.take_up(message, origin)
+        for name, response in responses_in(message).items():
+            question = held.questions.pop(name, None)
+            if question is not None and question.id is not None:
+                self._send(to_answer(question.id, response))
+        return held
+
+    def _begin(self, message: Message, origin: Origin) -> LegacyCall:
+        own_id = next(self._ids)
+        values: dict[tuple[str, ...], bytes] = {("id",): b"%d" % own_id}
+        if "progressToken" in message.meta():
+            values["params", "_meta", "progressToken"] = b"%d" % own_id
+        sent = read_message(put(to_legacy_request(message), values))
+        exchange = self.line.exchange(sent, lambda found: self._deliver(own_id, found))
+        call = LegacyCall(message, origin, exchange, lambda _call: self._abandoned(own_id))
+        self._calls[own_id] = call
+        return call
+
+    async def _step(self, call: LegacyCall, message: Message, origin: Origin) -> bytes:
+        try:
+            found = await call.step()
+        except BaseException:
+            self._forget(call)
+            raise
+        if found is None:
+            requests = {name: to_input_request(question) for name, question in call.questions.items()}
+            call.put_down()
+            return input_required(message, requests, self._held.hold(call, message, origin.caller))
+        self._forget(call)
+        urls = urls_required(found) if message.method in INTERACTIVE else {}
+        if urls:
+            return input_required(message, urls, self._held.hold(_Again(), message, origin.caller))
+        assert message.method is not None
+        raw = to_modern_answer(found, message.method, self._info)
+        return put(raw, {("id",): msgspec.json.encode(message.id)})
+
+    def _forget(self, call: LegacyCall) -> None:
+        self._calls = {own_id: other for own_id, other in self._calls.items() if other is not call}
+
+    def _abandoned(self, own_id: int) -> None:
+        call = self._calls.pop(own_id, None)
+        if call is not None and self.is_alive:
+            for question in call.questions.values():
+                self._send(to_refusal(question))
+
+    # --- from the server -------------------------------------------------------------------------------------------
+
+    def _deliver(self, own_id: int, message: Message) -> None:
+        """What came with the answer to a request of ours."""
+        call = self._calls.get(own_id)
+        if call is not None and message.is_request and self._is_askable(message) and call.may_ask:
+            call.ask(message)
+        elif call is not None and message.method == "notifications/progress":
+            call.progress(message)
+        elif call is None or message.method != "notifications/message" or not call.log(message):
+            self.stray(message)
+
+    def stray(self, message: Message) -> None:
+        """What says nothing about the request it belongs to, if it belongs to any."""
+        if message.is_request:
+            self._asked(message)
+        elif message.method == "notifications/progress":
+            self._progressed(message)
+        elif message.method == "notifications/message":
+            for call in reversed(self._calls.values()):
+                if call.log(message):
+                    return
+        elif message.method == "notifications/cancelled":
+            self._withdrawn(message)
+        elif message.is_notification:
+            self._listens.notify(message)
+
+    def _asked(self, question: Message) -> None:
+        """Most likely about the call that began last; it is the same client's whichever it is."""
+        assert question.id is not None
+        if question.method == "ping":
+            self._send(answer(question.id, {}))
+            return
+        if self._is_askable(question):
+            for call in reversed(self._calls.values()):
+                if call.may_ask:
+                    call.ask(question)
+                    return
+        self._refused(f"The server sent {question.method} outside a call, and was refused.")
+        text = "Nobody can be asked at the moment: the client speaks a revision in which only a call can ask."
+        self._send(error_reply(question.id, METHOD_NOT_FOUND, text))
+
+    def _is_askable(self, message: Message) -> bool:
+        return message.method in ASKABLE
+
+    def _progressed(self, message: Message) -> None:
+        try:
+            token = bytes(message.params().get("progressToken", msgspec.Raw(b"")))
+        except (AmbiguousKeys, NotJson):
+            return
+        call = self._calls.get(int(token)) if token.isdigit() else None
+        if call is not None:
+            call.progress(message)
+
+    def _withdrawn(self, message: Message) -> None:
+        try:
+            question: RequestId = msgspec.json.decode(message.params()["requestId"], type=str | int)
+        except (KeyError, AmbiguousKeys, NotJson, msgspec.DecodeError):
+            return
+        for call in self._calls.values():
+            call.withdraw(question)
+
+    # --- to the server ---------------------------------------------------------------------------------------------
+
+    async def plain(self, method: str, params: dict[str, Any]) -> Message:  # Any: JSON
+        """A request of handfast's own. Raises: UpstreamFailed."""
+        own_id = next(self._ids)
+        raw = msgspec.json.encode({"jsonrpc": "2.0", "id": own_id, "method": method, "params": params})
+        return await self.line.exchange(read_message(raw), self.stray)
+
+    def _send(self, raw: bytes) -> None:
+        task = asyncio.create_task(self._send_quietly(raw))
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
+
+    async def _send_quietly(self, raw: bytes) -> None:
+        try:
+            await self.line.send(raw)
+        except UpstreamFailed:
+            return  # the call that asked fails by itself
+
+
+class _Again:
+    """Stands where nothing is held: the retry is simply the call again."""
+
+    def abandon(self) -> None:
+        """There is nothing to give up."""
+
+
+def read_greeting(found: Message) -> Members:
+    """The members of an answer to initialize. Raises: UpstreamFailed."""
+    try:
+        result = read_level(found.raw).get("result")
+        if result is not None:
+            return read_level(bytes(result))
+    except (AmbiguousKeys, NotJson):
+        pass
+    raise UpstreamFailed("The server's answer to initialize could not be used.")

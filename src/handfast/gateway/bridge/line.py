@@ -1,0 +1,38 @@
+"""A connection of handfast's own to a server: what differs between transports, and nothing about eras."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from handfast.gateway.http_response import Headers, UpstreamFailed
+from handfast.wire.message import Message
+
+Deliver = Callable[[Message], None]
+
+
+class Line(Protocol):
+    async def exchange(self, message: Message, deliver: Deliver, headers: Headers | None = None) -> Message:
+        """Send a request; give its answer, under the id it was sent with.
+
+        `deliver` takes what belongs to the request and comes before: progress, and whatever else its stream carries.
+        `headers` go along where there are any. Cancelling tells the server. Raises: UpstreamFailed.
+        """
+
+    async def send(self, raw: bytes) -> None:
+        """Send what has no answer: a notification, or an answer to the server. Raises: UpstreamFailed."""
+
+    @property
+    def is_alive(self) -> bool: ...
+
+    async def close(self) -> None: ...
+
+
+class HttpRefused(UpstreamFailed):
+    """The server answered with an HTTP status and nothing that is a message."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"The server answered with HTTP status {status}.")
+        self.status = status
+
+
+class SessionLost(UpstreamFailed):
+    """The server knows the session no more, so it did nothing with the request."""

@@ -1,0 +1,117 @@
+"""One server asked in the modern form whatever it speaks itself; its era is found out once and remembered."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from handfast.gateway.backend import Origin, ask, member
+from handfast.gateway.bridge.legacy_server import EraRefused, LegacyServer
+from handfast.gateway.bridge.line import HttpRefused
+from handfast.gateway.bridge.modern_server import ModernServer
+from handfast.gateway.http_response import UpstreamFailed
+from handfast.wire.eras import MODERN_REVISION
+from handfast.wire.message import AmbiguousKeys, Message
+from handfast.wire.scan import NotJson
+
+_PROBE_SECONDS = 10.0  # a server that is silent for so long does not know what it was asked
+_MISFITS = frozenset((-32600, -32000, -32022))  # what servers say to whom they do not understand
+
+
+class NativeServer:
+    def __init__(
+        self, modern: ModernServer, legacy: LegacyServer, *, leave_modern: Callable[[], Awaitable[None]]
+    ) -> None:
+        """`leave_modern` gives up what was connected only to find out that the server is not modern."""
+        self._modern = modern
+        self._legacy = legacy
+        self._leave_modern = leave_modern
+        self._is_modern: bool | None = None
+        self._probe: asyncio.Task[bool] | None = None
+
+    async def request(self, message: Message, origin: Origin) -> bytes:
+        """Raises: UpstreamFailed, AmbiguousKeys, NotJson."""
+        if await self.is_modern():
+            raw = await self._modern.request(message, origin)
+            if b'"error"' in raw[:200]:
+                self._look_again(raw)
+            return raw
+        try:
+            return await self._legacy.request(message, origin)
+        except EraRefused as problem:
+            self.forget()
+            if await self.is_modern():
+                return await self._modern.request(message, origin)
+            raise UpstreamFailed(f"The server refused the handshake: {problem}") from None
+
+    async def is_modern(self) -> bool:
+        """Whether it answers requests of the modern revision. Raises: UpstreamFailed."""
+        if self._is_modern is not None:
+            return self._is_modern
+        if self._probe is None:
+            self._probe = asyncio.create_task(self._ask())
+        probe = self._probe
+        try:
+            return await asyncio.shield(probe)
+        finally:
+            if probe.done() and self._probe is probe:
+                self._probe = None
+
+    @property
+    def is_known_modern(self) -> bool:
+        return self._is_modern is True
+
+    def forget(self) -> None:
+        """What was known does not fit any more: the next who asks finds out anew."""
+        self._is_modern = None
+
+    async def close(self) -> None:
+        if self._probe is not None:
+            self._probe.cancel()
+            with contextlib.suppress(asyncio.CancelledError, UpstreamFailed):
+                await self._probe
+        await self._legacy.close()
+
+    async def _ask(self) -> bool:
+        is_modern = False
+        try:
+            answer = await asyncio.wait_for(ask(self._modern, "server/discover"), _PROBE_SECONDS)
+            is_modern = _is_discovery(answer)
+        except TimeoutError:
+            pass
+        except HttpRefused as problem:
+            if problem.status >= 500:
+                raise  # a server in trouble says nothing about its era
+        if not is_modern:
+            await self._leave_modern()
+        self._is_modern = is_modern
+        return is_modern
+
+    def _look_again(self, raw: bytes) -> None:
+        code = _error_code(raw)
+        if code in _MISFITS:
+            self.forget()
+
+
+def _error_code(raw: bytes) -> int | None:
+    try:
+        return msgspec.json.decode(raw, type=_ErrorAnswer).error.code
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+class _Error(msgspec.Struct):
+    code: int
+
+
+class _ErrorAnswer(msgspec.Struct):
+    error: _Error
+
+
+def _is_discovery(answer: Message) -> bool:
+    try:
+        versions = member(answer.result(), "supportedVersions")
+        return versions is not None and MODERN_REVISION in msgspec.json.decode(versions, type=list[str])
+    except (AmbiguousKeys, NotJson, msgspec.DecodeError):
+        return False

@@ -1,0 +1,56 @@
+"""A line to a stdio server: a channel to its process, which many may share."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from handfast.gateway.bridge.line import Deliver
+from handfast.gateway.channel import Channel
+from handfast.gateway.http_response import Headers, UpstreamFailed
+from handfast.wire.message import Message
+
+
+class StdioLine:
+    def __init__(self, channel: Channel, *, stop: Callable[[Channel], Awaitable[None]] | None = None) -> None:
+        """`stop` ends the process with the line; without it the process is shared and goes on."""
+        self._channel = channel
+        self._stop = stop
+
+    @property
+    def is_alive(self) -> bool:
+        return self._channel.is_alive
+
+    async def exchange(self, message: Message, deliver: Deliver, headers: Headers | None = None) -> Message:  # noqa: ARG002 - a line has no headers
+        waiter = _Waiter(deliver)
+        own_id = self._channel.send_request(message, waiter)
+        try:
+            return await waiter.answer
+        except asyncio.CancelledError:
+            self._channel.abandon(own_id, "The client cancelled the request.")
+            raise
+
+    async def send(self, raw: bytes) -> None:
+        if not self.is_alive:
+            raise UpstreamFailed("The server has exited.")
+        self._channel.send(raw)
+
+    async def close(self) -> None:
+        if self._stop is not None:
+            await self._stop(self._channel)
+
+
+class _Waiter:
+    """Listens for one request's answer."""
+
+    def __init__(self, deliver: Deliver) -> None:
+        self._deliver = deliver
+        self.answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+
+    def deliver(self, message: Message) -> None:
+        if not message.is_answer:
+            self._deliver(message)
+        elif not self.answer.done():
+            self.answer.set_result(message)
+
+    def fail(self, text: str) -> None:
+        if not self.answer.done():
+            self.answer.set_exception(UpstreamFailed(text))

@@ -1,0 +1,123 @@
+"""Sessions of handfast's own with a stdio server: each on a process of its own, or on the one that is shared."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from handfast.gateway.bridge.held_calls import HeldCalls
+from handfast.gateway.bridge.legacy_server import EraRefused, Opening
+from handfast.gateway.bridge.legacy_session import LegacySession, read_greeting
+from handfast.gateway.bridge.stdio_line import StdioLine
+from handfast.gateway.channel import Channel, Owner
+from handfast.gateway.child import ChildStartFailed
+from handfast.gateway.children import MODERN, Children
+from handfast.gateway.http_response import UpstreamFailed
+from handfast.wire.eras import LEGACY_REVISION
+from handfast.wire.message import BadMessage, Message
+from handfast.wire.replies import initialize
+
+_NO_HANDSHAKE = "The server did not complete its handshake. Look at its messages in the gateway's output."
+
+
+class StdioSessions:
+    def __init__(
+        self, children: Children, owner: Owner, *, held: HeldCalls, refused: Callable[[str], None], version: str
+    ) -> None:
+        self._children = children
+        self._owner = owner
+        self._held = held
+        self._refused = refused
+        self._version = version
+        self._shared: LegacySession | None = None
+
+    async def modern_line(self) -> StdioLine:
+        """Raises: UpstreamFailed."""
+        try:
+            return StdioLine(await self._children.shared(MODERN))
+        except (ChildStartFailed, ConnectionError, TimeoutError) as problem:
+            raise _failure(problem) from None
+
+    async def leave_modern(self) -> None:
+        """The server is not modern, so the process that modern clients would share is of no use."""
+        channel = await self._children.shared(MODERN)
+        self._children.forget(MODERN)
+        await self._children.stop(channel)
+
+    def list_changed(self, message: Message) -> None:
+        """The shared process said so."""
+        if self._shared is not None:
+            self._shared.stray(message)
+
+    async def open(self, opening: Opening) -> LegacySession:
+        """Raises: UpstreamFailed, EraRefused."""
+        try:
+            return await (self._open_shared() if opening.is_shared else self._open_own(opening))
+        except (ChildStartFailed, ConnectionError, TimeoutError) as problem:
+            raise _failure(problem) from None
+
+    async def _open_shared(self) -> LegacySession:
+        channel = await self._children.shared(LEGACY_REVISION)
+        assert channel.greeting is not None
+        if channel.greeting.has_error:
+            self._children.forget(LEGACY_REVISION)
+            await self._children.stop(channel)
+            raise EraRefused(f"it answered initialize with error {channel.greeting.error_code()}.")
+        self._shared = self._session(StdioLine(channel), channel.greeting)
+        return self._shared
+
+    async def _open_own(self, opening: Opening) -> LegacySession:
+        owner = _SessionOwner(self._owner)
+        channel = await self._children.start(owner)
+        capabilities = msgspec.Raw(opening.capabilities)
+        greeting = await self._children.greet(
+            channel, lambda own_id: initialize(own_id, LEGACY_REVISION, capabilities, self._version)
+        )
+        if greeting.has_error:
+            await self._children.stop(channel)
+            raise EraRefused(f"it answered initialize with error {greeting.error_code()}.")
+        session = self._session(StdioLine(channel, stop=self._children.stop), greeting)
+        owner.belongs_to(session)
+        if opening.log_level:
+            await session.plain("logging/setLevel", {"level": opening.log_level})
+        return session
+
+    def _session(self, line: StdioLine, greeting: Message) -> LegacySession:
+        return LegacySession(line, read_greeting(greeting), held=self._held, refused=self._refused)
+
+
+def _failure(problem: Exception) -> UpstreamFailed:
+    return UpstreamFailed(f"The server {problem}" if isinstance(problem, ChildStartFailed) else _NO_HANDSHAKE)
+
+
+class _SessionOwner:
+    """A process that speaks to one session alone."""
+
+    def __init__(self, rest: Owner) -> None:
+        self._rest = rest
+        self._session: LegacySession | None = None
+        self._early: list[Message] = []  # said before the session was there
+
+    def belongs_to(self, session: LegacySession) -> None:
+        self._session = session
+        for message in self._early:
+            session.stray(message)
+
+    def uncorrelated(self, channel: Channel, message: Message) -> bool:
+        if message.is_answer:
+            return self._rest.uncorrelated(channel, message)
+        if self._session is None:
+            self._early.append(message)
+        else:
+            self._session.stray(message)
+        return True
+
+    def unreadable(self, problem: BadMessage) -> None:
+        self._rest.unreadable(problem)
+
+    def overlong(self) -> None:
+        self._rest.overlong()
+
+    def exited(self, channel: Channel, code: int) -> None:
+        if self._session is not None:
+            self._session.ended()
+        self._rest.exited(channel, code)
