@@ -387,3 +387,31 @@ def test_a_result_seen_twice_is_judged_again_and_recorded_once() -> None:
     decisions = [run(lambda: bench.path.settle(bench.call, WRONG)) for _ in range(2)]
     assert decisions[0] == decisions[1]
     assert bench.shapes == [("policy_decision", "blocked", "result.schema"), ("tool_call", "blocked", "result.schema")]
+
+
+def test_a_resumed_call_is_recorded_under_its_old_id_and_counts_as_no_call_in_progress() -> None:
+    bench = Bench()
+    through(bench, b'{"total":1}', RIGHT)
+    before = bench.recorder.records[-1]
+    again = bench.path.resume(
+        request_id=before.request_id,
+        server="up",
+        tool="t",
+        policy=STRICT,
+        contract=bench.call.contract,
+        actor="ann",
+        seconds_ago=60,
+    )
+    assert bench.path.open_calls == 0
+    assert isinstance(run(lambda: bench.path.settle(again, WRONG)), Blocked)
+    assert bench.path.open_calls == 0
+    *_, decision, ended = bench.recorder.records
+    assert {record.request_id for record in (before, decision, ended)} == {before.request_id}
+    assert 60_000 <= (ended.duration_ms or 0) < 120_000
+    assert (ended.status, ended.actor) == (Status.BLOCKED, "ann")
+
+
+def test_a_verdict_alone_records_nothing() -> None:
+    bench = Bench()
+    assert isinstance(run(lambda: bench.path.judge(bench.call, WRONG)), Blocked)
+    assert bench.recorder.records == []

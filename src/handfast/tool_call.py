@@ -105,6 +105,29 @@ class CallPath:
             actor=actor,
         )
 
+    def resume(
+        self,
+        *,
+        request_id: str,
+        server: str,
+        tool: str,
+        policy: ToolPolicy,
+        contract: CompiledContract | None,
+        actor: str,
+        seconds_ago: float,
+    ) -> Exchange:
+        """A call that was answered with a task and is on record as such: its result gets a record under the same id."""
+        return Exchange(
+            request_id=request_id,
+            server=server,
+            tool=tool,
+            policy=policy,
+            contract=contract,
+            started=self._clock.monotonic() - seconds_ago,
+            actor=actor,
+            is_counted=False,
+        )
+
     # --- before forwarding -------------------------------------------------------------------------------------
 
     async def admit(self, call: Exchange, text: bytes | None) -> Decision:
@@ -174,9 +197,18 @@ class CallPath:
             # This request is answered; what follows comes with a request of its own.
             self.conclude(call, Status.SUCCESS, mode=call.policy.output.mode)
             return ALLOWED
-        decision = ALLOWED if result.is_error else await self._judge_result(call, result)
-        if call.is_recorded:
-            return decision
+        decision = await self.judge(call, result)
+        if not call.is_recorded:
+            self.note(call, result, decision)
+            await self.durable(call)
+        return decision
+
+    async def judge(self, call: Exchange, result: ResultView) -> Decision:
+        """The verdict on a result, and nothing else."""
+        return ALLOWED if result.is_error else await self._judge_result(call, result)
+
+    def note(self, call: Exchange, result: ResultView, decision: Decision) -> None:
+        """Record how a call ended that got a result: synchronous, as `conclude` is."""
         mode = call.policy.output.mode
         call.details["result_bytes"] = result.size
         if isinstance(decision, Blocked):
@@ -187,8 +219,6 @@ class CallPath:
             self.conclude(call, Status.SUCCESS, mode=mode)
         else:
             self.conclude(call, Status.ERROR if result.is_error else Status.SUCCESS, mode=mode)
-        await self.durable(call)
-        return decision
 
     async def _judge_result(self, call: Exchange, result: ResultView) -> Decision:
         policy = call.policy.output
@@ -280,7 +310,7 @@ class CallPath:
         if call.is_recorded:
             return
         call.is_recorded = True
-        self.open_calls -= 1
+        self.open_calls -= call.is_counted
         if call.contract is None and not rule and call.policy.judges:
             # Nothing was known to judge it by; that is on record as such.
             rule, status = "contract.unknown", Status.WARNING if status is Status.SUCCESS else status

@@ -83,3 +83,4 @@ class Exchange:
     details: dict[str, Detail] = field(default_factory=dict)
     ticket: int | None = None  # of the last record that must be durable before a reply leaves
     is_recorded: bool = False
+    is_counted: bool = True  # among the calls in progress, until it is recorded
