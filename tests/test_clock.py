@@ -12,6 +12,13 @@ def test_now_is_utc_with_microseconds() -> None:
     assert len(text) == len("2026-01-01T00:00:00.000000Z")
 
 
+def test_wall_time_is_the_time_of_records() -> None:
+    clock = Clock()
+    recorded = datetime.fromisoformat(clock.now()).timestamp()
+    assert recorded <= clock.wall() + 1e-6
+    assert clock.wall() - recorded < 60
+
+
 def test_ids_sort_by_creation_and_never_repeat() -> None:
     clock = Clock()
     ids = [clock.new_id() for _ in range(200_000)]

@@ -26,6 +26,10 @@ class Clock:
     def monotonic(self) -> float:
         return time.monotonic()
 
+    def wall(self) -> float:
+        """Seconds since 1970, for what must be comparable after a restart."""
+        return time.time()
+
     def new_id(self) -> str:
         """48 bits of milliseconds, 16 that count within one, 48 random: 28 hex digits."""
         stamp = time.time_ns() // 1_000_000 << 16

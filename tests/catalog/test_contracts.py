@@ -1,6 +1,7 @@
 """What one server's tools promise: a page adds, only a complete pass removes."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -98,3 +99,13 @@ def test_abandoned_passes_are_forgotten() -> None:
     assert kept.names() == ["a", "b"]
     kept.contracts.learn([B], cursor=b"199", next_cursor=None)
     assert kept.names() == ["b"]
+
+
+@pytest.mark.requirement("P2")
+def test_a_contract_from_earlier_is_the_current_one_only_where_the_promise_is_the_same() -> None:
+    kept = Kept(A)
+    assert kept.contracts.compiled(replace(A, description="other words")) is kept.contracts.find("a")
+    earlier = replace(A, output_schema=b'{"type":"string"}')
+    assert kept.contracts.compiled(earlier).contract == earlier
+    assert kept.contracts.compiled(B).contract == B
+    assert kept.names() == ["a"]

@@ -70,6 +70,7 @@ class Gateway:
     def __init__(self, state: Path, *, is_modern: bool = False) -> None:
         self.state = state
         self.is_modern = is_modern
+        self.strays: list[bytes] = []  # notifications and requests of the server's, beside answers
         self._ids = count(1)
 
     def exchange(self, message: bytes) -> Answer:
@@ -136,7 +137,6 @@ class WrapGateway(Gateway):
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         # A thread of its own reads, so that a gateway that owes an answer fails one test and not the whole run.
         threading.Thread(target=self._read_all, daemon=True).start()
-        self.strays: list[bytes] = []  # notifications and requests of the server's
 
     def send(self, message: bytes) -> None:
         assert self.process.stdin is not None
@@ -219,6 +219,7 @@ class HttpGateway(Gateway):
             self.session = response.getheader("Mcp-Session-Id") or self.session
             body = response.read()
             if (response.getheader("Content-Type") or "").startswith(EVENTS):
+                self.strays += [data for data in events_in(body) if "method" in envelope(data)]
                 body = answer_in(body)
             return Answer(body, response.status)
         finally:
@@ -227,11 +228,15 @@ class HttpGateway(Gateway):
 
 def answer_in(stream: bytes) -> bytes:
     """The data of the event that carries the answer."""
+    return next((data for data in events_in(stream) if "method" not in envelope(data)), b"")
+
+
+def events_in(stream: bytes) -> Iterator[bytes]:
+    """The data of each event that has some."""
     for event in stream.replace(b"\r\n", b"\n").split(b"\n\n"):
         data = b"\n".join(line[5:].removeprefix(b" ") for line in event.split(b"\n") if line.startswith(b"data:"))
-        if data and "method" not in envelope(data):
-            return data
-    return b""
+        if data:
+            yield data
 
 
 _PLAIN_ANSWER = re.compile(rb'\{"jsonrpc":"2\.0","id":([0-9]+),"(?:result|error)":')

@@ -260,6 +260,7 @@ def test_an_event_with_a_mark_many_lines_and_a_retry_is_read_and_keeps_what_it_m
 
 
 @pytest.mark.requirement("B6")
+@pytest.mark.requirement("P2")
 def test_a_stream_that_is_resumed_is_judged_and_keeps_its_ids(both: Both) -> None:
     client = both.gateway.client("sse")
     body = call(1, "resumed")

@@ -1,6 +1,7 @@
 // The official TypeScript client, headless: steps in, one JSON line per step out.
 //   node ts_client.mjs [--sdk 2|1] [--mode auto|legacy|2026-07-28] URL | --stdio COMMAND ARGS...
-// Steps, a JSON list on stdin: {"info": true}, {"list": true}, {"call": {"name": ..., "arguments": ...}}.
+// Steps, a JSON list on stdin: {"info": true}, {"list": true}, {"call": {"name": ..., "arguments": ...}}, and for 1.x
+// {"task": {"name": ..., "arguments": ...}}: the call as a task, polled to its end; the result lists what was heard.
 import { createRequire } from "node:module";
 import { text } from "node:stream/consumers";
 
@@ -40,10 +41,17 @@ function openTransport(sdk, { url, command }) {
 async function take(client, step) {
   if (step.list) return await client.listTools();
   if (step.call) return await client.callTool(step.call);
+  if (step.task) return await heard(client.experimental.tasks.callToolStream(step.task, undefined, { task: { ttl: 60000 } }));
   return {
     serverInfo: client.getServerVersion(),
     protocolVersion: client.getNegotiatedProtocolVersion?.() ?? client.transport.protocolVersion ?? null,
   };
+}
+
+async function heard(stream) {
+  const messages = [];
+  for await (const message of stream) messages.push(message.error ? failure(message.error) : message);
+  return messages;
 }
 
 function print(line) {

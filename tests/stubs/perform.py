@@ -15,6 +15,8 @@ async def perform(script: Script, request: Request, reply: Reply) -> Steps:
         return
     async for step in before(script, request, reply.faults):
         yield step
+    if reply.aside:
+        yield Step("aside", reply.aside)
     for step in message_steps(reply):
         yield step
     if request.method == "tools/call" and request.params.get("name") == "_change_tools":

@@ -115,10 +115,15 @@ def raw(value: Raw) -> object:
 
 
 def answer(
-    result: Raw | None = None, *faults: str, error: Raw | None = None, message: Raw | None = None, headers: Raw = ""
+    result: Raw | None = None,
+    *faults: str,
+    error: Raw | None = None,
+    message: Raw | None = None,
+    headers: Raw = "",
+    aside: Raw = "",
 ) -> dict[str, object]:
     """One ANSWER of the SPEC."""
-    given = {"result": result, "error": error, "message": message, "headers": headers or None}
+    given = {"result": result, "error": error, "message": message, "headers": headers or None, "aside": aside or None}
     return {"faults": list(faults), **{name: raw(value) for name, value in given.items() if value is not None}}
 
 

@@ -5,14 +5,16 @@ SPEC is one JSON object. Wherever it says RAW, the value is text, or {"base64": 
     journal   file that every received message is appended to
     tools     RAW: the JSON text of the tools array; or a list of RAW, one per page
     answers   {tool: ANSWER or [ANSWER, ...]}: a list is used up call by call, its last entry stays
-    methods   {method: ANSWER}: the same for any other method, before the built-in answers
+    methods   {method: ANSWER}: the same for any other method, before the built-in answers;
+              "tasks/get x" is for the task x alone
     versions  protocol revisions served (default: 2025-06-18, 2025-11-25 and 2026-07-28)
     sessions  whether HTTP gives and asks for Mcp-Session-Id in the 2025 revisions (default true)
     newline   what ends a line and an SSE field (default "\\n")
     next      a second SPEC file, taken over on SIGUSR1, which also announces tools/list_changed
 
 ANSWER is {"result": RAW} or {"error": RAW} or {"message": RAW}, the whole message with $ID for the request's id;
-beside it "faults": [FAULT, ...] and, for HTTP, "headers": RAW, whole header lines. FAULTS names what a fault does.
+beside it "faults": [FAULT, ...], "aside": RAW, a message of the server's own sent ahead of the answer, and, for HTTP,
+"headers": RAW, whole header lines. FAULTS names what a fault does.
 """
 
 import base64
@@ -111,6 +113,7 @@ class Reply:
     message: bytes
     faults: Mapping[str, list[str]] = field(default_factory=dict)
     headers: bytes = b""
+    aside: bytes = b""
     error_code: int | None = None
 
 
@@ -158,8 +161,9 @@ class Script:
 
     def reply(self, request: Request) -> Reply:
         """Choose the reply; each choice uses up one scripted answer."""
-        if request.method in self.methods:
-            return scripted(request, next_answer(self.methods, request.method))
+        for name in (f"{request.method} {request.params.get('taskId')}", request.method):
+            if name in self.methods:
+                return scripted(request, next_answer(self.methods, name))
         if request.method == "tools/call":
             return self._call(request)
         if request.method == "subscriptions/listen" and request.is_modern:
@@ -204,16 +208,19 @@ def scripted(request: Request, answer: Json) -> Reply:
     faults = {name: rest.split(":") for name, _, rest in (fault.partition(":") for fault in answer.get("faults", []))}
     assert faults.keys() <= FAULTS.keys(), f"unknown fault; one of: {', '.join(FAULTS)}"
     headers = raw_bytes(answer["headers"]) if "headers" in answer else b""
+    aside = raw_bytes(answer["aside"]) if "aside" in answer else b""
     request_id = spelled_id(request.id, faults)
     if "message" in answer:
-        return Reply(message=raw_bytes(answer["message"]).replace(b"$ID", request_id), faults=faults, headers=headers)
+        message = raw_bytes(answer["message"]).replace(b"$ID", request_id)
+        return Reply(message=message, faults=faults, headers=headers, aside=aside)
     kind = "error" if "error" in answer else "result"
     body = raw_bytes(answer.get(kind, '{"content":[]}'))
     if "echo" in faults:
         body = str(request.params["arguments"]["result"]).encode()
     parts = [b'"jsonrpc":"2.0"', b'"id":' + request_id, b'"%s":' % kind.encode() + body]
     message = b"{" + b",".join(reversed(parts) if "id_last" in faults else parts) + b"}"
-    return Reply(message=b"%%% not JSON %%%" if "garbage" in faults else message, faults=faults, headers=headers)
+    message = b"%%% not JSON %%%" if "garbage" in faults else message
+    return Reply(message=message, faults=faults, headers=headers, aside=aside)
 
 
 def spelled_id(request_id: object, faults: Mapping[str, list[str]]) -> bytes:

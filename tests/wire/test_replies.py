@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handfast.wire.message import read_message
-from handfast.wire.replies import error_reply, notification, request, tool_error
+from handfast.wire.replies import error_reply, error_result, notification, request, tool_error
 
 
 def test_an_error_names_the_request_or_nobody() -> None:
@@ -18,6 +18,16 @@ def test_a_refused_call_is_a_result_that_a_model_reads() -> None:
     legacy = b'{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"No."}],"isError":true}}'
     assert tool_error(1, "No.", is_modern=False) == legacy
     assert tool_error(1, "No.", is_modern=True) == legacy.replace(b'{"content"', b'{"resultType":"complete","content"')
+
+
+def test_the_result_of_a_task_says_whose_it_is() -> None:
+    whose = b',"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t"}}}'
+    alone = b'{"content":[{"type":"text","text":"No."}],"isError":true}'
+    assert error_result("No.", is_modern=False) == alone
+    assert error_result("No.", is_modern=False, task_id="t") == alone[:-1] + whose
+    assert tool_error(1, "No.", is_modern=False, task_id="t") == b'{"jsonrpc":"2.0","id":1,"result":%s}' % (
+        alone[:-1] + whose
+    )
 
 
 def test_requests_and_notifications_have_params_only_where_there_are_any() -> None:

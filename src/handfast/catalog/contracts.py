@@ -48,6 +48,13 @@ class ServerContracts:
     def find(self, tool: str) -> CompiledContract | None:
         return self._contracts.get(tool)
 
+    def compiled(self, contract: ToolContract) -> CompiledContract:
+        """A contract from earlier, ready to judge by: the current one where the promise is still the same."""
+        known = self._contracts.get(contract.name)
+        if known is not None and known.fingerprint == contract.fingerprint:
+            return known
+        return CompiledContract(contract, self._bounds)
+
     def all(self) -> list[ToolContract]:
         return [compiled.contract for compiled in self._contracts.values()]
 

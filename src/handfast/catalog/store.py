@@ -3,13 +3,15 @@
 import logging
 import sqlite3
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
+from typing import TypeVar
 
 from handfast.catalog.contracts import ContractChange
 from handfast.core.contract import ToolContract
 
+Found = TypeVar("Found")
 _log = logging.getLogger("handfast.catalog")
 
 _SCHEMA = """
@@ -20,6 +22,17 @@ CREATE TABLE IF NOT EXISTS contracts (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS diagnosed (
     server TEXT NOT NULL, tool TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (server, tool, digest)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS tasks (
+    server TEXT NOT NULL, source TEXT NOT NULL, key TEXT NOT NULL, tool TEXT NOT NULL, request_id TEXT NOT NULL,
+    actor TEXT NOT NULL, contract TEXT NOT NULL, created REAL NOT NULL, expires REAL NOT NULL, outcome TEXT NOT NULL,
+    PRIMARY KEY (server, source, key)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS tasks_by_age ON tasks (server, source, created);
+CREATE INDEX IF NOT EXISTS tasks_by_expiry ON tasks (expires);
+CREATE INDEX IF NOT EXISTS tasks_by_contract ON tasks (contract);
+CREATE TABLE IF NOT EXISTS task_contracts (
+    fingerprint TEXT PRIMARY KEY, input_schema BLOB, output_schema BLOB, annotations BLOB
 ) WITHOUT ROWID;
 """
 
@@ -53,7 +66,7 @@ class ContractStore:
 
     def save(self, server: str, source: str, changes: Sequence[ContractChange]) -> None:
         """Keep what changed, behind the caller's back."""
-        self._writer.submit(self._write, _save_changes, server, source, tuple(changes))
+        self.write(_save_changes, server, source, tuple(changes))
 
     def is_news(self, server: str, tool: str, digest: str) -> bool:
         """Whether this schema's trouble has not been reported before, by this or an earlier process; now it has."""
@@ -61,8 +74,23 @@ class ContractStore:
         if key in self._diagnosed:
             return False
         self._diagnosed.add(key)
-        self._writer.submit(self._write, _save_diagnosed, *key)
+        self.write(_save_diagnosed, *key)
         return True
+
+    def write(self, save: Callable[..., None], *what: object) -> "Future[None]":
+        """Have something kept, in the order it was asked for; `save` gets the connection, inside a transaction."""
+        return self._writer.submit(self._write, save, *what)
+
+    def read(self, find: Callable[..., Found | None], *what: object) -> "Future[Found | None]":
+        """Have something looked up after everything that was to be kept so far."""
+        return self._writer.submit(self._read, find, *what)
+
+    def _read(self, find: Callable[..., Found | None], *what: object) -> Found | None:
+        try:
+            return find(self._connection, *what)
+        except sqlite3.Error as problem:
+            _log.warning("The catalog could not be read: %s", problem)
+            return None
 
     def _write(self, save: Callable[..., None], *what: object) -> None:
         """On the writer's thread. What cannot be kept is learnt again; it must not stop what comes after it."""

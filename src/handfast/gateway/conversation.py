@@ -14,10 +14,12 @@ from handfast.catalog.learning import Learner
 from handfast.catalog.listing import ListPage, read_tool_page
 from handfast.core.contract import CompiledContract
 from handfast.core.exchange import Exchange, RecordingFailed, Status
-from handfast.core.policy import Blocked, InputErrors, ToolPolicy
+from handfast.core.policy import Blocked, Decision, InputErrors, ToolPolicy
 from handfast.core.redaction import scrub_name
-from handfast.core.result import ResultView, ambiguous_violation, blocked_text
+from handfast.core.result import ambiguous_violation, blocked_text
 from handfast.gateway.journal import Journal
+from handfast.gateway.result_view import view_result
+from handfast.gateway.task_results import TASK_METHODS, TASK_NOTIFICATIONS, TaskResults, created_task, read_task_id
 from handfast.tool_call import CallPath
 from handfast.wire.codes import INVALID_PARAMS, INVALID_REQUEST, RECORDING_FAILED, UPSTREAM_FAILED
 from handfast.wire.eras import META_CAPABILITIES, META_CLIENT, META_VERSION
@@ -46,6 +48,9 @@ class Pending:
     method: str
     is_modern: bool
     call: Exchange | None = None
+    tool: str = ""  # of a tools/call, as the server knows it
+    asks_for_task: bool = False  # of a tools/call: 2025-11-25 lets the client ask for its result later
+    task_id: str | None = None  # of a request about a task
     cursor: bytes | None = None  # of a tools/list: which page was asked for
     is_cancelled: bool = False
     progress_token: RequestId | None = None
@@ -62,6 +67,7 @@ class ServerSide(NamedTuple):
     policy_of: Callable[[str], ToolPolicy]
     now: Callable[[], float]  # monotonic seconds
     most_calls: Callable[[], int]  # in progress at once, in this process
+    tasks: TaskResults
     actor: str = ""
 
 
@@ -182,6 +188,8 @@ class Conversation:
             self._greeting = asyncio.get_running_loop().create_future()
         if "progressToken" in meta:
             pending.progress_token = _request_id(meta["progressToken"])
+        if method in TASK_METHODS:
+            pending.task_id = read_task_id(message.params()) or ""  # a result without an owner is still told of
         return pending
 
     async def _call(self, message: Message, pending: Pending) -> Step:
@@ -201,6 +209,8 @@ class Conversation:
             server=server.name, tool=scrub_name(tool), policy=policy, contract=contract, actor=server.actor
         )
         pending.call = call
+        pending.tool = tool
+        pending.asks_for_task = "task" in params
         given = params.get("arguments")
         try:
             decision = await server.path.admit(call, None if given is None else bytes(given))
@@ -233,6 +243,8 @@ class Conversation:
                 self._server.learner.refresh(self._list_page)
             elif message.method == "notifications/progress":
                 self._progressed(message)
+            elif message.method in TASK_NOTIFICATIONS:
+                return await self._server.tasks.settle_notification(message)
             return message.raw
         pending = self._pending.pop(message.id, None) if message.id is not None else None
         if pending is None:
@@ -242,6 +254,10 @@ class Conversation:
             self.stop_waiting()
         if pending.call is not None:
             return await self._settle(pending.call, pending, message)
+        if pending.task_id is not None:
+            return await self._server.tasks.settle_answer(
+                message, pending.task_id, pending.method, is_modern=pending.is_modern
+            )
         if pending.method == "tools/list" and not message.has_error:
             self._learn(pending, message)
         return message.raw
@@ -294,20 +310,24 @@ class Conversation:
                 path.conclude(call, Status.ERROR, reason="The server answered with a protocol error.")
                 await path.durable(call)
                 return message.raw
-            decision = await self._judge(call, message)
+            decision = await self._judge(call, pending, message)
         except RecordingFailed as problem:
             return error_reply(message.id, RECORDING_FAILED, str(problem))
         if isinstance(decision, Blocked):
             return tool_error(message.id, blocked_text(call.tool, decision.reason), is_modern=pending.is_modern)
         return message.raw
 
-    async def _judge(self, call: Exchange, message: Message) -> object:
-        path = self._server.path
+    async def _judge(self, call: Exchange, pending: Pending, message: Message) -> Decision:
+        server = self._server
         try:
-            result = message.result()
+            result = message.result() or {}
+            view = view_result(result, len(message.raw))
+            task = created_task(result) if pending.asks_for_task or not view.is_final else None
         except (AmbiguousKeys, NotJson) as problem:
-            return await path.reject(call, ambiguous_violation(str(problem)))
-        return await path.settle(call, _view(result or {}, len(message.raw)))
+            return await server.path.reject(call, ambiguous_violation(str(problem)))
+        if task is not None:
+            return await server.tasks.begin(call, pending.tool, task)
+        return await server.path.settle(call, view)
 
     def _learn(self, pending: Pending, message: Message) -> None:
         try:
@@ -337,18 +357,6 @@ class Conversation:
 
 def overlong_text(limit: int) -> str:
     return f"The server's answer is over the limit of {limit} bytes and was dropped. Ask for less at a time."
-
-
-def _view(result: Members, size: int) -> ResultView:
-    structured = result.get("structuredContent")
-    kind = result.get("resultType")
-    is_error = result.get("isError")
-    return ResultView(
-        structured=None if structured is None else bytes(structured),
-        is_error=is_error is not None and bytes(is_error) == b"true",
-        is_final=kind is None or bytes(kind) not in (b'"input_required"', b'"task"'),
-        size=size,
-    )
 
 
 def _refusal(request_id: RequestId, text: str, policy: ToolPolicy, *, is_modern: bool) -> bytes:

@@ -9,6 +9,7 @@ from handfast.activity.store import Retention, StoreError
 from handfast.catalog.contracts import ContractChange, ServerContracts
 from handfast.catalog.learning import Learner
 from handfast.catalog.store import ContractStore, source_of
+from handfast.catalog.tasks import KeptTasks
 from handfast.clock import Clock
 from handfast.core.exchange import Exchange, RecordType, Status
 from handfast.core.recording import Durability
@@ -17,6 +18,7 @@ from handfast.gateway.conversation import ServerSide
 from handfast.gateway.journal import Journal
 from handfast.gateway.settings import Settings
 from handfast.gateway.settings.blocks import Bodies
+from handfast.gateway.task_results import TaskResults
 from handfast.slow_lane.client import SlowLane
 from handfast.tool_call import CallPath
 
@@ -64,6 +66,15 @@ class Runtime:
             on_change=on_change,
         )
         learner = Learner(contracts, timeout=self.settings.limits.learn_timeout_s, monotonic=self.clock.monotonic)
+        tasks = TaskResults(
+            name,
+            path=self.path,
+            journal=self.journal,
+            contracts=contracts,
+            policy_of=lambda tool: self.settings.policy(name, tool),
+            kept=KeptTasks(self.catalog, name, source),
+            clock=self.clock,
+        )
         return ServerSide(
             name=name,
             path=self.path,
@@ -72,6 +83,7 @@ class Runtime:
             policy_of=lambda tool: self.settings.policy(name, tool),
             now=self.clock.monotonic,
             most_calls=lambda: self.settings.limits.concurrent_calls,
+            tasks=tasks,
             actor=self._actor,
         )
 

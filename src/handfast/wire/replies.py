@@ -8,6 +8,7 @@ import msgspec
 from handfast.wire.message import RequestId
 
 _encode = msgspec.json.Encoder().encode
+_RELATED_TASK = "io.modelcontextprotocol/related-task"
 
 
 def error_reply(request_id: RequestId | None, code: int, message: str) -> bytes:
@@ -18,12 +19,20 @@ def answer(request_id: RequestId | None, result: Mapping[str, Any]) -> bytes:  #
     return _encode({"jsonrpc": "2.0", "id": request_id, "result": result})
 
 
-def tool_error(request_id: RequestId, text: str, *, is_modern: bool) -> bytes:
+def tool_error(request_id: RequestId, text: str, *, is_modern: bool, task_id: str = "") -> bytes:
     """A result that says the call failed, which clients show to the model; never with structuredContent."""
+    result = msgspec.Raw(error_result(text, is_modern=is_modern, task_id=task_id))
+    return _encode({"jsonrpc": "2.0", "id": request_id, "result": result})
+
+
+def error_result(text: str, *, is_modern: bool, task_id: str = "") -> bytes:
+    """The result alone. With a task's id it says whose it is, as 2025-11-25 asks of an answer to tasks/result."""
     result: dict[str, Any] = {"content": [{"type": "text", "text": text}], "isError": True}  # Any: JSON
     if is_modern:
         result = {"resultType": "complete", **result}
-    return _encode({"jsonrpc": "2.0", "id": request_id, "result": result})
+    if task_id:
+        result["_meta"] = {_RELATED_TASK: {"taskId": task_id}}
+    return _encode(result)
 
 
 def request(request_id: RequestId, method: str, params: Mapping[str, Any] | None = None) -> bytes:  # Any: JSON
