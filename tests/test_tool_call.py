@@ -381,6 +381,13 @@ def test_a_plain_call_is_awaited_only_when_all_are() -> None:
     assert bench.recorder.waited == [1]
 
 
+def test_a_call_that_first_asks_the_client_something_is_awaited_too() -> None:
+    bench = Bench(waits_for_all=True)
+    question = ResultView(structured=None, is_error=False, is_final=False, size=10)
+    assert run(lambda: bench.path.settle(bench.call, question)) == ALLOWED
+    assert bench.recorder.waited == [1]
+
+
 @pytest.mark.requirement("P2")
 def test_a_result_seen_twice_is_judged_again_and_recorded_once() -> None:
     bench = Bench()

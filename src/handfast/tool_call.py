@@ -196,6 +196,7 @@ class CallPath:
         if not result.is_final:
             # This request is answered; what follows comes with a request of its own.
             self.conclude(call, Status.SUCCESS, mode=call.policy.output.mode)
+            await self.durable(call)
             return ALLOWED
         decision = await self.judge(call, result)
         if not call.is_recorded:

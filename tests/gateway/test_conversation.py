@@ -257,6 +257,14 @@ def test_contracts_outlive_the_process_that_learnt_them(tmp_path: Path) -> None:
 # --- ids -------------------------------------------------------------------------------------------------------------
 
 
+def test_a_list_that_was_refused_leaves_its_id_free(here: Here) -> None:
+    request_id = here.gateway.next_id()
+    twice = b'{"jsonrpc":"2.0","id":%d,"method":"tools/list","params":{"cursor":"a","cursor":"b"}}' % request_id
+    assert refused(here.gateway, twice).message["error"]["code"] == -32600
+    again = here.gateway.exchange(b'{"jsonrpc":"2.0","id":%d,"method":"tools/list"}' % request_id)
+    assert len(again.result["tools"]) == len(TOOLS)
+
+
 @pytest.mark.requirement("B4")
 def test_an_id_in_use_is_refused_and_the_first_request_goes_on(tmp_path: Path) -> None:
     stub = write_stub(tmp_path, tools=[tool("slow")], answers={"slow": answer(TEXT, "slow:0.3")})

@@ -159,10 +159,10 @@ class Conversation:
             text = f"{_OPEN_REQUESTS} requests are open. Wait for answers before sending more."
             return Step(to_client=error_reply(message.id, INVALID_REQUEST, text))
         pending = self._open(message, message.method)
-        self._pending[message.id] = pending
+        if message.method == "tools/list":
+            pending.cursor = _cursor(message)
+        self._pending[message.id] = pending  # after all that may refuse the request, or its id would stay in use
         if message.method != "tools/call":
-            if message.method == "tools/list":
-                pending.cursor = _cursor(message)
             return Step(to_server=message.raw)
         try:
             step = await self._call(message, pending)

@@ -16,6 +16,8 @@ from handfast.wire.scan import NotJson
 
 # Where Mcp-Name finds its value in the body.
 _NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+# The tasks extension wants it too; a client that leaves it out there is not refused.
+_ALSO_NAMED: Final = {**_NAMED, "tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId"}
 # A property of an input schema that carries this is repeated in the header Mcp-Param-{its value}.
 _MARK: Final = "x-mcp-header"
 _MARKED_TYPES: Final = ("string", "integer", "boolean")  # compared, not looked up: a schema may say anything there
@@ -58,7 +60,7 @@ def render_headers(message: Message) -> list[tuple[bytes, bytes]]:
         (b"mcp-protocol-version", MODERN_REVISION.encode()),
         (b"mcp-method", encode_header(message.method or "")),
     ]
-    name = _text(message.params().get(_NAMED[message.method])) if message.method in _NAMED else None
+    name = _text(message.params().get(_ALSO_NAMED.get(message.method or "", "")))
     if name is not None:
         headers.append((b"mcp-name", encode_header(name)))
     return headers
