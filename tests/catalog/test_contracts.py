@@ -57,7 +57,7 @@ def test_one_page_of_several_adds_and_removes_nothing() -> None:
     kept = Kept(A)
     kept.contracts.learn([B], cursor=None, next_cursor=b'"2"')
     assert kept.names() == ["a", "b"]
-    assert not kept.contracts.is_complete
+    assert not kept.contracts.is_complete()
 
 
 @pytest.mark.requirement("C3")
@@ -66,7 +66,7 @@ def test_the_last_page_of_a_complete_pass_removes_what_no_page_had() -> None:
     kept.contracts.learn([A], cursor=None, next_cursor=b'"2"')
     kept.contracts.learn([B], cursor=b'"2"', next_cursor=None)
     assert kept.names() == ["a", "b"]
-    assert kept.contracts.is_complete
+    assert kept.contracts.is_complete()
 
 
 @pytest.mark.requirement("C3")
@@ -74,7 +74,7 @@ def test_a_last_page_without_the_pages_before_it_removes_nothing() -> None:
     kept = Kept(A)
     kept.contracts.learn([B], cursor=b'"unseen"', next_cursor=None)
     assert kept.names() == ["a", "b"]
-    assert not kept.contracts.is_complete
+    assert not kept.contracts.is_complete()
 
 
 @pytest.mark.requirement("C3")
@@ -109,3 +109,20 @@ def test_a_contract_from_earlier_is_the_current_one_only_where_the_promise_is_th
     assert kept.contracts.compiled(earlier).contract == earlier
     assert kept.contracts.compiled(B).contract == B
     assert kept.names() == ["a"]
+
+
+def test_a_tool_that_only_able_clients_are_shown_stays_while_others_list_without_it() -> None:
+    kept = Kept()
+    kept.contracts.learn([A, B], cursor=None, next_cursor=None, view=b'{"sampling":{}}')
+    kept.contracts.learn([A], cursor=None, next_cursor=None)
+    assert kept.contracts.find("b") is not None
+    kept.contracts.learn([A], cursor=None, next_cursor=None, view=b'{"sampling":{}}')
+    assert kept.contracts.find("b") is None
+
+
+def test_each_kind_of_client_is_complete_by_its_own_list_and_none_after_a_new_start() -> None:
+    kept = Kept()
+    kept.contracts.learn([A], cursor=None, next_cursor=None)
+    assert (kept.contracts.is_complete(), kept.contracts.is_complete(b"other")) == (True, False)
+    kept.contracts.start_anew()
+    assert not kept.contracts.is_complete()

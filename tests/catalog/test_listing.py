@@ -118,4 +118,4 @@ def test_an_answer_that_is_no_list_teaches_nothing(answer: bytes) -> None:
     contracts = ServerContracts([ToolContract("a", None, None)], bounds=SchemaBounds())
     assert not asyncio.run(ask_for_all(contracts, list_page))
     assert len(contracts) == 1
-    assert not contracts.is_complete
+    assert not contracts.is_complete()

@@ -8,6 +8,7 @@ from handfast.core.contract import CompiledContract, ToolContract
 from handfast.core.schema import SchemaBounds
 
 _OPEN_PASSES = 64  # paged listings under way at once; an abandoned one is forgotten
+_VIEWS = 16  # kinds of clients, by what they can do, whose lists are told apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +39,10 @@ class ServerContracts:
         self._bounds = bounds
         self._on_change = on_change
         self._contracts = {contract.name: CompiledContract(contract, bounds) for contract in known}
-        # Names seen so far in each paged listing, by the cursor its next page will be asked with.
-        self._passes: OrderedDict[bytes, set[str]] = OrderedDict()
-        self.is_complete = False  # whether a whole pass was seen since the start
+        # Names seen so far in each paged listing, by who asks and the cursor its next page will be asked with.
+        self._passes: OrderedDict[tuple[bytes, bytes], set[str]] = OrderedDict()
+        # A server may list more tools to clients that can do more; each view is the last whole pass of one kind.
+        self._views: OrderedDict[bytes, frozenset[str]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._contracts)
@@ -58,17 +60,29 @@ class ServerContracts:
     def all(self) -> list[ToolContract]:
         return [compiled.contract for compiled in self._contracts.values()]
 
-    def learn(self, page: Sequence[ToolContract], *, cursor: bytes | None, next_cursor: bytes | None) -> None:
-        """Take one page of a listing. A page adds and changes; only a complete pass removes."""
+    def is_complete(self, view: bytes = b"") -> bool:
+        """Whether a whole pass was seen since the start."""
+        return view in self._views
+
+    def start_anew(self) -> None:
+        """What was listed may differ from what will be: it still judges, but is complete no more."""
+        self._views.clear()
+
+    def learn(
+        self, page: Sequence[ToolContract], *, cursor: bytes | None, next_cursor: bytes | None, view: bytes = b""
+    ) -> None:
+        """Take one page of a listing. A page adds and changes; only a complete pass removes.
+
+        `view` says what the client that the list was made for can do; a tool is gone when no view has it.
+        """
         changes = [change for contract in page if (change := self._take(contract)) is not None]
-        seen = set() if cursor is None else self._passes.pop(cursor, None)
+        seen = set() if cursor is None else self._passes.pop((view, cursor), None)
         if seen is not None:
             seen.update(contract.name for contract in page)
             if next_cursor is None:
-                changes.extend(self._drop_all_but(seen))
-                self.is_complete = True
+                changes.extend(self._complete(view, frozenset(seen)))
             else:
-                self._passes[next_cursor] = seen
+                self._passes[view, next_cursor] = seen
                 if len(self._passes) > _OPEN_PASSES:
                     self._passes.popitem(last=False)
         if changes and self._on_change is not None:
@@ -81,6 +95,11 @@ class ServerContracts:
         self._contracts[contract.name] = CompiledContract(contract, self._bounds)
         return ContractChange(contract.name, known.contract if known else None, contract)
 
-    def _drop_all_but(self, names: set[str]) -> list[ContractChange]:
-        gone = [name for name in self._contracts if name not in names]
+    def _complete(self, view: bytes, names: frozenset[str]) -> list[ContractChange]:
+        self._views[view] = names
+        self._views.move_to_end(view)
+        if len(self._views) > _VIEWS:
+            self._views.popitem(last=False)
+        listed = frozenset[str]().union(*self._views.values())
+        gone = [name for name in self._contracts if name not in listed]
         return [ContractChange(name, self._contracts.pop(name).contract, None) for name in gone]

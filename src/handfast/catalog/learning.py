@@ -17,54 +17,57 @@ class Learner:
         self.contracts = contracts
         self.timeout = timeout
         self._monotonic = monotonic
-        self._asking: asyncio.Task[bool] | None = None
+        self._asking: dict[bytes, asyncio.Task[bool]] = {}
         self._not_before = 0.0
         self._has_discovered = False
 
-    async def find(self, tool: str, list_page: ListPage) -> CompiledContract | None:
-        """The tool's contract. When none is known the server is asked, and the caller waits up to the timeout."""
+    async def find(self, tool: str, list_page: ListPage, view: bytes = b"") -> CompiledContract | None:
+        """The tool's contract. When none is known the server is asked, and the caller waits up to the timeout.
+
+        `view` says what the client can do that the list is asked for: some servers list more to some.
+        """
         found = self.contracts.find(tool)
-        if found is not None or self.contracts.is_complete:
+        if found is not None or self.contracts.is_complete(view):
             return found
-        if self._asking is None and self._monotonic() < self._not_before:
+        if view not in self._asking and self._monotonic() < self._not_before:
             return None
-        await asyncio.wait({self._ask(list_page)}, timeout=self.timeout)
+        await asyncio.wait({self._ask(list_page, view)}, timeout=self.timeout)
         return self.contracts.find(tool)
 
-    def discover(self, list_page: ListPage) -> None:
+    def discover(self, list_page: ListPage, view: bytes = b"") -> None:
         """Ask once per start of the server, so that contracts kept from an earlier start do not go stale."""
         if not self._has_discovered:
             self._has_discovered = True
-            self.refresh(list_page)
+            self.refresh(list_page, view)
 
     def restart(self) -> None:
         """The server started anew: what it offers may differ from what it offered before."""
         self._has_discovered = False
-        self.contracts.is_complete = False
+        self.contracts.start_anew()
 
-    def refresh(self, list_page: ListPage) -> None:
+    def refresh(self, list_page: ListPage, view: bytes = b"") -> None:
         """Ask again, in the background."""
         self._not_before = 0.0
-        self._ask(list_page)
+        self._ask(list_page, view)
 
-    def _ask(self, list_page: ListPage) -> asyncio.Task[bool]:
-        if self._asking is None:
-            self._asking = asyncio.create_task(self._run(list_page))
-        return self._asking
+    def _ask(self, list_page: ListPage, view: bytes) -> asyncio.Task[bool]:
+        if view not in self._asking:
+            self._asking[view] = asyncio.create_task(self._run(list_page, view))
+        return self._asking[view]
 
-    async def _run(self, list_page: ListPage) -> bool:
+    async def _run(self, list_page: ListPage, view: bytes) -> bool:
         was_answered = False
         try:
             # Longer than any caller waits: a late answer is still learnt.
-            was_answered = await asyncio.wait_for(ask_for_all(self.contracts, list_page), self.timeout * 6)
+            was_answered = await asyncio.wait_for(ask_for_all(self.contracts, list_page, view), self.timeout * 6)
         except (TimeoutError, ConnectionError):
             pass
         finally:
-            self._asking = None
+            del self._asking[view]
             if not was_answered:
                 self._not_before = self._monotonic() + _RETRY_SECONDS
         return was_answered
 
     def close(self) -> None:
-        if self._asking is not None:
-            self._asking.cancel()
+        for asking in self._asking.values():
+            asking.cancel()

@@ -64,7 +64,7 @@ def _text(tool: Members, key: str) -> str:
 ListPage = Callable[[bytes | None], Awaitable[Message]]
 
 
-async def ask_for_all(contracts: ServerContracts, list_page: ListPage) -> bool:
+async def ask_for_all(contracts: ServerContracts, list_page: ListPage, view: bytes = b"") -> bool:
     """Ask for every page and learn it. False when the server did not answer with a list."""
     cursor: bytes | None = None
     for _ in range(_MAX_PAGES):
@@ -76,7 +76,7 @@ async def ask_for_all(contracts: ServerContracts, list_page: ListPage) -> bool:
         page = read_tool_page(result) if result is not None else None
         if page is None:
             return False
-        contracts.learn(page.contracts, cursor=cursor, next_cursor=page.next_cursor)
+        contracts.learn(page.contracts, cursor=cursor, next_cursor=page.next_cursor, view=view)
         if page.next_cursor is None:
             return True
         cursor = page.next_cursor

@@ -12,11 +12,12 @@ from typing import Protocol
 
 import msgspec
 
-from handfast.wire.eras import MODERN_META
+from handfast.wire.eras import META_CAPABILITIES, MODERN_META
 from handfast.wire.message import Members, Message, read_message
 from handfast.wire.replies import request
 
 Headers = list[tuple[bytes, bytes]]
+_NONE: Mapping[str, object] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,15 @@ def ignore(_notification: bytes) -> None:
 
 
 async def ask(
-    backend: Backend, method: str, params: Mapping[str, object] | None = None, *, caller: str = ""
+    backend: Backend,
+    method: str,
+    params: Mapping[str, object] | None = None,
+    *,
+    caller: str = "",
+    capabilities: object = _NONE,
 ) -> Message:
-    """A request of handfast's own."""
-    whole = {**(params or {}), "_meta": MODERN_META}
+    """A request of handfast's own, for a caller that can do this much."""
+    whole = {**(params or {}), "_meta": {**MODERN_META, META_CAPABILITIES: capabilities}}
     message = read_message(request("handfast", method, whole))
     return read_message(await backend.request(message, Origin(caller, ignore)))
 

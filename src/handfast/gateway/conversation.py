@@ -80,6 +80,7 @@ class Conversation:
         self._greeting: asyncio.Future[None] | None = None  # while initialize is under way
         self.session: bytes | None = None  # the server's own session id, over HTTP
         self._meta: Members = {}  # how a modern client introduced itself; empty for a legacy one
+        self._view = b""  # what the client can do, where it can do anything: a server may list more tools to it
 
     @property
     def open_requests(self) -> dict[RequestId, Pending]:
@@ -147,7 +148,7 @@ class Conversation:
                 if pending.call is not None:
                     self._server.path.conclude(pending.call, Status.CANCELLED, reason="The client cancelled the call.")
         elif message.method == "notifications/initialized":
-            self._server.learner.discover(self._list_page)
+            self._server.learner.discover(self._list_page, self._view)
         return Step(to_server=message.raw)
 
     async def _request_from_client(self, message: Message) -> Step:
@@ -179,12 +180,14 @@ class Conversation:
         meta = message.meta() if message.may_mention("_meta") else {}
         pending = Pending(method, META_VERSION in meta, touched=self._server.now())
         if pending.is_modern:
+            self._view = _view(meta.get(META_CAPABILITIES))
             self._meta = {key: meta[key] for key in (META_VERSION, META_CAPABILITIES, META_CLIENT) if key in meta}
             if method != "server/discover":
                 # A probe is not yet a way of speaking: a legacy server would refuse our list, or give half of one.
-                self._server.learner.discover(self._list_page)
+                self._server.learner.discover(self._list_page, self._view)
         elif method == "initialize":
             self._meta = {}  # the client tried the modern way and fell back
+            self._view = _view(message.params().get("capabilities"))
             self._greeting = asyncio.get_running_loop().create_future()
         if "progressToken" in meta:
             pending.progress_token = _request_id(meta["progressToken"])
@@ -227,7 +230,7 @@ class Conversation:
         """What the tool promises; asked for once the server has greeted, which may take npx a while."""
         if self._greeting is not None:
             await asyncio.wait({self._greeting}, timeout=_GREETING_SECONDS)
-        return await self._server.learner.find(tool, self._list_page)
+        return await self._server.learner.find(tool, self._list_page, self._view)
 
     # --- from the server -----------------------------------------------------------------------------------------
 
@@ -240,7 +243,7 @@ class Conversation:
             return message.raw
         if message.is_notification:
             if message.method == "notifications/tools/list_changed":
-                self._server.learner.refresh(self._list_page)
+                self._server.learner.refresh(self._list_page, self._view)
             elif message.method == "notifications/progress":
                 self._progressed(message)
             elif message.method in TASK_NOTIFICATIONS:
@@ -339,7 +342,7 @@ class Conversation:
         page = read_tool_page(result) if result is not None else None
         if page is not None:
             contracts = self._server.learner.contracts
-            contracts.learn(page.contracts, cursor=pending.cursor, next_cursor=page.next_cursor)
+            contracts.learn(page.contracts, cursor=pending.cursor, next_cursor=page.next_cursor, view=self._view)
 
     def _progressed(self, message: Message) -> None:
         try:
@@ -370,6 +373,11 @@ def _name(params: Members) -> str | None:
         return msgspec.json.decode(params["name"], type=str)
     except (KeyError, msgspec.DecodeError, UnicodeDecodeError):
         return None
+
+
+def _view(capabilities: msgspec.Raw | None) -> bytes:
+    found = b"" if capabilities is None else bytes(capabilities)
+    return b"" if found == b"{}" else found
 
 
 def _cursor(message: Message) -> bytes | None:

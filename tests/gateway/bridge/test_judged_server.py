@@ -9,6 +9,7 @@ import pytest
 from handfast.gateway.backend import Backend
 from tests.gateway.bridge.asking import LEGACY, MODERN, PREFIX, WAYS, Asker, Json, Way, asking, entry_for
 from tests.gateway.running import read_records
+from tests.parts import Parts
 from tests.stubs.run import Stub, answer, tool, write_stub
 
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -308,3 +309,19 @@ def test_log_messages_reach_the_caller_that_asked_for_them(tmp_path: Path) -> No
 
     with entry_for(stub, "stdio") as entry:
         asking(entry, tmp_path, work)
+
+
+def test_a_tool_that_is_listed_only_to_able_clients_is_judged_for_them(tmp_path: Path, parts: Parts) -> None:
+    async def work(backend: Backend) -> None:
+        await Asker(backend, "plain").ask("tools/list")
+        able = Asker(backend, "able", ASKS)
+        refused = (await able.call("trigger-sampling-request", {"prompt": 1}))["result"]
+        assert refused["isError"] is True
+        await Asker(backend, "plain").ask("tools/list")
+        assert (await able.call("trigger-sampling-request", {"prompt": 2}))["result"]["isError"] is True
+
+    command = parts.everything
+    entry = {"command": command[0], "args": command[1:]}
+    asking(entry, tmp_path, work, {"input_validation": {"mode": "strict"}})
+    rules = [record.rule for record in read_records(tmp_path / "state", type="policy_decision")]
+    assert rules == ["arguments.schema", "arguments.schema"]

@@ -15,6 +15,7 @@ from handfast.gateway.param_headers import param_mismatch
 from handfast.gateway.server_health import Era, ServerHealth, State
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.codes import HEADER_MISMATCH, INVALID_REQUEST, UPSTREAM_FAILED, UPSTREAM_TIMEOUT
+from handfast.wire.eras import META_CAPABILITIES
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_message
 from handfast.wire.replies import error_reply
 from handfast.wire.scan import NotJson
@@ -30,7 +31,7 @@ class JudgedServer:
         self._limits = limits
 
     async def request(self, message: Message, origin: Origin) -> bytes:
-        conversation = Conversation(self._server, self._list_page)
+        conversation = Conversation(self._server, lambda cursor: self._list_page(message, origin, cursor))
         step = await conversation.from_client(message)
         if step.to_server is None:
             return step.to_client or error_reply(message.id, INVALID_REQUEST, "The request was cancelled.")
@@ -117,9 +118,11 @@ class JudgedServer:
         """What a tool wants repeated in headers is compared here, where both are seen."""
         return None if origin.params is None else param_mismatch(self._server, origin.params, message)
 
-    async def _list_page(self, cursor: bytes | None) -> Message:
+    async def _list_page(self, message: Message, origin: Origin, cursor: bytes | None) -> Message:
+        """As the client would be shown it: what it can do may decide what there is."""
         params = {} if cursor is None else {"cursor": msgspec.Raw(cursor)}
+        capabilities = message.meta().get(META_CAPABILITIES, msgspec.Raw(b"{}"))
         try:
-            return await ask(self.native, "tools/list", params)
+            return await ask(self.native, "tools/list", params, caller=origin.caller, capabilities=capabilities)
         except (UpstreamFailed, BadMessage) as problem:
             raise ConnectionError(str(problem)) from problem
