@@ -6,10 +6,11 @@ import time
 from collections.abc import Sequence
 
 from conformance.checks import SuiteFailed
-from conformance.exclusions import UPSTREAMS, read_exclusions
-from conformance.report import render_json, render_tables, write_block
+from conformance.client_suite import carry_out_clients
+from conformance.exclusions import UPSTREAMS, read_exclusions, read_left_out
+from conformance.report import Result, render_json, render_tables, write_block
 from conformance.servers import ROOT
-from conformance.suite import REVISIONS, carry_out
+from conformance.suite import REVISIONS, Progress, carry_out
 
 PAGE = ROOT / "docs" / "conformance.md"
 _BROKEN = 2  # the run says nothing about the gateway, neither good nor bad
@@ -26,14 +27,33 @@ def read_command_line(arguments: Sequence[str] | None = None) -> argparse.Namesp
     parser.add_argument(
         "--scenario", nargs="+", default=[], metavar="NAME", help="only these (default: the whole suite)"
     )
+    legs = parser.add_mutually_exclusive_group()
+    legs.add_argument("--server", action="store_true", help="only the server scenarios")
+    legs.add_argument("--client", action="store_true", help="only the client scenarios")
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
     parser.add_argument(
         "--write", action="store_true", help="also put the tables into docs/conformance.md (whole runs)"
     )
     options = parser.parse_args(arguments)
-    if options.write and (options.scenario or options.upstream or options.revision is not REVISIONS):
-        parser.error("--write needs a whole run: leave out --revision, --upstream and --scenario")
+    narrowed = options.scenario or options.upstream or options.revision is not REVISIONS
+    if options.write and (narrowed or options.server or options.client):
+        parser.error("--write needs a whole run: leave out what narrows it")
+    if (options.scenario or options.upstream) and not options.client:
+        options.server = True  # both are about server scenarios, unless it is said otherwise
     return options
+
+
+def run_legs(options: argparse.Namespace, progress: Progress) -> list[Result]:
+    """Raises: SuiteFailed, or ValueError for exclusions that cannot be read."""
+    revisions, scenarios = options.revision, options.scenario
+    upstreams = (options.upstream,) if options.upstream else UPSTREAMS
+    exclusions = read_exclusions()
+    results: list[Result] = []
+    if not options.client:
+        results += carry_out(revisions, upstreams, scenarios, exclusions=exclusions, progress=progress)
+    if not options.server:
+        results += carry_out_clients(revisions, scenarios, left_out=read_left_out(), progress=progress)
+    return results
 
 
 class ProgressLine:
@@ -58,10 +78,8 @@ class ProgressLine:
 def main() -> int:
     options = read_command_line()
     progress = ProgressLine()
-    upstreams = (options.upstream,) if options.upstream else UPSTREAMS
     try:
-        exclusions = read_exclusions()
-        results = carry_out(options.revision, upstreams, options.scenario, exclusions=exclusions, progress=progress)
+        results = run_legs(options, progress)
         if options.write:
             write_block(PAGE, render_tables(results))
     except (SuiteFailed, ValueError, OSError) as problem:

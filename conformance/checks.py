@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
-_FOLDER = re.compile(r"server-(?P<scenario>.+)-\d{4}-\d\d-\d\dT[\d-]+Z")
+_STAMP = re.compile(r"-\d{4}-\d\d-\d\dT[\d-]+Z$")
 
 
 class SuiteFailed(Exception):
@@ -63,20 +63,26 @@ class Findings:
         return sum(status.is_good for status in self.worst.values())
 
 
-def read_findings(folder: Path) -> Findings:
+def read_findings(folder: Path, prefix: str = "server-") -> Findings:
     """Raises: SuiteFailed where there is nothing to read, or something that cannot be understood."""
     scenarios = set()
     worst: dict[Check, Status] = {}
-    for path in sorted(folder.glob("server-*/checks.json")):
-        named = _FOLDER.fullmatch(path.parent.name)
-        if named is None:
-            raise SuiteFailed(f"{path.parent.name} is no name for results that is known here")
-        scenarios.add(named["scenario"])
-        for check, status in _occurrences(named["scenario"], path):
+    for path in sorted(folder.rglob("checks.json")):
+        scenario = _scenario(path.parent.relative_to(folder).as_posix(), prefix)
+        scenarios.add(scenario)
+        for check, status in _occurrences(scenario, path):
             worst[check] = max(worst.get(check, status), status)
     if not worst:
         raise SuiteFailed("the suite left no results")
     return Findings(frozenset(scenarios), worst)
+
+
+def _scenario(name: str, prefix: str) -> str:
+    """Results lie in folders named after their scenario, with the time behind it."""
+    scenario, stamps = _STAMP.subn("", name)
+    if not stamps or not scenario.startswith(prefix):
+        raise SuiteFailed(f"{name} is no name for results that is known here")
+    return scenario.removeprefix(prefix)
 
 
 def _occurrences(scenario: str, path: Path) -> Iterable[tuple[Check, Status]]:
@@ -86,11 +92,11 @@ def _occurrences(scenario: str, path: Path) -> Iterable[tuple[Check, Status]]:
         raise SuiteFailed(f"the results of {scenario} cannot be read") from None
 
 
-def require_sound(direct: Findings) -> None:
-    """The server must pass on its own: against a dead one the gateway could lose nothing. Raises: SuiteFailed."""
+def require_sound(direct: Findings, tested: str = "server") -> None:
+    """What is tested must pass on its own: of a dead server the gateway could lose nothing. Raises: SuiteFailed."""
     failed = sorted(direct.failed_scenarios)
     if failed:
-        raise SuiteFailed(f"the server itself fails {', '.join(failed)}, so nothing can be said about the gateway")
+        raise SuiteFailed(f"the {tested} itself fails {', '.join(failed)}, so nothing can be said about the gateway")
 
 
 def lost_checks(direct: Findings, gateway: Findings) -> list[Lost]:

@@ -4,12 +4,20 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
 from conformance.checks import Findings, lost_checks
 from conformance.exclusions import Exclusion, Upstream
 
+Leg = Literal["server", "client"]
+
 BEGIN, END = "<!-- conformance:begin -->", "<!-- conformance:end -->"
 HEADER = "| in front of | scenarios directly | behind handfast | checks directly | behind handfast | lost | excluded |"
+
+_TITLES: dict[Leg, str] = {
+    "server": "",
+    "client": ", client scenarios",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +32,9 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One revision of the suite with one kind of upstream."""
+    """One revision of the suite with one kind of upstream, on one of the legs."""
 
+    leg: Leg
     revision: str
     upstream: Upstream
     scenarios: int
@@ -34,10 +43,16 @@ class Result:
     checks: int  # that are good directly
     losses: tuple[Loss, ...]
     stale: tuple[str, ...]  # excluded checks that were made and are not lost: their exclusion should go
+    left_out: int = 0  # client scenarios that were not run
 
     @staticmethod
     def of(
-        revision: str, upstream: Upstream, direct: Findings, gateway: Findings, exclusions: Sequence[Exclusion]
+        leg: Leg,
+        revision: str,
+        upstream: Upstream,
+        direct: Findings,
+        gateway: Findings,
+        exclusions: Sequence[Exclusion],
     ) -> "Result":
         lost = lost_checks(direct, gateway)
         applying = (entry for entry in exclusions if (entry.revision, entry.upstream) == (revision, upstream))
@@ -48,6 +63,7 @@ class Result:
         made = {check.id for check in direct.worst}
         stale = tuple(sorted(made & set(reasons) - {one.check.id for one in lost}))
         return Result(
+            leg,
             revision,
             upstream,
             scenarios=len(direct.scenarios),
@@ -73,14 +89,14 @@ def render_json(results: Sequence[Result]) -> str:
 
 
 def render_tables(results: Sequence[Result]) -> str:
-    """A table per revision, in Markdown, with every lost check under it."""
-    revisions = dict.fromkeys(result.revision for result in results)
-    return "\n\n".join(_render_revision(revision, results) for revision in revisions)
+    """A table per leg and revision, in Markdown, with every lost check under it."""
+    tables = dict.fromkeys((result.leg, result.revision) for result in results)
+    return "\n\n".join(_render(*table, results) for table in tables)
 
 
-def _render_revision(revision: str, results: Sequence[Result]) -> str:
-    own = [result for result in results if result.revision == revision]
-    lines = [f"### {revision}", "", HEADER, "|---|---|---|---|---|---|---|", *map(_row, own)]
+def _render(leg: Leg, revision: str, results: Sequence[Result]) -> str:
+    own = [result for result in results if (result.leg, result.revision) == (leg, revision)]
+    lines = [f"### {revision}{_TITLES[leg]}", "", HEADER, "|---|---|---|---|---|---|---|", *map(_row, own)]
     notes = [note for result in own for note in _notes(result)]
     return "\n".join([*lines, "", *notes] if notes else lines)
 
@@ -100,7 +116,8 @@ def _notes(result: Result) -> list[str]:
         for loss in result.losses
     ]
     stale = [f"- not lost, {result.upstream}: `{check}`; delete its exclusion" for check in result.stale]
-    return losses + stale
+    left_out = [f"- left out: {result.left_out} scenarios"] if result.left_out else []
+    return losses + stale + left_out
 
 
 def write_block(page: Path, tables: str) -> None:

@@ -5,6 +5,7 @@ import re
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,9 +14,14 @@ from pathlib import Path
 from conformance.checks import SuiteFailed
 from conformance.exclusions import Upstream
 
+Entry = dict[str, object]  # one server in the settings, as handfast reads it
+
 ROOT = Path(__file__).parents[1]
 PARTS = ROOT / ".parts"
 PYTHON = PARTS / "py" / "bin" / "python"
+ENVIRONMENT = {"PYTHONPATH": f"{PARTS / 'everything'}:{ROOT}"}  # of the programs that run in .parts
+OVER_HTTP = ("-m", "mcp_everything_server")
+OVER_STDIO = ("-m", "conformance.stdio_server")
 _NAME = "everything"
 _START_SECONDS = 30.0
 _STOP_SECONDS = 20.0
@@ -81,33 +87,24 @@ def free_port() -> int:
 
 
 @contextmanager
-def running_direct(folder: Path) -> Iterator[Server]:
-    """The suite's server over HTTP, as it is."""
+def running_direct(folder: Path, program: Sequence[str] = OVER_HTTP) -> Iterator[Server]:
+    """The suite's server over HTTP, as it is, or another program that stands for it."""
     port = free_port()
-    command = [
-        "env",
-        f"PYTHONPATH={PARTS / 'everything'}",
-        str(PYTHON),
-        "-m",
-        "mcp_everything_server",
-        "--port",
-        str(port),
-        "--log-level",
-        "ERROR",
-    ]
-    with _stopped(Server(command, folder / "direct.log", port=port)) as server:
+    environment = [f"{name}={value}" for name, value in ENVIRONMENT.items()]
+    command = ["env", *environment, str(PYTHON), *program, "--port", str(port), "--log-level", "ERROR"]
+    with _stopped(Server(command, folder / f"direct-{port}.log", port=port)) as server:
         yield server
 
 
 @contextmanager
-def running_gateway(upstream: Upstream, direct: Server, folder: Path) -> Iterator[Server]:
-    """`handfast serve` in front of the running server, or of one of its own over stdio."""
-    settings = folder / f"{upstream}.json"
-    settings.write_text(json.dumps({"mcpServers": {_NAME: _entry(upstream, direct)}}), "utf-8")
+def running_gateway(entry: Entry, folder: Path) -> Iterator[Server]:
+    """`handfast serve` in front of one server, with everything it writes in a folder of its own."""
+    own = Path(tempfile.mkdtemp(dir=folder))
+    settings = own / "settings.json"
+    settings.write_text(json.dumps({"mcpServers": {_NAME: entry}}), "utf-8")
     handfast = str(Path(sys.executable).with_name("handfast"))
-    state = str(folder / f"{upstream}-state")
-    command = [handfast, "serve", "--config", str(settings), "--listen", "127.0.0.1:0", "--state", state]
-    with _stopped(Server(command, folder / f"{upstream}.log")) as server:
+    command = [handfast, "serve", "--config", str(settings), "--listen", "127.0.0.1:0", "--state", str(own / "state")]
+    with _stopped(Server(command, own / "log")) as server:
         yield server
 
 
@@ -119,11 +116,11 @@ def _stopped(server: Server) -> Iterator[Server]:
         server.stop()
 
 
-def _entry(upstream: Upstream, direct: Server) -> dict[str, object]:
+def entry_of(upstream: Upstream, direct: Server, program: Sequence[str] = OVER_STDIO) -> Entry:
+    """The running server, or a program that handfast starts for itself and talks to over stdio."""
     if upstream == "http":
         return {"url": f"http://127.0.0.1:{direct.port}/mcp"}
-    script = ROOT / "conformance" / "stdio_server.py"
-    return {"command": str(PYTHON), "args": [str(script)], "env": {"PYTHONPATH": str(PARTS / "everything")}}
+    return {"command": str(PYTHON), "args": list(program), "env": ENVIRONMENT}
 
 
 def direct_url(server: Server) -> str:

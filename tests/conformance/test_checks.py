@@ -37,6 +37,19 @@ def test_a_check_comes_to_the_worst_of_its_occurrences(tmp_path: Path) -> None:
     assert read_findings(tmp_path).passed_scenarios == 1
 
 
+def test_results_of_client_scenarios_lie_under_the_name_of_the_scenario(tmp_path: Path) -> None:
+    for name, check in (("tools_call", "a"), ("auth/basic-cimd", "b")):
+        results = tmp_path / f"{name}-{STAMP}"
+        results.mkdir(parents=True)
+        (results / "checks.json").write_text(json.dumps([{"id": check, "status": "SUCCESS"}]))
+    assert read_findings(tmp_path, prefix="") == Findings(
+        frozenset({"tools_call", "auth/basic-cimd"}),
+        {Check("tools_call", "a"): Status.SUCCESS, Check("auth/basic-cimd", "b"): Status.SUCCESS},
+    )
+    with pytest.raises(SuiteFailed, match=rf"^auth/basic-cimd-{STAMP} is no name for results that is known here$"):
+        read_findings(tmp_path)
+
+
 def test_a_run_without_results_says_nothing(tmp_path: Path) -> None:
     with pytest.raises(SuiteFailed, match=r"^the suite left no results$"):
         read_findings(tmp_path)

@@ -2,12 +2,13 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from conformance.__main__ import PAGE, read_command_line
 from conformance.checks import Check, Findings, Status
-from conformance.exclusions import Exclusion, read_exclusions
+from conformance.exclusions import Exclusion, LeftOut, read_exclusions, read_left_out
 from conformance.report import BEGIN, END, HEADER, Loss, Result, render_json, render_tables, write_block
 from conformance.suite import REVISIONS
 
@@ -24,8 +25,9 @@ WORSE = findings(a=Status.SUCCESS, b=Status.FAILURE)
 
 
 def test_a_loss_is_excused_only_at_its_own_revision_and_upstream() -> None:
-    excused = Result.of(REVISION, "stdio", GOOD, WORSE, [EXCLUDED])
+    excused = Result.of("server", REVISION, "stdio", GOOD, WORSE, [EXCLUDED])
     assert excused == Result(
+        "server",
         REVISION,
         "stdio",
         scenarios=1,
@@ -35,21 +37,26 @@ def test_a_loss_is_excused_only_at_its_own_revision_and_upstream() -> None:
         losses=(Loss("ping", "b", "FAILURE", "Because."),),
         stale=(),
     )
-    others = [Result.of(REVISION, "http", GOOD, WORSE, [EXCLUDED])]
-    others.append(Result.of("2025-06-18", "stdio", GOOD, WORSE, [EXCLUDED]))
-    others.append(Result.of(REVISION, "stdio", GOOD, findings(b=Status.FAILURE), [EXCLUDED]))
+    others = [Result.of("server", REVISION, "http", GOOD, WORSE, [EXCLUDED])]
+    others.append(Result.of("server", "2025-06-18", "stdio", GOOD, WORSE, [EXCLUDED]))
+    others.append(Result.of("server", REVISION, "stdio", GOOD, findings(b=Status.FAILURE), [EXCLUDED]))
     assert (excused.is_kept, [other.is_kept for other in others]) == (True, [False] * 3)
 
 
 def test_an_exclusion_of_what_is_not_lost_must_go() -> None:
-    kept = Result.of(REVISION, "stdio", GOOD, GOOD, [EXCLUDED])
+    kept = Result.of("server", REVISION, "stdio", GOOD, GOOD, [EXCLUDED])
     assert (kept.losses, kept.stale, kept.is_kept) == ((), ("b",), False)
-    not_made = Result.of(REVISION, "stdio", findings(a=Status.SUCCESS), findings(a=Status.SUCCESS), [EXCLUDED])
+    not_made = Result.of(
+        "server", REVISION, "stdio", findings(a=Status.SUCCESS), findings(a=Status.SUCCESS), [EXCLUDED]
+    )
     assert (not_made.stale, not_made.is_kept) == ((), True)
 
 
 def test_the_table_shows_every_loss() -> None:
-    results = [Result.of(REVISION, "http", GOOD, GOOD, []), Result.of(REVISION, "stdio", GOOD, WORSE, [])]
+    results = [
+        Result.of("server", REVISION, "http", GOOD, GOOD, []),
+        Result.of("server", REVISION, "stdio", GOOD, WORSE, []),
+    ]
     assert render_tables(results) == "\n".join(
         [
             f"### {REVISION}",
@@ -65,6 +72,16 @@ def test_the_table_shows_every_loss() -> None:
     assert [entry["is_kept"] for entry in json.loads(render_json(results))] == [True, False]
 
 
+def test_each_leg_has_its_tables_and_says_what_was_left_out() -> None:
+    client = replace(Result.of("client", REVISION, "http", GOOD, GOOD, []), left_out=14)
+    results = [Result.of("server", REVISION, "http", GOOD, GOOD, []), client]
+    table = [HEADER, "|---|---|---|---|---|---|---|", "| http | 1/1 | 1/1 | 2 | 2 | 0 | 0 |", ""]
+    assert render_tables(results).splitlines() == [
+        *(f"### {REVISION}", "", *table),
+        *(f"### {REVISION}, client scenarios", "", *table, "- left out: 14 scenarios"),
+    ]
+
+
 @pytest.mark.parametrize(
     "text",
     ['revision = "x"', 'revision = "x"\nupstream = "http"\ncheck = "c"\nsection = "s"\nreason = ""', "revision = 1"],
@@ -76,11 +93,28 @@ def test_an_exclusion_without_a_reason_is_refused(tmp_path: Path, text: str) -> 
         read_exclusions(path)
 
 
+@pytest.mark.parametrize("text", ['revision = "x"\nscenarios = "auth/*"\nsection = "s"\nreason = ""', "scenarios = 1"])
+def test_scenarios_are_not_left_out_without_a_reason(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "exclusions.toml"
+    path.write_text(f"[[left_out]]\n{text}\n")
+    with pytest.raises(ValueError, match=r"^left_out 1 must have exactly these texts: "):
+        read_left_out(path)
+
+
+def test_scenarios_are_left_out_at_their_own_revision() -> None:
+    one = LeftOut(REVISION, "auth/*", "https://example.org/section", "Because.")
+    assert one.covers(REVISION, "auth/basic-cimd")
+    assert not one.covers(REVISION, "tools_call")
+    assert not one.covers("2025-06-18", "auth/basic-cimd")
+
+
 def test_the_committed_exclusions_name_their_section_and_none_is_for_http() -> None:
     exclusions = read_exclusions()
-    assert [entry for entry in exclusions if entry.upstream == "http" or entry.revision not in REVISIONS] == []
+    assert [entry for entry in exclusions if entry.upstream == "http"] == []
+    entries: list[Exclusion | LeftOut] = [*exclusions, *read_left_out()]
+    assert {entry.revision for entry in entries} <= set(REVISIONS)
     prefix = "https://modelcontextprotocol.io/specification/{}/"
-    assert all(entry.section.startswith(prefix.format(entry.revision)) and "#" in entry.section for entry in exclusions)
+    assert all(entry.section.startswith(prefix.format(entry.revision)) and "#" in entry.section for entry in entries)
 
 
 def test_writing_the_block_leaves_every_other_byte_alone(tmp_path: Path) -> None:
@@ -95,19 +129,29 @@ def test_writing_the_block_leaves_every_other_byte_alone(tmp_path: Path) -> None
 
 def test_only_a_whole_run_may_be_written_down(capsys: pytest.CaptureFixture[str]) -> None:
     assert read_command_line(["--write"]).write
-    for part in (["--revision", REVISION], ["--upstream", "http"], ["--scenario", "ping"]):
+    legs = (["--server"], ["--client"])
+    for part in (["--revision", REVISION], ["--upstream", "http"], ["--scenario", "ping"], *legs):
         with pytest.raises(SystemExit):
             read_command_line(["--write", *part])
     assert "--write needs a whole run" in capsys.readouterr().err
 
 
-def test_the_page_shows_every_revision_in_front_of_both_with_nothing_lost_but_the_exclusions() -> None:
+def test_the_page_shows_every_revision_on_both_legs_with_nothing_lost_but_the_exclusions() -> None:
     block = PAGE.read_text("utf-8").partition(BEGIN)[2].partition(END)[0]
-    assert re.findall(r"^### (.+)$", block, re.MULTILINE) == list(REVISIONS)
+    titles = [*REVISIONS, *(f"{revision}, client scenarios" for revision in REVISIONS)]
+    assert re.findall(r"^### (.+)$", block, re.MULTILINE) == titles
     excluded = re.findall(r"^- excluded, (\w+): `(.+)` in ", block, re.MULTILINE)
-    assert sorted(excluded) == sorted((entry.upstream, entry.check) for entry in read_exclusions())
+    committed = read_exclusions()
+    assert sorted(excluded) == sorted((entry.upstream, entry.check) for entry in committed)
     rows = re.findall(r"^\| (\w+) \| (\d+)/\d+ \| (\d+)/\d+ \| \d+ \| \d+ \| (\d+) \| \d+ \|$", block, re.MULTILINE)
-    assert [(upstream, direct == through, lost) for upstream, direct, through, lost in rows] == [
-        ("http", True, "0"),
-        ("stdio", True, "0"),
-    ] * len(REVISIONS)
+    shown = [(upstream, direct == through, lost) for upstream, direct, through, lost in rows]
+    assert shown == [("http", True, "0"), ("stdio", True, "0")] * len(REVISIONS) + [("http", True, "0")] * len(
+        REVISIONS
+    )
+
+
+def test_scenarios_are_the_servers_unless_it_is_said_otherwise() -> None:
+    for part, is_server in (([], True), (["--client"], False)):
+        assert read_command_line(["--scenario", "ping", *part]).server == is_server
+        assert read_command_line(["--upstream", "stdio", *part]).server == is_server
+    assert not read_command_line([]).server
