@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Sequence
 
+from conformance.bridge import carry_out_bridge
 from conformance.checks import SuiteFailed
 from conformance.client_suite import carry_out_clients
 from conformance.exclusions import UPSTREAMS, read_exclusions, read_left_out
@@ -30,15 +31,18 @@ def read_command_line(arguments: Sequence[str] | None = None) -> argparse.Namesp
     legs = parser.add_mutually_exclusive_group()
     legs.add_argument("--server", action="store_true", help="only the server scenarios")
     legs.add_argument("--client", action="store_true", help="only the client scenarios")
+    legs.add_argument(
+        "--bridge", action="store_true", help="the server scenarios, in front of a server of the other era"
+    )
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
     parser.add_argument(
         "--write", action="store_true", help="also put the tables into docs/conformance.md (whole runs)"
     )
     options = parser.parse_args(arguments)
     narrowed = options.scenario or options.upstream or options.revision is not REVISIONS
-    if options.write and (narrowed or options.server or options.client):
+    if options.write and (narrowed or options.server or options.client or options.bridge):
         parser.error("--write needs a whole run: leave out what narrows it")
-    if (options.scenario or options.upstream) and not options.client:
+    if (options.scenario or options.upstream) and not (options.client or options.bridge):
         options.server = True  # both are about server scenarios, unless it is said otherwise
     return options
 
@@ -48,6 +52,8 @@ def run_legs(options: argparse.Namespace, progress: Progress) -> list[Result]:
     revisions, scenarios = options.revision, options.scenario
     upstreams = (options.upstream,) if options.upstream else UPSTREAMS
     exclusions = read_exclusions()
+    if options.bridge:
+        return carry_out_bridge(revisions, upstreams, scenarios, exclusions=exclusions, progress=progress)
     results: list[Result] = []
     if not options.client:
         results += carry_out(revisions, upstreams, scenarios, exclusions=exclusions, progress=progress)

@@ -21,6 +21,7 @@ class Exclusion:
     check: str
     section: str  # of the specification, as an address
     reason: str
+    bridge: bool = False  # in front of a server of the other era, and nowhere else
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +52,13 @@ def read_left_out(path: Path = FILE) -> list[LeftOut]:
 
 
 def _exclusion(number: int, entry: dict[str, object]) -> Exclusion:
-    _require_texts(f"exclusion {number}", entry, {field.name for field in fields(Exclusion)})
+    bridge = entry.pop("bridge", False)
+    if not isinstance(bridge, bool):
+        raise ValueError(f"exclusion {number}: bridge must be true or false")
+    _require_texts(f"exclusion {number}", entry, {field.name for field in fields(Exclusion)} - {"bridge"})
     if entry["upstream"] not in UPSTREAMS:
         raise ValueError(f"exclusion {number}: upstream must be one of {', '.join(UPSTREAMS)}")
-    return Exclusion(**entry)  # type: ignore[arg-type]  # each was just checked
+    return Exclusion(**entry, bridge=bridge)  # type: ignore[arg-type]  # each was just checked
 
 
 def _require_texts(name: str, entry: Mapping[str, object], wanted: set[str]) -> None:

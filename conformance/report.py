@@ -9,7 +9,7 @@ from typing import Literal
 from conformance.checks import Findings, lost_checks
 from conformance.exclusions import Exclusion, Upstream
 
-Leg = Literal["server", "client"]
+Leg = Literal["server", "client", "bridge"]
 
 BEGIN, END = "<!-- conformance:begin -->", "<!-- conformance:end -->"
 HEADER = "| in front of | scenarios directly | behind handfast | checks directly | behind handfast | lost | excluded |"
@@ -17,6 +17,7 @@ HEADER = "| in front of | scenarios directly | behind handfast | checks directly
 _TITLES: dict[Leg, str] = {
     "server": "",
     "client": ", client scenarios",
+    "bridge": ", in front of a server of the other era",
 }
 
 
@@ -55,7 +56,8 @@ class Result:
         exclusions: Sequence[Exclusion],
     ) -> "Result":
         lost = lost_checks(direct, gateway)
-        applying = (entry for entry in exclusions if (entry.revision, entry.upstream) == (revision, upstream))
+        here = (revision, upstream, leg == "bridge")
+        applying = (entry for entry in exclusions if (entry.revision, entry.upstream, entry.bridge) == here)
         reasons = {entry.check: entry.reason for entry in applying}
         losses = tuple(
             Loss(one.check.scenario, one.check.id, one.status.name, reasons.get(one.check.id)) for one in lost

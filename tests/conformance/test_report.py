@@ -43,6 +43,14 @@ def test_a_loss_is_excused_only_at_its_own_revision_and_upstream() -> None:
     assert (excused.is_kept, [other.is_kept for other in others]) == (True, [False] * 3)
 
 
+def test_an_exclusion_for_the_bridge_holds_there_and_nowhere_else() -> None:
+    bridged = replace(EXCLUDED, bridge=True)
+    kept = Result.of("bridge", REVISION, "stdio", GOOD, WORSE, [bridged])
+    others = [Result.of("server", REVISION, "stdio", GOOD, WORSE, [bridged])]
+    others.append(Result.of("bridge", REVISION, "stdio", GOOD, WORSE, [EXCLUDED]))
+    assert (kept.is_kept, [other.is_kept for other in others]) == (True, [False] * 2)
+
+
 def test_an_exclusion_of_what_is_not_lost_must_go() -> None:
     kept = Result.of("server", REVISION, "stdio", GOOD, GOOD, [EXCLUDED])
     assert (kept.losses, kept.stale, kept.is_kept) == ((), ("b",), False)
@@ -75,10 +83,12 @@ def test_the_table_shows_every_loss() -> None:
 def test_each_leg_has_its_tables_and_says_what_was_left_out() -> None:
     client = replace(Result.of("client", REVISION, "http", GOOD, GOOD, []), left_out=14)
     results = [Result.of("server", REVISION, "http", GOOD, GOOD, []), client]
+    results.append(Result.of("bridge", REVISION, "http", GOOD, GOOD, []))
     table = [HEADER, "|---|---|---|---|---|---|---|", "| http | 1/1 | 1/1 | 2 | 2 | 0 | 0 |", ""]
     assert render_tables(results).splitlines() == [
         *(f"### {REVISION}", "", *table),
-        *(f"### {REVISION}, client scenarios", "", *table, "- left out: 14 scenarios"),
+        *(f"### {REVISION}, client scenarios", "", *table, "- left out: 14 scenarios", ""),
+        *(f"### {REVISION}, in front of a server of the other era", "", *table[:-1]),
     ]
 
 
@@ -101,6 +111,13 @@ def test_scenarios_are_not_left_out_without_a_reason(tmp_path: Path, text: str) 
         read_left_out(path)
 
 
+def test_whether_an_exclusion_is_for_the_bridge_is_said_with_true_or_false(tmp_path: Path) -> None:
+    path = tmp_path / "exclusions.toml"
+    path.write_text('[[exclusion]]\nbridge = "yes"\n')
+    with pytest.raises(ValueError, match=r"^exclusion 1: bridge must be true or false$"):
+        read_exclusions(path)
+
+
 def test_scenarios_are_left_out_at_their_own_revision() -> None:
     one = LeftOut(REVISION, "auth/*", "https://example.org/section", "Because.")
     assert one.covers(REVISION, "auth/basic-cimd")
@@ -108,9 +125,9 @@ def test_scenarios_are_left_out_at_their_own_revision() -> None:
     assert not one.covers("2025-06-18", "auth/basic-cimd")
 
 
-def test_the_committed_exclusions_name_their_section_and_none_is_for_http() -> None:
+def test_the_committed_exclusions_name_their_section_and_over_http_only_the_bridge_has_any() -> None:
     exclusions = read_exclusions()
-    assert [entry for entry in exclusions if entry.upstream == "http"] == []
+    assert [entry for entry in exclusions if entry.upstream == "http" and not entry.bridge] == []
     entries: list[Exclusion | LeftOut] = [*exclusions, *read_left_out()]
     assert {entry.revision for entry in entries} <= set(REVISIONS)
     prefix = "https://modelcontextprotocol.io/specification/{}/"
@@ -129,7 +146,7 @@ def test_writing_the_block_leaves_every_other_byte_alone(tmp_path: Path) -> None
 
 def test_only_a_whole_run_may_be_written_down(capsys: pytest.CaptureFixture[str]) -> None:
     assert read_command_line(["--write"]).write
-    legs = (["--server"], ["--client"])
+    legs = (["--server"], ["--client"], ["--bridge"])
     for part in (["--revision", REVISION], ["--upstream", "http"], ["--scenario", "ping"], *legs):
         with pytest.raises(SystemExit):
             read_command_line(["--write", *part])
@@ -141,7 +158,7 @@ def test_the_page_shows_every_revision_on_both_legs_with_nothing_lost_but_the_ex
     titles = [*REVISIONS, *(f"{revision}, client scenarios" for revision in REVISIONS)]
     assert re.findall(r"^### (.+)$", block, re.MULTILINE) == titles
     excluded = re.findall(r"^- excluded, (\w+): `(.+)` in ", block, re.MULTILINE)
-    committed = read_exclusions()
+    committed = [entry for entry in read_exclusions() if not entry.bridge]
     assert sorted(excluded) == sorted((entry.upstream, entry.check) for entry in committed)
     rows = re.findall(r"^\| (\w+) \| (\d+)/\d+ \| (\d+)/\d+ \| \d+ \| \d+ \| (\d+) \| \d+ \|$", block, re.MULTILINE)
     shown = [(upstream, direct == through, lost) for upstream, direct, through, lost in rows]
@@ -151,7 +168,7 @@ def test_the_page_shows_every_revision_on_both_legs_with_nothing_lost_but_the_ex
 
 
 def test_scenarios_are_the_servers_unless_it_is_said_otherwise() -> None:
-    for part, is_server in (([], True), (["--client"], False)):
+    for part, is_server in (([], True), (["--client"], False), (["--bridge"], False)):
         assert read_command_line(["--scenario", "ping", *part]).server == is_server
         assert read_command_line(["--upstream", "stdio", *part]).server == is_server
     assert not read_command_line([]).server
