@@ -312,6 +312,8 @@ class CallPath:
             return
         call.is_recorded = True
         self.open_calls -= call.is_counted
+        if call.release is not None:
+            call.release()
         if call.contract is None and not rule and call.policy.judges:
             # Nothing was known to judge it by; that is on record as such.
             rule, status = "contract.unknown", Status.WARNING if status is Status.SUCCESS else status

@@ -20,6 +20,7 @@ UNASKED = {
     "era": "unknown",
     "calls": 0,
     "in_progress": 0,
+    "waiting": 0,
     "p50_ms": None,
     "p95_ms": None,
     "starts": 0,

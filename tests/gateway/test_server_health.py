@@ -157,6 +157,7 @@ def test_health_shows_state_era_and_latency(tmp_path: Path, transport: str, is_m
             "era": "modern" if is_modern else "legacy",
             "calls": 3,
             "in_progress": 0,
+            "waiting": 0,
             "starts": children,
             "exits": 0,
             "failures": 0,

@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from handfast.cli.call import add_connection_flags
@@ -17,6 +18,7 @@ _SHOWN = {
     "input": "INPUT",
     "output": "OUTPUT",
     "calls": "CALLS",
+    "waiting": "WAITING",
     "p50_ms": "P50 MS",
     "last_error": "LAST ERROR",
     "address": "ADDRESS",
@@ -28,6 +30,7 @@ _UNASKED = {
     "era": "unknown",
     "calls": 0,
     "in_progress": 0,
+    "waiting": 0,
     "p50_ms": None,
     "p95_ms": None,
     "starts": 0,
@@ -97,14 +100,16 @@ def _state(seen: dict[str, Any], *, is_disabled: bool, has_gateway: bool) -> str
 
 
 def _print_table(rows: list[dict[str, Any]], width: int | None) -> None:  # Any: JSON
-    head = tuple(_SHOWN.values())
-    cells = [_cells(row) for row in rows]
+    # Most of the time nobody waits, and the room is worth more to the address.
+    shown = {key: head for key, head in _SHOWN.items() if key != "waiting" or any(row[key] for row in rows)}
+    head = tuple(shown.values())
+    cells = [_cells(row, shown) for row in rows]
     if width is not None:
         # The error gives way first: all of it is in the JSON, and an address that is cut is none.
         too_wide = max(map(display_width, render_table(head, cells)[1:]), default=0) - width
         longest = max((display_width(str(row["last_error"])) for row in rows), default=0)
         room = max(longest - max(too_wide, 0), _NARROWEST_ERROR)
-        cells = [_cells({**row, "last_error": cut(str(row["last_error"]), room)}) for row in rows]
+        cells = [_cells({**row, "last_error": cut(str(row["last_error"]), room)}, shown) for row in rows]
     for line in render_table(head, cells, width=width, colour_of=_colour):
         write(line)
 
@@ -113,5 +118,5 @@ def _colour(column: int, text: str) -> str:
     return _COLOURS.get(text, "") if column == _STATE_COLUMN else ""
 
 
-def _cells(row: dict[str, Any]) -> tuple[Cell, ...]:  # Any: JSON
-    return tuple(row[key] for key in _SHOWN)
+def _cells(row: dict[str, Any], shown: Iterable[str]) -> tuple[Cell, ...]:  # Any: JSON
+    return tuple(row[key] for key in shown)

@@ -1,6 +1,6 @@
 """The call in progress, the frozen record of it, and the interface of whoever keeps the records."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
@@ -84,3 +84,4 @@ class Exchange:
     ticket: int | None = None  # of the last record that must be durable before a reply leaves
     is_recorded: bool = False
     is_counted: bool = True  # among the calls in progress, until it is recorded
+    release: Callable[[], None] | None = None  # gives back the call's place at its server, when the call is recorded

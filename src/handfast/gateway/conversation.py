@@ -4,9 +4,10 @@ Knows nothing of transports: `wrap`, a stdio child behind HTTP and an HTTP serve
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import NamedTuple
+from math import inf
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -17,6 +18,7 @@ from handfast.core.exchange import Exchange, RecordingFailed, Status
 from handfast.core.policy import Blocked, Decision, InputErrors, ToolPolicy
 from handfast.core.redaction import scrub_name
 from handfast.core.result import ambiguous_violation, blocked_text
+from handfast.gateway.call_places import NoPlace, Place, Places
 from handfast.gateway.journal import Journal
 from handfast.gateway.result_view import view_result
 from handfast.gateway.task_results import TASK_METHODS, TASK_NOTIFICATIONS, TaskResults, created_task, read_task_id
@@ -54,7 +56,8 @@ class Pending:
     cursor: bytes | None = None  # of a tools/list: which page was asked for
     is_cancelled: bool = False
     progress_token: RequestId | None = None
-    touched: float = 0.0  # when the request or its last progress passed
+    touched: float = 0.0  # when the request or its last progress passed; never, while it waits in line
+    place: Place | None = None  # in line for the server
 
 
 class ServerSide(NamedTuple):
@@ -69,6 +72,21 @@ class ServerSide(NamedTuple):
     most_calls: Callable[[], int]  # in progress at once, in this process
     tasks: TaskResults
     actor: str = ""
+    places: Places | None = None  # for calls at this server; None where no call is forwarded
+    retries_idempotent: Callable[[], bool] = lambda: False
+
+    def waiting(self) -> int:
+        """Calls of this process that wait in line, which count for nothing until they go on."""
+        return self.places.waiting_everywhere if self.places is not None else 0
+
+
+class Client(Protocol):
+    """Whoever waits for an answer, where they can be seen to leave."""
+
+    @property
+    def peer(self) -> str: ...
+    def watch(self, on_left: Callable[[], None]) -> None: ...
+    def unwatch(self) -> None: ...
 
 
 class Conversation:
@@ -78,7 +96,7 @@ class Conversation:
         self._pending: dict[RequestId, Pending] = {}
         self._asked_by_server: set[RequestId] = set()
         self._greeting: asyncio.Future[None] | None = None  # while initialize is under way
-        self.session: bytes | None = None  # the server's own session id, over HTTP
+        self.session: bytes | None = None  # the session's id, where there is a session
         self._meta: Members = {}  # how a modern client introduced itself; empty for a legacy one
         self._view = b""  # what the client can do, where it can do anything: a server may list more tools to it
 
@@ -103,10 +121,17 @@ class Conversation:
 
     def close(self, reason: str) -> None:
         """No answer can come any more: whatever is still open is recorded as it stands."""
+        self.dismiss(f"{reason} It never reached the server.")
         for pending in self._pending.values():
             if pending.call is not None:
                 self._server.path.conclude(pending.call, Status.CANCELLED, rule="session.ended", reason=reason)
         self._pending.clear()
+
+    def dismiss(self, text: str) -> None:
+        """Send away the calls that still wait in line for the server."""
+        for pending in self._pending.values():
+            if pending.place is not None:
+                pending.place.dismiss(text)
 
     def overdue(self, now: float, seconds: float) -> list[RequestId]:
         """Calls that have waited too long for an answer or for progress."""
@@ -118,14 +143,14 @@ class Conversation:
 
     # --- from the client -----------------------------------------------------------------------------------------
 
-    async def from_client(self, message: Message) -> Step:
-        """Decide about one message of the client's."""
+    async def from_client(self, message: Message, client: Client | None = None) -> Step:
+        """Decide about one message of the client's. A call may wait here until the server has a place for it."""
         if message.is_answer:
             return self._answer_from_client(message)
         try:
             if message.is_notification:
                 return self._notification_from_client(message)
-            return await self._request_from_client(message)
+            return await self._request_from_client(message, client)
         except (AmbiguousKeys, NotJson) as problem:
             self._server.journal.diagnose(
                 self._server.name, "message.ambiguous", f"A request was refused: {problem}.", status=Status.BLOCKED
@@ -151,7 +176,7 @@ class Conversation:
             self._server.learner.discover(self._list_page, self._view)
         return Step(to_server=message.raw)
 
-    async def _request_from_client(self, message: Message) -> Step:
+    async def _request_from_client(self, message: Message, client: Client | None) -> Step:
         assert message.id is not None
         assert message.method is not None
         if message.id in self._pending:
@@ -166,7 +191,7 @@ class Conversation:
         if message.method != "tools/call":
             return Step(to_server=message.raw)
         try:
-            step = await self._call(message, pending)
+            step = await self._call(message, pending, client)
         except BaseException:
             self._pending.pop(message.id, None)
             if pending.call is not None:
@@ -195,7 +220,7 @@ class Conversation:
             pending.task_id = read_task_id(message.params()) or ""  # a result without an owner is still told of
         return pending
 
-    async def _call(self, message: Message, pending: Pending) -> Step:
+    async def _call(self, message: Message, pending: Pending, client: Client | None) -> Step:
         assert message.id is not None
         params = message.params()
         tool = _name(params)
@@ -203,7 +228,7 @@ class Conversation:
             text = "params.name must be the name of a tool. Add it and call again."
             return Step(to_client=error_reply(message.id, INVALID_PARAMS, text))
         server = self._server
-        if server.path.open_calls >= (most := server.most_calls()):
+        if server.path.open_calls >= (most := server.most_calls()) <= server.path.open_calls - server.waiting():
             text = f"The gateway has {most} calls in progress, which is its limit. Try again in a moment."
             return Step(to_client=error_reply(message.id, UPSTREAM_FAILED, text))
         policy = server.policy_of(tool)
@@ -224,7 +249,41 @@ class Conversation:
             return Step(to_client=_refusal(message.id, decision.reason, policy, is_modern=pending.is_modern))
         if pending.is_cancelled:
             return NOTHING  # cancelled while it was being judged: it never reaches the tool
+        if server.places is not None:
+            try:
+                place = server.places.ask(server.name, self._caller(call, client))
+                call.release = place.release
+                if not place.is_granted:
+                    await self._wait_in_line(place, pending, call, client)
+            except NoPlace as problem:
+                return Step(to_client=self.fail(message.id, pending, str(problem), rule=problem.rule))
+            if call.is_recorded:
+                return NOTHING  # cancelled while it waited
         return Step(to_server=message.raw)
+
+    async def _wait_in_line(self, place: Place, pending: Pending, call: Exchange, client: Client | None) -> None:
+        """However the wait ends, the record of the call gives the place back. Raises: NoPlace."""
+        began = self._server.now()
+        pending.place = place
+        pending.touched = inf
+        if client is not None:
+            # A legacy client may come back for an answer that has begun, but not for one to a call that has not.
+            reason = "The client left while the call waited, so it never reached the server."
+            client.watch(lambda: self._server.path.conclude(call, Status.CANCELLED, reason=reason))
+        try:
+            await place.granted()
+        finally:
+            if client is not None:
+                client.unwatch()
+            pending.place = None
+            pending.touched = self._server.now()
+            call.details["queued_ms"] = round((pending.touched - began) * 1000, 3)
+
+    def _caller(self, call: Exchange, client: Client | None) -> Hashable:
+        """Who has a turn of their own: the actor, the session, or a client by where it is and what it calls itself."""
+        if call.actor or self.session:
+            return call.actor or self.session
+        return (client.peer if client is not None else "", bytes(self._meta.get(META_CLIENT, b"")))
 
     async def _contract(self, tool: str) -> CompiledContract | None:
         """What the tool promises; asked for once the server has greeted, which may take npx a while."""

@@ -34,6 +34,9 @@ class HttpExchange:
         self.method: str = scope["method"]
         self.path: str = scope["path"]
         self.headers: Headers = scope["headers"]
+        self.peer: str = (scope.get("client") or ("",))[
+            0
+        ]  # the address without its port, which every connection changes
         self._by_name = dict(reversed(self.headers))  # the first of several wins
         self.has_started = False
         self.has_left = False  # the client closed its end

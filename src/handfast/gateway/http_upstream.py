@@ -87,7 +87,7 @@ class HttpUpstream:
 
     async def post(self, http: HttpExchange, message: Message) -> None:
         conversation = self._conversation(http)
-        step = await conversation.from_client(message)
+        step = await conversation.from_client(message, http)
         if step.to_client is not None:
             await http.respond(200, [JSON], step.to_client)
             return

@@ -14,6 +14,7 @@ from handfast.clock import Clock
 from handfast.core.exchange import Exchange, RecordType, Status
 from handfast.core.recording import Durability
 from handfast.core.schema import SchemaBounds, UncompilableSchema
+from handfast.gateway.call_places import Bounds, LocalPlaces
 from handfast.gateway.conversation import ServerSide
 from handfast.gateway.journal import Journal
 from handfast.gateway.settings import Settings
@@ -50,6 +51,7 @@ class Runtime:
             waits_for_decisions=activity.durability is not Durability.NONE,
             on_uncompilable=self._diagnose_schema,
         )
+        self.places = LocalPlaces(self._bounds_of)
         self._diagnosed: set[tuple[str, str, str]] = set()
 
     def server_side(self, name: str, command_or_url: Sequence[str]) -> ServerSide:
@@ -85,7 +87,20 @@ class Runtime:
             most_calls=lambda: self.settings.limits.concurrent_calls,
             tasks=tasks,
             actor=self._actor,
+            places=self.places,
+            retries_idempotent=lambda: self._retries_idempotent(name),
         )
+
+    def _bounds_of(self, name: str) -> Bounds:
+        limits = self.settings.limits
+        server = self.settings.servers.get(name)  # a wrapped one need not be in the settings
+        places = server.concurrent_calls if server is not None else None
+        return Bounds(places or limits.calls_per_server, limits.queued_calls, limits.queue_timeout_s)
+
+    def _retries_idempotent(self, name: str) -> bool:
+        server = self.settings.servers.get(name)
+        own = server.retry_idempotent if server is not None else None
+        return self.settings.limits.retry_idempotent if own is None else own
 
     def _diagnose_schema(self, call: Exchange, schema: UncompilableSchema, direction: str) -> None:
         """Tell the operator once per tool and schema, not once per call or per start."""

@@ -43,6 +43,7 @@ class HealthReport:
     era: Era = Era.UNKNOWN
     calls: int = 0  # tool calls it answered
     in_progress: int = 0
+    waiting: int = 0  # tool calls in line for it
     p50_ms: float | None = None
     p95_ms: float | None = None
     starts: int = 0  # of its process, where it has one

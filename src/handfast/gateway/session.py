@@ -32,7 +32,7 @@ class Session:
 
     @property
     def is_idle(self) -> bool:
-        return not self.answers and self._listener is None
+        return not self.conversation.open_requests and self._listener is None
 
     def take(self, message: Message) -> None:
         """Something from the child that names no request: most likely about the one under way, else for the stream."""

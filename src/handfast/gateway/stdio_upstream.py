@@ -103,7 +103,7 @@ class StdioUpstream:
         """No child can take the message. A call is judged and recorded all the same."""
         reply = error_reply(message.id, UPSTREAM_FAILED, text)
         if message.method == "tools/call" and message.id is not None:
-            conversation = Conversation(self._server, _list_nothing)
+            conversation = Conversation(self._server._replace(places=None), _list_nothing)
             step = await conversation.from_client(message)
             pending = conversation.open_requests.pop(message.id, None)
             if step.to_client is not None:
@@ -180,6 +180,7 @@ class StdioUpstream:
     def _open_session(self, channel: Channel, *, owns_channel: bool) -> Session:
         conversation = self._new_conversation(channel)
         session = Session(conversation, channel, owns_channel=owns_channel, now=self._server.now())
+        conversation.session = session.id.encode()
         self._sessions[session.id] = session
         if len(self._sessions) > _SESSIONS:
             sharing = (other for other in self._sessions.values() if not other.owns_channel)
@@ -223,7 +224,7 @@ class StdioUpstream:
     async def _relay(
         self, http: HttpExchange, session: Session, message: Message, header: list[tuple[bytes, bytes]]
     ) -> None:
-        step = await session.conversation.from_client(message)
+        step = await session.conversation.from_client(message, http)
         if step.to_server is None:
             await http.respond(200 if step.to_client else 202, [JSON, *header], step.to_client or b"")
             return
@@ -273,6 +274,7 @@ class StdioUpstream:
     async def _end(self, session: Session) -> None:
         self._sessions.pop(session.id, None)
         session.close()
+        session.conversation.dismiss("The session ended while the call waited, so it never reached the server.")
         if session.owns_channel:
             await self._children.stop(session.channel)
 
@@ -300,7 +302,7 @@ class StdioUpstream:
             return
         channel = await self._children.shared(MODERN)
         conversation = self._new_conversation(channel)
-        step = await conversation.from_client(message)
+        step = await conversation.from_client(message, http)
         if step.to_server is None:
             await http.respond(200 if step.to_client else 202, [JSON], step.to_client or b"")
             return

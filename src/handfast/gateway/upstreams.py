@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import replace
 
 from handfast import __version__
 from handfast.core.exchange import Status
 from handfast.gateway.breaker import SETTLED_SECONDS, Breaker, reconnect_rest, restart_rest
+from handfast.gateway.call_places import CLOSED
 from handfast.gateway.http_exchange import HttpProblem
 from handfast.gateway.http_upstream import HttpUpstream
 from handfast.gateway.launch import Launch, child_environment
@@ -29,7 +31,10 @@ class Upstreams:
     def health(self) -> dict[str, HealthReport]:
         """How each server of the settings is, by name."""
         disabled = [name for name, server in self._runtime.settings.servers.items() if server.disabled]
-        reports = {name: upstream.health.report() for name, upstream in self._by_name.items()}
+        waiting = self._runtime.places.waiting
+        reports = {
+            name: replace(upstream.health.report(), waiting=waiting(name)) for name, upstream in self._by_name.items()
+        }
         reports |= {name: HealthReport(state=State.DISABLED) for name in disabled}
         return dict(sorted(reports.items()))
 
@@ -45,8 +50,10 @@ class Upstreams:
         """Take changed settings: only the servers whose command, url or environment changed start anew."""
         changes = changed_servers(old, new)
         for name in (*changes.removed, *changes.restarted):
+            self._runtime.places.dismiss(name, CLOSED)
             self._close(self._by_name.pop(name))
         self._open((*changes.added, *changes.restarted))
+        self._runtime.places.refill()
 
     def quiesce(self) -> None:
         for upstream in self._by_name.values():

@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from secrets import token_hex
 from typing import Any
 
+from handfast.gateway.call_places import CLOSED
 from handfast.gateway.child import Child
 from handfast.gateway.conversation import Conversation, ServerSide
 from handfast.gateway.pipes import InputPipe, OutputPipe
@@ -60,6 +61,7 @@ class Wrapper:
 
     async def _finish(self) -> None:
         self._conversation.stop_waiting()
+        self._conversation.dismiss(CLOSED)
         for future in self._own.values():
             future.cancel()
         while self._tasks:

@@ -49,7 +49,14 @@ def test_what_a_server_was_started_with_restarts_it(before: ServerSettings, afte
 
 
 @pytest.mark.parametrize(
-    "after", [replace(A, overrides=STRICT), replace(A, tools={"t": STRICT}), replace(A, surface=Surface.COMPACT)]
+    "after",
+    [
+        replace(A, overrides=STRICT),
+        replace(A, tools={"t": STRICT}),
+        replace(A, surface=Surface.COMPACT),
+        replace(A, concurrent_calls=3),
+        replace(A, retry_idempotent=True),
+    ],
 )
 def test_other_rules_do_not_restart_a_server(after: ServerSettings) -> None:
     changes = changed_servers(Settings(servers={"s": A, "t": A}), Settings(servers={"s": after, "t": A}))

@@ -61,6 +61,8 @@ OWN: Mapping[str, st.SearchStrategy[object]] = {
     "surface": st.sampled_from(Surface),
     "isolation": st.sampled_from(Isolation),
     "bridge": st.sampled_from(Bridge),
+    "concurrent_calls": st.none() | st.integers(1, 100_000),
+    "retry_idempotent": st.none() | st.booleans(),
     "overrides": OVERRIDES,
     "tools": st.dictionaries(FULL_TEXTS, OVERRIDES, max_size=2),
 }
@@ -86,6 +88,11 @@ LIMITS = st.builds(
     body_bytes=st.integers(1, 1000),
     message_bytes=st.integers(1000, 1024**3),
     concurrent_calls=st.integers(1, 100_000),
+    calls_per_server=st.integers(1, 100_000),
+    queued_calls=st.integers(1, 100_000),
+    queue_timeout_s=SECONDS,
+    retry_idempotent=st.booleans(),
+    drain_timeout_s=SECONDS,
     schema_bytes=st.integers(1, 64 * 1024**2),
     sessions=st.integers(1, 10_000),
     session_idle_s=SECONDS,
@@ -141,7 +148,8 @@ def test_what_is_shown_has_origins_and_no_secrets(tmp_path: Path) -> None:
     shown = masked_settings(trace_settings(path, environ={"HANDFAST_LIMITS_SESSIONS": "3"}, flags={"listen": "h:1"}))
 
     assert secret not in json.dumps(shown)
-    posture = {"surface": "full", "isolation": "auto", "bridge": "auto", "tools": {}}
+    own = {"concurrent_calls": None, "retry_idempotent": None}
+    posture: dict[str, object] = {"surface": "full", "isolation": "auto", "bridge": "auto", **own, "tools": {}}
     assert shown["servers"] == {
         "a": {
             "transport": "stdio",

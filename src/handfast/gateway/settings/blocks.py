@@ -99,8 +99,28 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = 64 * 1024 * 1024
     concurrent_calls: Annotated[
         # With every result at its bound of 5 MiB this many calls hold 1.3 GB: busy, not dead.
-        int, Meta(ge=1, le=100_000, description="Calls in progress at once; further ones are refused as unavailable.")
+        int, Meta(ge=1, le=100_000, description="Calls in progress at once, on all servers; further ones are refused.")
     ] = 256
+    calls_per_server: Annotated[
+        # More than the forty threads of a Python server, and a quarter of all: three that hang leave room for the rest.
+        int, Meta(ge=1, le=100_000, description="Calls in progress at once on one server; further ones wait in line.")
+    ] = 64
+    queued_calls: Annotated[
+        # What waits holds its request, at most `body_bytes`: a full line of the largest takes a gigabyte.
+        int, Meta(ge=1, le=100_000, description="Calls that may wait for one server; further ones are refused.")
+    ] = 256
+    queue_timeout_s: Annotated[
+        # Clients give up after a minute: half of it is left for the call itself.
+        _Seconds, Meta(description="A call that waited in line for this many seconds is refused.")
+    ] = 30.0
+    retry_idempotent: Annotated[
+        bool,
+        Meta(description="Repeat a call once if its server broke off, where its tool says that a repeat is harmless."),
+    ] = False
+    drain_timeout_s: Annotated[
+        # Containers are killed ten seconds after the signal, and stopping the servers may take four of them.
+        _Seconds, Meta(description="How long calls under way may take to finish when the gateway is stopped.")
+    ] = 5.0
     schema_bytes: Annotated[
         # Above this a schema counts as uncompilable; real ones stay far below.
         int, Meta(ge=1, le=64 * 1024**2, description="The largest tool schema that is compiled.")
@@ -172,3 +192,11 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
     bridge: Annotated[
         Bridge, Meta(description="Translate for clients of the other protocol era, or offer only the server's own.")
     ] = Bridge.AUTO
+    concurrent_calls: Annotated[
+        Annotated[int, Meta(ge=1, le=100_000)] | None,
+        Meta(description="Calls in progress at once on this server; null takes `limits.calls_per_server`."),
+    ] = None
+    retry_idempotent: Annotated[
+        bool | None,
+        Meta(description="As `limits.retry_idempotent`, for this server; null takes that."),
+    ] = None

@@ -47,6 +47,8 @@ class ServerSettings:
     surface: Surface = Surface.FULL
     isolation: Isolation = Isolation.AUTO
     bridge: Bridge = Bridge.AUTO
+    concurrent_calls: int | None = None
+    retry_idempotent: bool | None = None
     overrides: Overrides = _NO_OVERRIDES
     tools: Mapping[str, Overrides] = field(default_factory=_nothing)
 

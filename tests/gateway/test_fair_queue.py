@@ -1,0 +1,119 @@
+"""The line for places at a server: bounded, in order, and fair whatever the callers do."""
+
+from collections import deque
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from handfast.gateway.fair_queue import FairQueue
+
+CALLERS = st.sampled_from("abcd")
+
+
+class Line(RuleBasedStateMachine):
+    """Beside the queue stands a plain list of who waits, in the order they came."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.queue: FairQueue[int] = FairQueue()
+        self.places = 2
+        self.came = 0
+        self.waiting: list[tuple[str, int]] = []
+        self.held = 0
+        self.turns: deque[str] = deque()  # the callers who wait, the next one first
+
+    @rule(caller=CALLERS, most=st.integers(1, 6))
+    def ask(self, caller: str, most: int) -> None:
+        is_free = self.held < self.places and not self.waiting
+        assert self.queue.take(self.places) is is_free
+        if is_free:
+            self.held += 1
+            return
+        self.came += 1
+        turned_away = self.queue.join(caller, self.came, most=most)
+        counts = {name: sum(name == other for other, _ in self.waiting) for name in "abcd"}
+        if len(self.waiting) < most:
+            assert turned_away is None
+        elif turned_away == self.came:
+            assert max(counts.values()) <= counts[caller] + 1  # nobody has much more waiting
+            return
+        else:
+            assert turned_away is not None
+            loser = next(name for name, ticket in self.waiting if ticket == turned_away)
+            assert (counts[loser], counts[loser] > counts[caller] + 1) == (max(counts.values()), True)
+            assert turned_away == [ticket for name, ticket in self.waiting if name == loser][-1]
+            self.waiting.remove((loser, turned_away))
+        self.waiting.append((caller, self.came))
+        if caller not in self.turns:
+            self.turns.append(caller)
+
+    @precondition(lambda self: self.waiting)
+    @rule(data=st.data())
+    def leave(self, data: st.DataObject) -> None:
+        caller, ticket = data.draw(st.sampled_from(self.waiting))
+        self.queue.leave(caller, ticket)
+        self.forget(caller, ticket)
+
+    @precondition(lambda self: self.held)
+    @rule()
+    def give_back(self) -> None:
+        self.queue.give_back()
+        self.held -= 1
+
+    @rule()
+    def call_next(self) -> None:
+        chosen = self.queue.call_next(self.places)
+        if self.held >= self.places or not self.waiting:
+            assert chosen is None
+            return
+        caller = self.turns[0]
+        assert chosen == next(ticket for name, ticket in self.waiting if name == caller)
+        self.turns.rotate(-1)
+        self.forget(caller, chosen)
+        self.held += 1
+
+    @rule(places=st.integers(1, 4))
+    def change_places(self, places: int) -> None:
+        self.places = places
+
+    def forget(self, caller: str, ticket: int) -> None:
+        self.waiting.remove((caller, ticket))
+        if all(name != caller for name, _ in self.waiting):
+            self.turns.remove(caller)
+
+    @invariant()
+    def nothing_is_lost_and_nothing_leaks(self) -> None:
+        assert (self.queue.held, self.queue.waiting) == (self.held, len(self.waiting))
+        assert sorted(self.queue) == sorted(ticket for _, ticket in self.waiting)
+
+
+TestLine = Line.TestCase
+TestLine.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
+
+
+def drained(queue: FairQueue[str], places: int) -> list[str]:
+    """Everybody who waits, in the order in which they get a place."""
+    called = []
+    while (ticket := queue.call_next(places)) is not None:
+        called.append(ticket)
+        queue.give_back()
+    return called
+
+
+def test_callers_take_turns_however_much_one_of_them_asks_for() -> None:
+    queue: FairQueue[str] = FairQueue()
+    assert queue.take(1)
+    for ticket in ("a1", "a2", "a3", "a4", "b1", "b2", "c1"):
+        queue.join(ticket[0], ticket, most=10)
+    queue.give_back()
+    assert drained(queue, 1) == ["a1", "b1", "c1", "a2", "b2", "a3", "a4"]
+
+
+def test_a_full_line_makes_room_for_a_caller_with_less_in_it() -> None:
+    queue: FairQueue[str] = FairQueue()
+    assert queue.take(1)
+    turned_away = [queue.join(ticket[0], ticket, most=3) for ticket in ("a1", "a2", "a3", "a4", "b1", "b2", "c1")]
+    assert turned_away == [None, None, None, "a4", "a3", "b2", "a2"]
+    queue.give_back()
+    assert drained(queue, 1) == ["a1", "b1", "c1"]
