@@ -5,11 +5,12 @@ from typing import Protocol
 
 import msgspec
 
+from handfast.gateway.draining import STOPPING, Drain, record_refused
 from handfast.gateway.http_exchange import JSON, ClientLeft, HttpExchange, HttpProblem, Receive, Scope, Send
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.trusted_hosts import check_host, check_origin
 from handfast.gateway.upstreams import Upstreams
-from handfast.wire.codes import INTERNAL_ERROR, INVALID_REQUEST
+from handfast.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, UPSTREAM_FAILED
 from handfast.wire.message import BadMessage, Message, read_message
 from handfast.wire.replies import error_reply
 
@@ -27,9 +28,10 @@ class Upstream(Protocol):
 
 
 class GatewayApp:
-    def __init__(self, runtime: Runtime, upstreams: Upstreams) -> None:
+    def __init__(self, runtime: Runtime, upstreams: Upstreams, drain: Drain) -> None:
         self._runtime = runtime
         self._upstreams = upstreams
+        self._drain = drain
         self._welcome: tuple[object, ...] = ()  # the settings, Host and Origin that passed last
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -57,7 +59,7 @@ class GatewayApp:
             check_origin(caller[2], settings)
             self._welcome = caller
         if http.path.startswith(_PREFIX):
-            await self._mcp(http, self._upstreams.find(http.path[len(_PREFIX) :].rstrip("/")))
+            await self._mcp(http, self._upstreams.find(_server_of(http)))
         elif http.path == "/health":
             await self._health(http)
         else:
@@ -67,6 +69,8 @@ class GatewayApp:
     async def _mcp(self, http: HttpExchange, upstream: Upstream) -> None:
         if http.method == "POST":
             await self._post(http, upstream)
+        elif self._drain.is_draining:
+            raise HttpProblem(503, STOPPING)
         elif http.method == "GET":
             await upstream.get(http)
         elif http.method == "DELETE":
@@ -84,13 +88,30 @@ class GatewayApp:
         except BadMessage as problem:
             await http.respond(400, [JSON], error_reply(problem.id, problem.code, problem.reason))
             return
-        await upstream.post(http, message)
+        drain = self._drain
+        if drain.is_draining:
+            if message.method == "tools/call":
+                record_refused(self._runtime, _server_of(http), message)
+            await http.respond(503, [JSON], error_reply(message.id, UPSTREAM_FAILED, STOPPING))
+            return
+        if message.method == "subscriptions/listen":  # never finishes by itself
+            await upstream.post(http, message)
+            return
+        drain.entered()
+        try:
+            await upstream.post(http, message)
+        finally:
+            drain.left()
 
     async def _health(self, http: HttpExchange) -> None:
         recorder = self._runtime.recorder
         report = {
-            "status": "failing" if recorder.is_failing else "ok",
+            "status": "stopping" if self._drain.is_draining else "failing" if recorder.is_failing else "ok",
             "recording": "failing" if recorder.is_failing else "ok",
             "servers": self._upstreams.health(),
         }
-        await http.respond(503 if recorder.is_failing else 200, [JSON], msgspec.json.encode(report))
+        await http.respond(200 if report["status"] == "ok" else 503, [JSON], msgspec.json.encode(report))
+
+
+def _server_of(http: HttpExchange) -> str:
+    return http.path[len(_PREFIX) :].rstrip("/")

@@ -22,6 +22,7 @@ from handfast.wire.splice import replace_values
 
 _TOKEN = ("params", "_meta", "progressToken")
 _EXITED = "The server exited before it answered. Repeat the call if that is safe."
+_CLOSED = "The gateway closed the server before it answered. Repeat the call if that is safe."
 
 
 class Listener(Protocol):
@@ -80,6 +81,13 @@ class Channel:
 
     async def stop(self) -> None:
         await self._child.stop()
+
+    async def close(self) -> None:
+        """Stop the child for good: whoever waits for it is told so at once."""
+        waiting, self._open = list(self._open.values()), {}
+        for entry in waiting:
+            entry.listener.fail(_CLOSED)
+        await self.stop()
 
     # --- to the child ----------------------------------------------------------------------------------------------
 

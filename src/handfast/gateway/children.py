@@ -108,7 +108,7 @@ class Children:
 
     async def close(self) -> None:
         self._is_closed = True
-        await asyncio.gather(*(channel.stop() for channel in self._running))
+        await asyncio.gather(*(channel.close() for channel in self._running))
 
     async def _start_shared(self, key: str) -> Channel:
         channel = await self.start()

@@ -11,12 +11,14 @@ from pathlib import Path
 import uvicorn
 
 from handfast.gateway.app import GatewayApp
+from handfast.gateway.draining import Drain
 from handfast.gateway.reload import watching
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.settings import Settings
 from handfast.gateway.upstreams import Upstreams
 
 _BACKLOG = 1024
+_GOODBYE_SECONDS = 2  # for what is left to be sent once the servers are gone
 
 
 class AddressUnavailable(Exception):
@@ -57,18 +59,19 @@ class _Server(uvicorn.Server):
 
 
 @contextlib.asynccontextmanager
-async def gateway(runtime: Runtime, listener: socket.socket) -> AsyncIterator[Upstreams]:
+async def gateway(runtime: Runtime, listener: socket.socket, *, drain: Drain | None = None) -> AsyncIterator[Upstreams]:
     """A gateway that serves for the length of the block."""
     upstreams = Upstreams(runtime)
+    drain = drain or Drain()
     config = uvicorn.Config(
-        GatewayApp(runtime, upstreams),
+        GatewayApp(runtime, upstreams, drain),
         http="httptools",
         lifespan="off",
         access_log=False,
         log_config=None,
         server_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=5,
+        timeout_graceful_shutdown=_GOODBYE_SECONDS,
         timeout_keep_alive=75,
     )
     server = _Server(config)
@@ -76,11 +79,14 @@ async def gateway(runtime: Runtime, listener: socket.socket) -> AsyncIterator[Up
     try:
         yield upstreams
     finally:
-        # Calls under way get their answers; only then do their servers go.
+        # Calls under way get their answers; only then do their servers go, and whoever still waits is told so.
+        drain.begin()
+        runtime.places.close()
         upstreams.quiesce()
+        await drain.finished(runtime.settings.limits.drain_timeout_s)
+        await upstreams.close()
         server.should_exit = True
         await serving
-        await upstreams.close()
         await runtime.close()
 
 
@@ -92,12 +98,19 @@ async def serve(
     load: Callable[[], Settings],
     on_ready: Callable[[str], None],
 ) -> None:
-    """Serve until SIGINT or SIGTERM; SIGHUP or a changed file reloads the settings."""
+    """Serve until SIGINT or SIGTERM, of which a second one ends the wait for calls; SIGHUP reloads the settings."""
     stop = asyncio.Event()
-    async with gateway(runtime, listener) as upstreams:
+    drain = Drain()
+
+    def on_signal() -> None:
+        if stop.is_set():
+            drain.hurry()
+        stop.set()
+
+    async with gateway(runtime, listener, drain=drain) as upstreams:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, stop.set)
+            loop.add_signal_handler(number, on_signal)
         # A terminal that is closed hangs up too, and then the gateway is to end with it.
         with watching(runtime, path, load, on_change=upstreams.apply, reloads_on_hangup=not sys.stdin.isatty()):
             on_ready(address_of(listener))

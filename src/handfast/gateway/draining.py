@@ -1,0 +1,58 @@
+"""The end of a gateway: what is under way may finish, and nothing new begins."""
+
+import asyncio
+
+import msgspec
+
+from handfast.core.exchange import Status
+from handfast.core.redaction import scrub_name
+from handfast.gateway.runtime import Runtime
+from handfast.wire.message import AmbiguousKeys, Message
+from handfast.wire.scan import NotJson
+
+STOPPING = "The gateway is stopping. Send the request again once it is back."
+
+
+class Drain:
+    """Counts requests under way, and waits for the last of them."""
+
+    def __init__(self) -> None:
+        self.is_draining = False
+        self._under_way = 0
+        self._is_over = asyncio.Event()
+
+    def entered(self) -> None:
+        self._under_way += 1
+
+    def left(self) -> None:
+        self._under_way -= 1
+        if self.is_draining and not self._under_way:
+            self._is_over.set()
+
+    def begin(self) -> None:
+        """From here on nothing new is to be taken."""
+        self.is_draining = True
+        if not self._under_way:
+            self._is_over.set()
+
+    def hurry(self) -> None:
+        """Wait no longer, whatever is under way."""
+        self._is_over.set()
+
+    async def finished(self, seconds: float) -> None:
+        """Return when nothing is under way any more, or the time is up."""
+        try:
+            await asyncio.wait_for(self._is_over.wait(), seconds)
+        except TimeoutError:
+            return
+
+
+def record_refused(runtime: Runtime, server: str, message: Message) -> None:
+    """A call that came too late is a call all the same, and on record."""
+    try:
+        tool = msgspec.json.decode(message.params()["name"], type=str)
+    except (AmbiguousKeys, NotJson, KeyError, msgspec.DecodeError, UnicodeDecodeError):
+        return
+    policy = runtime.settings.policy(server, tool)
+    call = runtime.path.open(server=server, tool=scrub_name(tool), policy=policy, contract=None)
+    runtime.path.conclude(call, Status.ERROR, rule="gateway.stopping", reason=STOPPING)
