@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 
+from handfast.core.judged_text import Ambiguous, decode_judged
 from handfast.core.schema import CompiledSchema, SchemaBounds, UncompilableSchema, compile_schema
 
 
@@ -38,6 +39,15 @@ class CompiledContract:
     def input(self) -> CompiledSchema | UncompilableSchema | None:
         text = self.contract.input_schema
         return None if text is None else compile_schema(text, self._bounds)
+
+    @cached_property
+    def is_repeatable(self) -> bool:
+        """Whether the tool says that calling it twice does no more than calling it once."""
+        try:
+            hints = decode_judged(self.contract.annotations or b"null")
+        except Ambiguous:
+            return False
+        return isinstance(hints, dict) and any(hints.get(name) is True for name in ("readOnlyHint", "idempotentHint"))
 
     @cached_property
     def output(self) -> CompiledSchema | UncompilableSchema | None:

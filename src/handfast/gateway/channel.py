@@ -34,6 +34,9 @@ class Listener(Protocol):
     def fail(self, text: str) -> None:
         """No answer will come."""
 
+    def lost(self, text: str, *, was_sent: bool) -> None:
+        """No answer will come from this child; `was_sent`: it may have begun to work on it."""
+
 
 class Owner(Protocol):
     """Who gets what the child says without saying to whom."""
@@ -105,7 +108,7 @@ class Channel:
         if self.is_alive:
             self._child.send(replace_values(message.raw, replacements))
         else:
-            self._open.pop(own_id).listener.fail(_EXITED)  # while the request was being judged
+            self._open.pop(own_id).listener.lost(_EXITED, was_sent=False)  # while the request was being judged
         return own_id
 
     def send(self, raw: bytes) -> None:
@@ -227,7 +230,7 @@ class Channel:
                 future.set_exception(ConnectionError("the server exited"))
         waiting, self._open = list(self._open.values()), {}
         for entry in waiting:
-            entry.listener.fail(_EXITED)
+            entry.listener.lost(_EXITED, was_sent=True)
         self._owner.exited(self, code)
 
 

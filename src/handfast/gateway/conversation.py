@@ -97,6 +97,7 @@ class Conversation:
         self._asked_by_server: set[RequestId] = set()
         self._greeting: asyncio.Future[None] | None = None  # while initialize is under way
         self.session: bytes | None = None  # the session's id, where there is a session
+        self.caller = ""  # whose calls they are, where that is known otherwise
         self._meta: Members = {}  # how a modern client introduced itself; empty for a legacy one
         self._view = b""  # what the client can do, where it can do anything: a server may list more tools to it
 
@@ -281,8 +282,9 @@ class Conversation:
 
     def _caller(self, call: Exchange, client: Client | None) -> Hashable:
         """Who has a turn of their own: the actor, the session, or a client by where it is and what it calls itself."""
-        if call.actor or self.session:
-            return call.actor or self.session
+        known = call.actor or self.session or self.caller
+        if known:
+            return known
         return (client.peer if client is not None else "", bytes(self._meta.get(META_CLIENT, b"")))
 
     async def _contract(self, tool: str) -> CompiledContract | None:

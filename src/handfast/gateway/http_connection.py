@@ -12,6 +12,7 @@ from handfast.gateway.http_response import (
     IncomingBody,
     Response,
     UpstreamFailed,
+    UpstreamHungUp,
     UpstreamProtocolError,
     UpstreamTimeout,
 )
@@ -199,7 +200,8 @@ class Connection(asyncio.Protocol):
         elif self._body is not None:
             self.fail(self._protocol_error("closed the connection in the middle of its answer"))
         elif self._answer is not None:
-            self.fail(self._protocol_error("closed the connection before it answered"))
+            problem = self._protocol_error("closed the connection before it answered")
+            self.fail(problem if self._without_progress else UpstreamHungUp(str(problem)))
         self._owner.lost(self)
 
     def pause_writing(self) -> None:

@@ -7,7 +7,7 @@ from collections import deque
 from math import inf
 
 from handfast.gateway.http_connection import Connection
-from handfast.gateway.http_response import UpstreamProtocolError, UpstreamTimeout, UpstreamUnavailable
+from handfast.gateway.http_response import UpstreamProtocolError, UpstreamRefused, UpstreamTimeout, UpstreamUnavailable
 
 # Loops count in milliseconds and may ring that much early.
 TIMER_SLACK = 0.001
@@ -202,7 +202,8 @@ class ConnectionPool:
         return UpstreamUnavailable(f"The connections to {self._origin} are being closed. Call again after the restart.")
 
     def _unavailable(self, error: OSError) -> UpstreamUnavailable:
-        return UpstreamUnavailable(f"{self._origin} {_explain(error)}.")
+        kind = UpstreamRefused if isinstance(error, ConnectionError) else UpstreamUnavailable
+        return kind(f"{self._origin} {_explain(error)}.")
 
 
 def _explain(error: OSError) -> str:

@@ -15,8 +15,16 @@ class UpstreamUnavailable(UpstreamFailed):
     """No connection could be made, so the request was not sent."""
 
 
+class UpstreamRefused(UpstreamUnavailable):
+    """Nobody took the connection at that moment, which may be over in the next."""
+
+
 class UpstreamProtocolError(UpstreamFailed):
     """The answer was malformed, encoded, or ended early; the request may have run and is not repeated."""
+
+
+class UpstreamHungUp(UpstreamProtocolError):
+    """The connection ended before a single byte of the answer came."""
 
 
 class UpstreamTimeout(UpstreamFailed):

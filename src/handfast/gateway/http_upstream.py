@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from itertools import count
 
 from handfast.gateway.bridge.held_calls import HeldCalls
@@ -13,12 +14,20 @@ from handfast.gateway.bridge.modern_server import ModernServer
 from handfast.gateway.bridge.native_server import NativeServer
 from handfast.gateway.conversation import Conversation, ServerSide
 from handfast.gateway.event_relay import EventRelay, is_event_stream
-from handfast.gateway.http_client import HttpClient, Response, UpstreamFailed, UpstreamTimeout
+from handfast.gateway.http_client import (
+    HttpClient,
+    Response,
+    UpstreamFailed,
+    UpstreamHungUp,
+    UpstreamRefused,
+    UpstreamTimeout,
+)
 from handfast.gateway.http_exchange import JSON, Headers, HttpExchange
 from handfast.gateway.http_headers import to_client, to_upstream
 from handfast.gateway.param_headers import modern_headers
 from handfast.gateway.post_relay import PostRelay
-from handfast.gateway.server_health import ServerHealth, State
+from handfast.gateway.repeats import note_repeat
+from handfast.gateway.server_health import ServerHealth, State, UpstreamResting
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.eras import META_VERSION
 from handfast.wire.message import BadMessage, Message, RequestId, read_message
@@ -26,6 +35,7 @@ from handfast.wire.sse import OverlongEvent, SseAssembler
 
 _SESSIONS = 10_000  # conversations remembered for streams that are resumed
 _SWEEP_SECONDS = 30.0
+_RECONNECT_SECONDS = 0.2  # a server that starts anew is back by then, and nobody minds so short a wait
 _ACCEPT = (b"accept", b"application/json, text/event-stream")
 
 
@@ -179,7 +189,11 @@ class HttpUpstream:
             kept.append((b"mcp-method", b"tools/list"))
         try:
             response = await self._request(
-                "POST", [*kept, JSON, _ACCEPT, *self._headers], body, timeout=self._server.learner.timeout
+                "POST",
+                [*kept, JSON, _ACCEPT, *self._headers],
+                body,
+                timeout=self._server.learner.timeout,
+                repeats=self._repeats_own,
             )
             if response.status >= 400:  # a lost session, say: that is no list without tools
                 response.abort()
@@ -202,21 +216,32 @@ class HttpUpstream:
                     return message
         raise ConnectionError("the server closed its answer to tools/list early")
 
-    async def send(self, headers: Headers, body: bytes) -> Response:
-        return await self._request("POST", headers, body)
+    async def send(self, headers: Headers, body: bytes, *, repeats: Callable[[UpstreamFailed], bool]) -> Response:
+        return await self._request("POST", headers, body, repeats=repeats)
 
     async def request(self, method: str, headers: Headers, body: bytes = b"") -> Response:
         """A request of handfast's own, with the operator's headers. Raises: UpstreamFailed."""
         return await self._request(method, to_upstream(headers, self._headers), body)
 
     async def _request(
-        self, method: str, headers: Headers, body: bytes = b"", *, timeout: float | None = None
+        self,
+        method: str,
+        headers: Headers,
+        body: bytes = b"",
+        *,
+        timeout: float | None = None,
+        repeats: Callable[[UpstreamFailed], bool] = lambda _problem: False,
     ) -> Response:
-        """Send once, unless the server is being left alone. Raises: UpstreamFailed."""
+        """Send, unless the server is being left alone; once more where `repeats` says so. Raises: UpstreamFailed."""
         health = self.health
         health.check_admission()
+        seconds = timeout or self.call_timeout
         try:
-            response = await self._client.request(method, headers, body, response_timeout=timeout or self.call_timeout)
+            try:
+                response = await self._client.request(method, headers, body, response_timeout=seconds)
+            except (UpstreamHungUp, UpstreamRefused) as problem:
+                send = partial(self._client.request, method, headers, body, response_timeout=seconds)
+                response = await self._try_again(problem, send, repeats)
         except UpstreamTimeout as problem:
             # A slow tool looks the same as a server that hangs, and must not take the others along.
             health.note_error(str(problem))
@@ -234,6 +259,31 @@ class HttpUpstream:
         if response.status >= 500:
             health.note_error(f"It answered with HTTP status {response.status}.")
         return response
+
+    async def _try_again(
+        self,
+        problem: UpstreamHungUp | UpstreamRefused,
+        send: Callable[[], Awaitable[Response]],
+        repeats: Callable[[UpstreamFailed], bool],
+    ) -> Response:
+        """Once more, if that can do no harm and the server is not being left alone. Raises: UpstreamFailed."""
+        try:
+            self.health.check_admission()
+        except UpstreamResting:
+            raise problem from None
+        if self._is_closed or not repeats(problem):
+            raise problem
+        if isinstance(problem, UpstreamRefused):
+            await asyncio.sleep(_RECONNECT_SECONDS)
+        try:
+            return await send()
+        except UpstreamHungUp:
+            text = f"{self._client.origin} closed the connection before it answered, and again when asked once more."
+            raise UpstreamHungUp(text) from None
+
+    def _repeats_own(self, problem: UpstreamFailed) -> bool:
+        note_repeat(None, self._server, str(problem))
+        return True
 
     def lose(self, session: bytes) -> None:
         """The server knows the session no more. It may have started anew, with other tools."""

@@ -2,15 +2,18 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from handfast.core.exchange import Status
+from handfast.gateway.channel import Channel
+from handfast.gateway.child import ChildStartFailed
 from handfast.gateway.conversation import Conversation, Pending, ServerSide
 from handfast.gateway.http_exchange import JSON, STREAM_HEADERS, Headers, HttpExchange
-from handfast.gateway.server_health import Era, ServerHealth, State
+from handfast.gateway.repeats import is_repeatable, note_repeat
+from handfast.gateway.server_health import Era, ServerHealth, State, UpstreamResting
 from handfast.wire.codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from handfast.wire.eras import http_status
-from handfast.wire.message import Message, RequestId
+from handfast.wire.message import Message
 from handfast.wire.sse import render_event
 
 
@@ -22,30 +25,37 @@ class PostAnswer:
         http: HttpExchange,
         conversation: Conversation,
         server: ServerSide,
-        request_id: RequestId,
+        message: Message,
         *,
         health: ServerHealth,
         headers: Headers,
+        other_channel: Callable[[], Awaitable[Channel]] | None = None,
     ) -> None:
+        """`other_channel` finds a child in place of one that died, where clients share it."""
+        assert message.id is not None
         self._http = http
         self._conversation = conversation
         self._server = server
-        self._request_id = request_id
+        self._message = message
+        self._request_id = message.id
         self._health = health
         self._headers = headers
         self._began = server.now()
-        self._pending: Pending = conversation.open_requests[request_id]
+        self._pending: Pending = conversation.open_requests[message.id]
         self._arrived: deque[Message] = deque()
         self._waiter: asyncio.Future[None] | None = None
         self._failure: tuple[str, int] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._seconds = 0.0
-        self.cancel_upstream: Callable[[str], None] = lambda _reason: None
+        self._cancel_upstream: Callable[[str], None] = lambda _reason: None
+        self._other_channel = other_channel
+        self._is_lost = self._was_sent = self._has_heard = False
         self.has_left = False
 
     # --- as a listener ---------------------------------------------------------------------------------------------
 
     def deliver(self, message: Message) -> None:
+        self._has_heard = True
         self._arrived.append(message)
         self._wake()
 
@@ -53,11 +63,20 @@ class PostAnswer:
         self._failure = self._failure or (text, code)
         self._wake()
 
+    def lost(self, text: str, *, was_sent: bool) -> None:
+        self._is_lost, self._was_sent = True, was_sent
+        self.fail(text)
+
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
     # --- as an answer ----------------------------------------------------------------------------------------------
+
+    def send(self, channel: Channel) -> None:
+        """Ask the child. Raises: AmbiguousKeys."""
+        own_id = channel.send_request(self._message, self)
+        self._cancel_upstream = lambda reason: channel.abandon(own_id, reason)
 
     async def run(self, *, idle_seconds: float) -> None:
         """Relay until the answer was sent, the child failed, or a modern client left."""
@@ -86,7 +105,7 @@ class PostAnswer:
             self._timer = asyncio.get_running_loop().call_later(self._seconds, self._time_out)
 
     def _time_out(self) -> None:
-        self.cancel_upstream("timeout")
+        self._cancel_upstream("timeout")
         text = f"The server neither answered nor reported progress for {self._seconds:g} s. The call was given up."
         self._health.note_error(text)
         self.fail(text, code=UPSTREAM_TIMEOUT)
@@ -98,7 +117,7 @@ class PostAnswer:
             return
         if self._pending.call is not None:
             self._server.path.conclude(self._pending.call, Status.CANCELLED, reason="The client closed the connection.")
-        self.cancel_upstream("the client left")
+        self._cancel_upstream("the client left")
         self._wake()
 
     async def _relay_next(self) -> bool:
@@ -107,6 +126,8 @@ class PostAnswer:
             if self.has_left and self._pending.is_modern:
                 return True
             if self._failure is not None:
+                if await self._is_sent_again(self._failure):
+                    continue
                 await self._send_failure(*self._failure)
                 return True
             self._waiter = asyncio.get_running_loop().create_future()
@@ -122,6 +143,25 @@ class PostAnswer:
         elif reply is not None:
             await self._send_event(reply)
         return is_last
+
+    async def _is_sent_again(self, failure: tuple[str, int]) -> bool:
+        """Ask another child in place of one that died, once, if that can do no harm."""
+        find, self._other_channel = self._other_channel, None
+        if find is None or not self._is_lost or self._has_heard or self._pending.is_cancelled:
+            return False
+        if self._was_sent and not is_repeatable(self._pending, self._server):
+            return False
+        try:
+            channel = await find()
+        except (ChildStartFailed, UpstreamResting, ConnectionError, TimeoutError):
+            return False
+        if self._failure is not failure or self.has_left or self._pending.is_cancelled:
+            return False  # given up while the child was started
+        self._failure, self._is_lost = None, False
+        note_repeat(self._pending, self._server, failure[0])
+        self.send(channel)
+        self._arm()
+        return True
 
     def _note_answer(self, message: Message) -> None:
         health, pending = self._health, self._pending

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from handfast.core.exchange import Status
 from handfast.gateway.conversation import Conversation, Pending
 from handfast.gateway.event_relay import EventRelay, is_event_stream
-from handfast.gateway.http_client import Response, UpstreamFailed, UpstreamTimeout
+from handfast.gateway.http_client import Response, UpstreamFailed, UpstreamRefused, UpstreamTimeout
 from handfast.gateway.http_exchange import JSON, Headers, HttpExchange
 from handfast.gateway.http_headers import to_client
+from handfast.gateway.repeats import is_repeatable, note_repeat
 from handfast.gateway.server_health import Era
 from handfast.wire.codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from handfast.wire.message import BadMessage, Message, read_message
@@ -43,7 +44,7 @@ class PostRelay:
         health.in_progress += self._is_call()
         self._began = self._upstream.server.now()
         try:
-            self._response = await self._upstream.send(headers, body)
+            self._response = await self._upstream.send(headers, body, repeats=self._repeats)
             await self._relay(self._response)
         except UpstreamFailed as problem:
             await self._explain(problem)
@@ -54,6 +55,16 @@ class PostRelay:
             health.in_progress -= self._is_call()
             self._http.unwatch()
             self._abandon()
+
+    def _repeats(self, problem: UpstreamFailed) -> bool:
+        """Whether to send it once more: always where nothing was sent, else only where that does no harm."""
+        pending, server = self._pending, self._upstream.server
+        if pending is not None and (pending.is_cancelled or (pending.call is not None and pending.call.is_recorded)):
+            return False
+        if not isinstance(problem, UpstreamRefused) and (pending is None or not is_repeatable(pending, server)):
+            return False
+        note_repeat(pending, server, str(problem))
+        return True
 
     def _client_left(self) -> None:
         """A modern client cancels by leaving; a legacy one may come back for the answer, so its call runs on."""

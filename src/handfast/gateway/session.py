@@ -23,6 +23,7 @@ class Session:
         self.owns_channel = owns_channel
         self.moving = asyncio.Lock()  # held while it gets a child of its own
         self.opening: Message | None = None  # the client's initialize, for a child of its own later on
+        self.version = ""  # the revision it asked for, which its shared child was greeted with
         self.last_used = now
         self.answers: list[PostAnswer] = []  # requests under way, oldest first
         self._outbox: deque[Message] = deque(maxlen=_OUTBOX)

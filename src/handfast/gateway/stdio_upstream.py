@@ -175,6 +175,7 @@ class StdioUpstream:
             return
         session = self._open_session(channel, owns_channel=False)
         session.opening = message
+        session.version = version
         await http.respond(200, [JSON, _session_header(session)], raw)
 
     def _open_session(self, channel: Channel, *, owns_channel: bool) -> Session:
@@ -228,17 +229,35 @@ class StdioUpstream:
         if step.to_server is None:
             await http.respond(200 if step.to_client else 202, [JSON, *header], step.to_client or b"")
             return
-        assert message.id is not None
-        answer = PostAnswer(http, session.conversation, self._server, message.id, health=self.health, headers=header)
-        channel = session.channel
+        answer = PostAnswer(
+            http,
+            session.conversation,
+            self._server,
+            message,
+            health=self.health,
+            headers=header,
+            other_channel=lambda: self._move_to_next(session),
+        )
         session.answers.append(answer)
         try:
-            own_id = channel.send_request(message, answer)
-            answer.cancel_upstream = lambda reason: channel.abandon(own_id, reason)
+            answer.send(session.channel)
             await answer.run(idle_seconds=self._limits().call_timeout_s)
         finally:
             session.answers.remove(answer)
             session.last_used = self._server.now()
+
+    async def _move_to_next(self, session: Session) -> Channel:
+        """The child in place of a shared one that died: sessions leave nothing of their own in those.
+
+        Raises: UpstreamResting, ChildStartFailed, ConnectionError, TimeoutError.
+        """
+        if session.owns_channel or session.is_closed:
+            raise ConnectionError("the session ended with its child")
+        channel = await self._children.shared(session.version)
+        if channel.greeting is None or channel.greeting.has_error or session.owns_channel:
+            raise ConnectionError("there is no child for this session")
+        session.channel = channel
+        return channel
 
     async def _give_own_child(self, session: Session) -> None:
         """A log level or a subscription is the client's alone, and a shared child cannot keep clients apart."""
@@ -320,9 +339,16 @@ class StdioUpstream:
             )
             await http.respond(400, [JSON], reply)
             return
-        answer = PostAnswer(http, conversation, self._server, message.id, health=self.health, headers=[])
-        own_id = channel.send_request(message, answer)
-        answer.cancel_upstream = lambda reason: channel.abandon(own_id, reason)
+        answer = PostAnswer(
+            http,
+            conversation,
+            self._server,
+            message,
+            health=self.health,
+            headers=[],
+            other_channel=lambda: self._children.shared(MODERN),
+        )
+        answer.send(channel)
         await answer.run(idle_seconds=self._limits().call_timeout_s)
 
     # --- as the owner of channels ----------------------------------------------------------------------------------

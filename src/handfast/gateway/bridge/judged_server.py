@@ -32,6 +32,7 @@ class JudgedServer:
 
     async def request(self, message: Message, origin: Origin) -> bytes:
         conversation = Conversation(self._server, lambda cursor: self._list_page(message, origin, cursor))
+        conversation.caller = origin.caller
         step = await conversation.from_client(message)
         if step.to_server is None:
             return step.to_client or error_reply(message.id, INVALID_REQUEST, "The request was cancelled.")

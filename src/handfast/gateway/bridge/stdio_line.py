@@ -54,3 +54,6 @@ class _Waiter:
     def fail(self, text: str) -> None:
         if not self.answer.done():
             self.answer.set_exception(UpstreamFailed(text))
+
+    def lost(self, text: str, *, was_sent: bool) -> None:  # noqa: ARG002 - nothing is repeated here
+        self.fail(text)
