@@ -45,15 +45,17 @@ class Connection:
         except ConnectionError:
             return
 
-    async def send(self, data: bytes, *, pieces: int = 0) -> None:
+    async def send(self, data: bytes, *, pieces: int = 0, pause: float = 0.0) -> None:
         size = pieces or len(data) or 1
         for start in range(0, len(data), size):
+            if pause:
+                await asyncio.sleep(pause)
             self._writer.write(data[start : start + size])
             await self._writer.drain()
 
-    async def send_chunk(self, data: bytes, *, pieces: int = 0) -> None:
+    async def send_chunk(self, data: bytes, *, pieces: int = 0, pause: float = 0.0) -> None:
         """A chunk of a chunked body; empty ends the body."""
-        await self.send(b"%x\r\n%s\r\n" % (len(data), data), pieces=pieces)
+        await self.send(b"%x\r\n%s\r\n" % (len(data), data), pieces=pieces, pause=pause)
 
     async def flood(self, start: bytes) -> None:
         """Chunks without end, as long as the client reads them."""

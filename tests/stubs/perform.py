@@ -6,6 +6,9 @@ from collections.abc import Mapping
 
 from tests.stubs.script import META, Reply, Request, Script, Step, Steps, compact, list_changed
 
+BURST = 1000  # notifications that are written at once: floods are to be fast
+STRAY = b'{"jsonrpc":"2.0","id":987654321,"result":{"content":[]}}'
+
 
 async def perform(script: Script, request: Request, reply: Reply) -> Steps:
     """Everything the stub does about one request, as steps that a transport carries out."""
@@ -37,6 +40,14 @@ async def before(script: Script, request: Request, faults: Mapping[str, list[str
         answered = script.waiting[asked]
         yield Step("aside", question)
         await answered
+    if "stderr" in faults:
+        await asyncio.to_thread(write_stderr, int(faults["stderr"][0]))
+    burst = Step("burst", aside(request) * BURST) if {"notify", "endless"} & faults.keys() else Step("hang")
+    for _ in range(int(faults["notify"][0]) // BURST if "notify" in faults else 0):
+        yield burst
+    while "endless" in faults:
+        yield burst
+        await asyncio.sleep(0.001)  # a transport that keeps its steps would be filled faster than it can be read
     if "slow" in faults:
         await asyncio.sleep(float(faults["slow"][0]))
     if "exit" in faults:
@@ -51,10 +62,40 @@ def message_steps(reply: Reply) -> list[Step]:
         return [Step("drop")]
     if "forever" in reply.faults:
         return [Step("flood")]
+    if "truncate" in reply.faults:
+        return [Step("end")]
+    if "die" in reply.faults:
+        return [Step("die", reply.message)]
+    if "close_stdout" in reply.faults:
+        return [Step("mute"), Step("hang")]
+    if "deaf" in reply.faults:
+        return [Step("deaf"), Step("hang")]
     if "half_line" in reply.faults:
         return [Step("half", reply.message), Step("hang")]
+    if "trickle" in reply.faults:
+        return [Step("message", reply.message, 1, float(reply.faults["trickle"][0]))]
     pieces = 3 if "shred" in reply.faults else 0
-    return [Step("message", reply.message, pieces)] * (2 if "twice" in reply.faults else 1)
+    message = Step("message", reply.message, pieces)
+    if "stray" in reply.faults:
+        return [Step("message", STRAY), message]
+    if "contradict" in reply.faults:
+        return [message, Step("message", reply.message.replace(b"fine", b"otherwise"))]
+    return [message] * (2 if "twice" in reply.faults else 1)
+
+
+def aside(request: Request) -> bytes:
+    """A notification on a line of its own: progress of this request where it may be told, else a message."""
+    token = request.meta.get("progressToken")
+    if token is not None:
+        params = {"progressToken": token, "progress": 1}
+        return compact({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}) + b"\n"
+    params = {"level": "info", "data": "x" * 100}
+    return compact({"jsonrpc": "2.0", "method": "notifications/message", "params": params}) + b"\n"
+
+
+def write_stderr(lines: int) -> None:
+    for _ in range(0, lines, BURST):
+        os.write(2, b"what a server has to say about itself\n" * BURST)
 
 
 async def subscription(script: Script, request: Request) -> Steps:

@@ -11,6 +11,8 @@ SPEC is one JSON object. Wherever it says RAW, the value is text, or {"base64": 
     sessions  whether HTTP gives and asks for Mcp-Session-Id in the 2025 revisions (default true)
     newline   what ends a line and an SSE field (default "\\n")
     next      a second SPEC file, taken over on SIGUSR1, which also announces tools/list_changed
+    paging    "fresh" or "same": a tools/list that never ends, each page with a new cursor or with the one before
+    stubborn  whether SIGTERM and the end of stdin are ignored (default false)
 
 ANSWER is {"result": RAW} or {"error": RAW} or {"message": RAW}, the whole message with $ID for the request's id;
 beside it "faults": [FAULT, ...], "aside": RAW, a message of the server's own sent ahead of the answer, and, for HTTP,
@@ -53,6 +55,16 @@ FAULTS = {
     "wrong_content_type": "HTTP: text/plain",
     "headers_injection": "HTTP: a header value with a bare CR in it",
     "echo": "echo  the result is the text of the string argument `result`, as it is",
+    "die": "half of the message, then the process ends; over HTTP the connection is reset",
+    "trickle": "trickle:SECONDS  the message one byte at a time, each after SECONDS",
+    "stray": "first an answer with an id nobody asked with, then the message; as one JSON body only the former",
+    "contradict": "the message, then another answer to the same request",
+    "truncate": "the answer ends before it began: a stream without events, an empty body; over stdio silence",
+    "notify": "notify:N  N notifications first, as fast as they can be written; progress where there is a token",
+    "endless": "notifications without end, and no answer",
+    "stderr": "stderr:N  N lines on stderr first",
+    "close_stdout": "stdio: closes its output and stays alive; over HTTP silence",
+    "deaf": "stdio: no answer, and nothing more is read from stdin; over HTTP silence",
 }
 
 ASKED = {
@@ -121,9 +133,12 @@ class Reply:
 class Step:
     """One thing a transport does for a reply; each transport in its own way."""
 
-    kind: Literal["aside", "message", "half", "flood", "drop", "hang", "cut", "broadcast"]
+    kind: Literal[
+        "aside", "message", "half", "flood", "drop", "hang", "cut", "broadcast", "burst", "die", "end", "mute", "deaf"
+    ]
     data: bytes = b""
     pieces: int = 0  # size of the pieces it is written in; 0 for all at once
+    pause: float = 0.0  # seconds before each piece
 
 
 class Script:
@@ -146,6 +161,8 @@ class Script:
         self.sessions: bool = spec.get("sessions", True)
         self.newline = spec.get("newline", "\n").encode()
         self.next: str | None = spec.get("next")
+        self.paging: str = spec.get("paging", "")
+        self.stubborn: bool = spec.get("stubborn", False)
 
     def note(self, raw: bytes | None = None, **more: object) -> None:
         """Append one journal line; a single write, so that lines never mix."""
@@ -182,10 +199,20 @@ class Script:
 
     def page(self, request: Request) -> bytes:
         """The tools/list result for the cursor asked for."""
+        if self.paging:
+            return self._endless_page(str(request.params.get("cursor", "0")))
         index = int(str(request.params.get("cursor", "page-0")).removeprefix("page-"))
         more = b',"nextCursor":"page-%d"' % (index + 1) if index + 1 < len(self.pages) else b""
         modern = b',"resultType":"complete","ttlMs":0,"cacheScope":"public"' if request.is_modern else b""
         return b'{"tools":' + self.pages[index] + more + modern + b"}"
+
+    def _endless_page(self, cursor: str) -> bytes:
+        """A page with a tool of its own, and always one more to come."""
+        number = int(cursor) + 1 if self.paging == "fresh" else 1
+        first = self.pages[0].rstrip(b"]") if cursor == "0" else b"["
+        comma = b"," if first != b"[" else b""
+        extra = b'{"name":"page-%d","inputSchema":{"type":"object"}}]' % number
+        return b'{"tools":' + first + comma + extra + b',"nextCursor":"%d"}' % number
 
     def question(self, method: str) -> tuple[str, bytes]:
         """A request from the server to the client."""

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tests.stubs.http_wire import Connection, Head, HttpRequest
-from tests.stubs.perform import perform
+from tests.stubs.perform import STRAY, perform
 from tests.stubs.script import META, MODERN, Json, Reply, Request, Script, Step, Steps, refusal
 
 EVENT_STREAM = "text/event-stream"
@@ -172,7 +172,9 @@ class Streamable:
             elif step.kind == "aside" and not streams:
                 if session is not None:
                     session.aside.add(next(session.event_ids), step)
-            elif step.kind == "hang":
+            elif step.kind == "burst" and not streams:
+                pass  # a body has no room for it
+            elif step.kind in ("hang", "mute", "deaf"):
                 await asyncio.get_running_loop().create_future()
             else:
                 numbered = session is not None and step.kind in ("aside", "message", "cut")
@@ -180,19 +182,26 @@ class Streamable:
         stream.end()
 
     async def _send_json(self, connection: Connection, stream: Stream, head: Head) -> None:
-        body, pieces = b"", 0
+        body, pieces, pause = b"", 0, 0.0
         async for _, step in stream.follow():
             if step.kind == "message":
-                body, pieces = body + step.data, step.pieces
+                if step.data == STRAY:
+                    body = step.data
+                    break
+                body, pieces, pause = body + step.data, step.pieces, step.pause
             elif step.kind == "half":
                 await connection.send(head.whole(step.data)[: -(len(step.data) // 2)])
+            elif step.kind == "die":
+                await connection.send(head.whole(step.data)[: -(len(step.data) // 2)])
+                connection.drop()
+                return
             elif step.kind == "drop":
                 connection.drop()
                 return
             elif step.kind == "flood":
                 await connection.send(head.lines(None))
                 await connection.flood(b'{"jsonrpc":"2.0","result":"')
-        await connection.send(head.whole(body), pieces=pieces)
+        await connection.send(head.whole(body), pieces=pieces, pause=pause)
 
     async def _send_stream(self, connection: Connection, stream: Stream, head: Head) -> None:
         is_open = False
@@ -208,13 +217,18 @@ class Streamable:
                 await connection.send_chunk(b"id: %d%sretry: 10%sdata: %s%s" % (event_id or 0, *[newline] * 4))
                 break
             await self._send_event(connection, event_id, step)
+            if step.kind == "die":
+                connection.drop()
+                return
         await connection.send_chunk(b"")
 
     async def _send_event(self, connection: Connection, event_id: int | None, step: Step) -> None:
         event = sse_event(event_id, step.data, self._script.newline)
         if step.kind in ("aside", "message"):
-            await connection.send_chunk(event, pieces=step.pieces)
-        elif step.kind == "half":
+            await connection.send_chunk(event, pieces=step.pieces, pause=step.pause)
+        elif step.kind == "burst":
+            await connection.send_chunk(events(step.data, self._script.newline))
+        elif step.kind in ("half", "die"):
             await connection.send_chunk(event[: len(event) // 2])
         elif step.kind == "flood":
             await connection.flood(b"data: ")
@@ -262,6 +276,11 @@ def plain(value: str) -> str:
     if value.startswith("=?base64?") and value.endswith("?="):
         return base64.b64decode(value[9:-2]).decode()
     return value
+
+
+def events(lines: bytes, newline: bytes) -> bytes:
+    """Many messages, each an event without an id."""
+    return b"".join(sse_event(None, line, newline) for line in lines.splitlines())
 
 
 def sse_event(event_id: int | None, data: bytes, newline: bytes) -> bytes:

@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import sys
+import time
 import traceback
 from pathlib import Path
 
@@ -27,12 +28,18 @@ class Stdio:
         self._script = script
         self._writing = asyncio.Lock()
         self._handshaken = False
+        self._hears = asyncio.Event()
+        self._hears.set()
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def serve(self) -> None:
         while line := await asyncio.to_thread(sys.stdin.buffer.readline):
             self._script.note(line, headers={})
             await self._take(line)
+            await asyncio.sleep(0)  # so that an answer which makes it deaf is begun
+            await self._hears.wait()
+        if self._script.stubborn:
+            await asyncio.get_running_loop().create_future()
         os._exit(0)  # stdin has ended; whatever is still slow or silent ends with it
 
     async def broadcast(self, message: bytes) -> None:
@@ -68,7 +75,16 @@ class Stdio:
     async def _carry_out(self, step: Step) -> None:
         match step.kind:
             case "aside" | "message":
-                await self._write(step.data + self._script.newline, pieces=step.pieces)
+                await self._write(step.data + self._script.newline, pieces=step.pieces, pause=step.pause)
+            case "burst":
+                await self._write(step.data)
+            case "die":
+                await self._write(step.data[: len(step.data) // 2])
+                os._exit(1)
+            case "mute":
+                os.close(1)
+            case "deaf":
+                self._hears.clear()
             case "broadcast":
                 await self.broadcast(step.data)
             case "half":
@@ -79,16 +95,17 @@ class Stdio:
                     await self._write(b"x" * 65536)
             case "drop":
                 os._exit(0)
-            case "hang" | "cut":
+            case "hang" | "cut" | "end":
                 pass
 
-    async def _write(self, data: bytes, *, pieces: int = 0) -> None:
+    async def _write(self, data: bytes, *, pieces: int = 0, pause: float = 0.0) -> None:
         async with self._writing:
-            await asyncio.to_thread(write_all, data, pieces or len(data))
+            await asyncio.to_thread(write_all, data, pieces or len(data), pause)
 
 
-def write_all(data: bytes, size: int) -> None:
+def write_all(data: bytes, size: int, pause: float = 0.0) -> None:
     for start in range(0, len(data), size):
+        time.sleep(pause)
         piece = data[start : start + size]
         while piece:
             piece = piece[os.write(1, piece) :]
@@ -106,6 +123,8 @@ async def serve(transport: str, spec: Path) -> None:
         changes.add(asyncio.create_task(server.broadcast(announce(script))))
 
     asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, take_next)
+    if script.stubborn:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
     await server.serve()
 
 
