@@ -126,3 +126,13 @@ def test_each_kind_of_client_is_complete_by_its_own_list_and_none_after_a_new_st
     assert (kept.contracts.is_complete(), kept.contracts.is_complete(b"other")) == (True, False)
     kept.contracts.start_anew()
     assert not kept.contracts.is_complete()
+
+
+def test_a_list_without_end_teaches_ten_thousand_tools_and_no_more() -> None:
+    kept = Kept()
+    for page in range(3):
+        tools = [ToolContract(f"{page}-{number}", b"{}", None) for number in range(4_000)]
+        kept.contracts.learn(tools, cursor=b"%d" % page if page else None, next_cursor=b"%d" % (page + 1))
+    assert len(kept.contracts) == 10_000
+    kept.contracts.learn([ToolContract("0-7", b"{}", b'{"type":"object"}')], cursor=None, next_cursor=b"1")
+    assert kept.changes[-1] == [("0-7", "changed")]

@@ -75,15 +75,17 @@ def test_what_is_no_list_is_no_page(text: str) -> None:
 class Server:
     """Answers with its pages, the cursor of each being its number."""
 
-    def __init__(self, pages: list[list[str]], *, endless: bool = False) -> None:
+    def __init__(self, pages: list[list[str]], *, endless: bool = False, repeats: bool = False) -> None:
         self.pages = pages
         self.endless = endless
+        self.repeats = repeats  # the same cursor, again and again
         self.asked: list[bytes | None] = []
 
     async def list_page(self, cursor: bytes | None) -> Message:
         self.asked.append(cursor)
-        number = 0 if cursor is None or self.endless else int(json.loads(cursor))
-        result: dict[str, object] = {"tools": [{"name": name} for name in self.pages[number]]}
+        number = 0 if cursor is None or self.repeats else int(json.loads(cursor))
+        names = self.pages[0 if self.endless else number]
+        result: dict[str, object] = {"tools": [{"name": name} for name in names]}
         if self.endless or number + 1 < len(self.pages):
             result["nextCursor"] = str(number + 1)
         return read_message(json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode())
@@ -101,6 +103,12 @@ def test_a_server_that_never_stops_paging_is_given_up() -> None:
     server, contracts = Server([["a"]], endless=True), ServerContracts(bounds=SchemaBounds())
     assert not asyncio.run(ask_for_all(contracts, server.list_page))
     assert len(server.asked) == 200
+
+
+def test_a_cursor_that_repeats_itself_is_not_followed() -> None:
+    server, contracts = Server([["a"]], endless=True, repeats=True), ServerContracts(bounds=SchemaBounds())
+    assert not asyncio.run(ask_for_all(contracts, server.list_page))
+    assert server.asked == [None, b'"1"']
 
 
 @pytest.mark.parametrize(

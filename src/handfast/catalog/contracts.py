@@ -9,6 +9,7 @@ from handfast.core.schema import SchemaBounds
 
 _OPEN_PASSES = 64  # paged listings under way at once; an abandoned one is forgotten
 _VIEWS = 16  # kinds of clients, by what they can do, whose lists are told apart
+_TOOLS = 10_000  # of one server; a list without end teaches no more than this
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class ServerContracts:
             seen.update(contract.name for contract in page)
             if next_cursor is None:
                 changes.extend(self._complete(view, frozenset(seen)))
-            else:
+            elif len(seen) <= _TOOLS:
                 self._passes[view, next_cursor] = seen
                 if len(self._passes) > _OPEN_PASSES:
                     self._passes.popitem(last=False)
@@ -91,6 +92,8 @@ class ServerContracts:
     def _take(self, contract: ToolContract) -> ContractChange | None:
         known = self._contracts.get(contract.name)
         if known is not None and known.fingerprint == contract.fingerprint:
+            return None
+        if known is None and len(self._contracts) >= _TOOLS:
             return None
         self._contracts[contract.name] = CompiledContract(contract, self._bounds)
         return ContractChange(contract.name, known.contract if known else None, contract)

@@ -79,5 +79,7 @@ async def ask_for_all(contracts: ServerContracts, list_page: ListPage, view: byt
         contracts.learn(page.contracts, cursor=cursor, next_cursor=page.next_cursor, view=view)
         if page.next_cursor is None:
             return True
+        if page.next_cursor == cursor:
+            return False  # it would go on like that for ever
         cursor = page.next_cursor
     return False

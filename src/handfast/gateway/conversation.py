@@ -58,6 +58,7 @@ class Pending:
     progress_token: RequestId | None = None
     touched: float = 0.0  # when the request or its last progress passed; never, while it waits in line
     place: Place | None = None  # in line for the server
+    is_attended: bool = False  # whoever relays its answer also watches its time
 
 
 class ServerSide(NamedTuple):
@@ -135,8 +136,14 @@ class Conversation:
                 pending.place.dismiss(text)
 
     def overdue(self, now: float, seconds: float) -> list[RequestId]:
-        """Calls that have waited too long for an answer or for progress."""
-        return [key for key, pending in self._pending.items() if pending.call and now - pending.touched > seconds]
+        """Requests that have waited too long for an answer or for progress; not those that are still being judged."""
+        return [
+            key
+            for key, pending in self._pending.items()
+            if not pending.is_attended
+            and now - pending.touched > seconds
+            and (pending.call or pending.method not in ("tools/call", "subscriptions/listen"))
+        ]
 
     def cancelled_id(self, message: Message) -> RequestId:
         """Which request a notifications/cancelled means."""
@@ -417,6 +424,11 @@ class Conversation:
     def _unpaired(self, side: str) -> None:
         reason = f"An answer from the {side} belongs to no open request and was dropped."
         self._server.journal.diagnose(self._server.name, "message.unpaired", reason)
+
+
+def is_sign_of_life(message: Message) -> bool:
+    """Whether a call that brings this is getting on: progress, or a question to the client. Babble is neither."""
+    return message.is_request or message.method == "notifications/progress"
 
 
 def overlong_text(limit: int) -> str:

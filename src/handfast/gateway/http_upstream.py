@@ -170,8 +170,8 @@ class HttpUpstream:
     async def _sweep(self) -> None:
         """A call whose stream broke off may be resumed, but not for ever."""
         while True:
-            await asyncio.sleep(_SWEEP_SECONDS)
             seconds = self.call_timeout
+            await asyncio.sleep(min(_SWEEP_SECONDS, seconds / 2))
             for conversation in list(self._conversations.values()):
                 for request_id in conversation.overdue(self._server.now(), seconds):
                     pending = conversation.open_requests.pop(request_id)

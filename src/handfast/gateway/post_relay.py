@@ -43,6 +43,7 @@ class PostRelay:
         health = self._upstream.health
         health.in_progress += self._is_call()
         self._began = self._upstream.server.now()
+        self._attend(True)
         try:
             self._response = await self._upstream.send(headers, body, repeats=self._repeats)
             await self._relay(self._response)
@@ -54,6 +55,7 @@ class PostRelay:
         finally:
             health.in_progress -= self._is_call()
             self._http.unwatch()
+            self._attend(False)
             self._abandon()
 
     def _repeats(self, problem: UpstreamFailed) -> bool:
@@ -65,6 +67,11 @@ class PostRelay:
             return False
         note_repeat(pending, server, str(problem))
         return True
+
+    def _attend(self, is_attended: bool) -> None:
+        if self._pending is not None:
+            self._pending.is_attended = is_attended
+            self._pending.touched = self._upstream.server.now()  # from here on it may be resumed for a while
 
     def _client_left(self) -> None:
         """A modern client cancels by leaving; a legacy one may come back for the answer, so its call runs on."""
@@ -144,15 +151,20 @@ class PostRelay:
         await self._http.start_stream(response.status, to_client(response.headers))
         timer = _IdleTimer(self._upstream.call_timeout, self._time_out) if self._is_call() else None
         try:
-            await self._events.run(response, on_event=timer.reset if timer else None)
+            await self._events.run(response, on_progress=timer.reset if timer else None)
         finally:
             if timer is not None:
                 timer.cancel()
         if self._open_pending() is None:
             self._note_answer(has_error=False)
-        elif not self._events.is_resumable and not self._is_cancelled:
+        elif not self._is_resumable() and not self._is_cancelled:
             await self._send_event("The server closed its answer before it was complete.")
         await self._http.end_stream()
+
+    def _is_resumable(self) -> bool:
+        """Whether the client may still get its answer elsewhere: only in a session, which 2026-07-28 has not."""
+        is_modern = self._pending is not None and self._pending.is_modern
+        return self._events.is_resumable and self._conversation.session is not None and not is_modern
 
     def _note_answer(self, *, has_error: bool) -> None:
         health, pending = self._upstream.health, self._pending
@@ -189,7 +201,7 @@ class PostRelay:
             await self._answer(text, code=code)
             return
         # A stream that can be resumed just ends: the client will ask for the rest of it.
-        if self._open_pending() is not None and (is_timeout or not self._events.is_resumable):
+        if self._open_pending() is not None and (is_timeout or not self._is_resumable()):
             await self._send_event(text, code=code)
         await self._http.end_stream()
 
