@@ -67,7 +67,16 @@ class Channel:
         self._open: dict[int, _Open] = {}
         self._own: dict[int, asyncio.Future[Message]] = {}
         self._ids = count(1)
-        self._child = Child(limit=message_limit, on_line=self._line, on_exit=self._exited, on_stderr=on_stderr)
+        self._child = Child(
+            limit=message_limit,
+            on_line=self._line,
+            on_exit=self._exited,
+            on_stderr=on_stderr,
+            on_congestion=self._congested,
+        )
+        self._has_room = asyncio.Event()  # in the child's input
+        self._has_room.set()
+        self._held_back_by = 0
         self.greeting: Message | None = None  # the answer to initialize, where handfast itself did the handshake
 
     async def start(self) -> None:
@@ -91,6 +100,27 @@ class Channel:
         for entry in waiting:
             entry.listener.fail(_CLOSED)
         await self.stop()
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the child reads what it was sent."""
+        return self._has_room.is_set()
+
+    async def room(self) -> None:
+        """Wait until it does, or is gone."""
+        await self._has_room.wait()
+
+    def _congested(self, is_congested: bool) -> None:
+        if is_congested:
+            self._has_room.clear()
+        else:
+            self._has_room.set()
+
+    def hold_back(self, is_held: bool) -> None:
+        """Read nothing more from the child while anybody wants it held back."""
+        self._held_back_by += 1 if is_held else -1
+        if self.is_alive and self._held_back_by == is_held:
+            self._child.pause_reading(is_held)
 
     # --- to the child ----------------------------------------------------------------------------------------------
 
@@ -210,7 +240,9 @@ class Channel:
         if not isinstance(own_id, int):
             return False
         if own_id in self._own:
-            self._own.pop(own_id).set_result(message)
+            answer = self._own.pop(own_id)
+            if not answer.done():  # whoever asked may have given up in this very moment
+                answer.set_result(message)
             return True
         entry = self._open.pop(own_id, None)
         if entry is None:
@@ -225,6 +257,7 @@ class Channel:
         return True
 
     def _exited(self, code: int) -> None:
+        self._has_room.set()
         for future in self._own.values():
             if not future.done():
                 future.set_exception(ConnectionError("the server exited"))

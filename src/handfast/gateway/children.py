@@ -15,7 +15,6 @@ from handfast.wire.message import Message
 from handfast.wire.replies import initialize, notification
 
 MODERN = "modern"  # the key of the child that modern clients share: it needs no handshake
-_HANDSHAKE_SECONDS = 60.0  # npx may have to install the server first
 
 
 class Children:
@@ -65,11 +64,12 @@ class Children:
 
     async def greet(self, channel: Channel, render: Callable[[int], bytes]) -> Message:
         """The handshake; a child that does not complete it is of no use. Raises: ConnectionError, TimeoutError."""
+        seconds = self._limits().handshake_timeout_s
         try:
-            greeting = await asyncio.wait_for(channel.ask(render), _HANDSHAKE_SECONDS)
+            greeting = await asyncio.wait_for(channel.ask(render), seconds)
         except BaseException as problem:
             if isinstance(problem, TimeoutError):
-                self._health.failed(f"It did not answer initialize within {_HANDSHAKE_SECONDS:g} s.")
+                self._health.failed(f"It did not answer initialize within {seconds:g} s.")
             await self.stop(channel)
             raise
         if self._health.state is not State.UP:
@@ -118,5 +118,5 @@ class Children:
         return channel
 
     def _pass_on_stderr(self, text: bytes) -> None:
-        for line in text.decode(errors="replace").splitlines():
-            sys.stderr.write(f"[{self._server.name}] {line}\n")
+        lines = (f"[{self._server.name}] {line}\n" for line in text.decode(errors="replace").splitlines())
+        sys.stderr.write("".join(lines))  # at once: a write per line would keep everybody else waiting

@@ -16,6 +16,7 @@ STREAM_HEADERS: Headers = [EVENT_STREAM, (b"cache-control", b"no-cache, no-trans
 
 # Noticing that a client left costs a task, so it is only watched for once an answer takes longer than this.
 _WATCH_AFTER = 0.05
+_UNREAD_SECONDS = 60.0  # as long as the official clients wait for anything
 
 
 class HttpProblem(Exception):
@@ -40,6 +41,7 @@ class HttpExchange:
         self._by_name = dict(reversed(self.headers))  # the first of several wins
         self.has_started = False
         self.has_left = False  # the client closed its end
+        self._on_left: Callable[[], None] | None = None
         self._watch: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -73,17 +75,28 @@ class HttpExchange:
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
 
     async def send_chunk(self, chunk: bytes) -> None:
-        if not self.has_left:
-            await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
+        await self._send_in_time({"type": "http.response.body", "body": chunk, "more_body": True})
 
     async def end_stream(self) -> None:
-        if not self.has_left:
-            await self._send({"type": "http.response.body", "body": b""})
+        await self._send_in_time({"type": "http.response.body", "body": b""})
+
+    async def _send_in_time(self, event: MutableMapping[str, Any]) -> None:  # Any: ASGI's own shape
+        """A client that keeps its connection and reads nothing counts as gone, or its call would never end."""
+        if self.has_left:
+            return
+        try:
+            async with asyncio.timeout(_UNREAD_SECONDS):
+                await self._send(event)
+        except TimeoutError:
+            self.has_left = True
+            if self._on_left is not None:
+                self._on_left()
 
     # --- noticing that the client leaves ---------------------------------------------------------------------------
 
     def watch(self, on_left: Callable[[], None], *, after: float = _WATCH_AFTER) -> None:
         """Call `on_left` once if the client goes away before `unwatch`."""
+        self._on_left = on_left
         self._timer = asyncio.get_running_loop().call_later(after, self._start_watching, on_left)
 
     def _start_watching(self, on_left: Callable[[], None]) -> None:
@@ -96,6 +109,7 @@ class HttpExchange:
         on_left()
 
     def unwatch(self) -> None:
+        self._on_left = None
         if self._timer is not None:
             self._timer.cancel()
         if self._watch is not None:

@@ -1,13 +1,13 @@
 """The answer to one POST in front of a stdio child: plain JSON when the answer is all there is, a stream otherwise."""
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Callable
 
 from handfast.core.exchange import Status
+from handfast.gateway.backlog import Backlog
 from handfast.gateway.channel import Channel
 from handfast.gateway.child import ChildStartFailed
-from handfast.gateway.conversation import Conversation, Pending, ServerSide
+from handfast.gateway.conversation import Conversation, Pending, ServerSide, is_sign_of_life
 from handfast.gateway.http_exchange import JSON, STREAM_HEADERS, Headers, HttpExchange
 from handfast.gateway.repeats import is_repeatable, note_repeat
 from handfast.gateway.server_health import Era, ServerHealth, State, UpstreamResting
@@ -42,7 +42,8 @@ class PostAnswer:
         self._headers = headers
         self._began = server.now()
         self._pending: Pending = conversation.open_requests[message.id]
-        self._arrived: deque[Message] = deque()
+        self._arrived = Backlog()
+        self._is_congested = False
         self._waiter: asyncio.Future[None] | None = None
         self._failure: tuple[str, int] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -50,14 +51,41 @@ class PostAnswer:
         self._cancel_upstream: Callable[[str], None] = lambda _reason: None
         self._other_channel = other_channel
         self._is_lost = self._was_sent = self._has_heard = False
+        self.hold_back: Callable[[bool], None] | None = None  # makes the child wait, where it is this client's alone
         self.has_left = False
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the client was told that no answer will come."""
+        return self._failure is not None
+
+    @property
+    def _has_timed_out(self) -> bool:
+        return self._failure is not None and self._failure[1] == UPSTREAM_TIMEOUT
 
     # --- as a listener ---------------------------------------------------------------------------------------------
 
     def deliver(self, message: Message) -> None:
         self._has_heard = True
         self._arrived.append(message)
+        if self._arrived.is_full:
+            self._relieve()
         self._wake()
+
+    def _relieve(self) -> None:
+        """More waits than may. Others who share the child must not wait for this client, so it loses the oldest."""
+        if self.hold_back is None:
+            if self._arrived.drop_oldest():
+                reason = "Notifications for a client that reads too slowly were dropped."
+                self._server.journal.diagnose(self._server.name, "client.slow", reason)
+        elif not self._is_congested:
+            self._is_congested = True
+            self.hold_back(True)
+
+    def _recover(self) -> None:
+        if self._is_congested and self.hold_back is not None:
+            self._is_congested = False
+            self.hold_back(False)
 
     def fail(self, text: str, *, code: int = UPSTREAM_FAILED) -> None:
         self._failure = self._failure or (text, code)
@@ -80,7 +108,7 @@ class PostAnswer:
 
     async def run(self, *, idle_seconds: float) -> None:
         """Relay until the answer was sent, the child failed, or a modern client left."""
-        self._seconds = idle_seconds if self._pending.call is not None else 0.0
+        self._seconds = 0.0 if self._pending.method == "subscriptions/listen" else idle_seconds
         self._http.watch(self._client_left)
         self._arm()
         self._health.in_progress += self._pending.call is not None
@@ -90,6 +118,7 @@ class PostAnswer:
         finally:
             self._health.in_progress -= self._pending.call is not None
             self._http.unwatch()
+            self._recover()
             if self._timer is not None:
                 self._timer.cancel()
             self._conversation.open_requests.pop(self._request_id, None)
@@ -122,7 +151,7 @@ class PostAnswer:
 
     async def _relay_next(self) -> bool:
         """Send the next thing; True when that was the last."""
-        while not self._arrived:
+        while not self._arrived or self._has_timed_out:  # a flood that never ebbs must not keep its call open
             if self.has_left and self._pending.is_modern:
                 return True
             if self._failure is not None:
@@ -133,7 +162,10 @@ class PostAnswer:
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
         message = self._arrived.popleft()
-        self._arm()
+        if self._is_congested and self._arrived.is_low:
+            self._recover()
+        if is_sign_of_life(message):
+            self._arm()
         is_last = message.is_answer
         if is_last:
             self._note_answer(message)
@@ -195,4 +227,4 @@ class PostAnswer:
             await self._http.send_chunk(render_event(reply, None))
             await self._http.end_stream()
             return
-        await self._http.respond(200, [JSON, *self._headers], reply)
+        await self._http.respond(200, [JSON], reply)  # without a session: one that did not open has none

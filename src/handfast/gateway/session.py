@@ -1,9 +1,9 @@
 """One legacy client's session with a stdio server: its conversation, its channel, and its listening stream."""
 
 import asyncio
-from collections import deque
 from secrets import token_urlsafe
 
+from handfast.gateway.backlog import Backlog
 from handfast.gateway.channel import Channel
 from handfast.gateway.conversation import Conversation
 from handfast.gateway.http_exchange import STREAM_HEADERS, HttpExchange
@@ -11,7 +11,6 @@ from handfast.gateway.post_answer import PostAnswer
 from handfast.wire.message import Message
 from handfast.wire.sse import render_event
 
-_OUTBOX = 1000  # messages kept for a client that is not listening at the moment
 _KEEP_ALIVE_SECONDS = 15.0
 
 
@@ -26,7 +25,7 @@ class Session:
         self.version = ""  # the revision it asked for, which its shared child was greeted with
         self.last_used = now
         self.answers: list[PostAnswer] = []  # requests under way, oldest first
-        self._outbox: deque[Message] = deque(maxlen=_OUTBOX)
+        self._outbox = Backlog()  # for a client that is not listening at the moment
         self._listener: HttpExchange | None = None
         self._bell = asyncio.Event()
         self.is_closed = False
@@ -41,6 +40,7 @@ class Session:
             self.answers[-1].deliver(message)
             return
         self._outbox.append(message)
+        self._outbox.drop_oldest()
         self._bell.set()
 
     def close(self) -> None:

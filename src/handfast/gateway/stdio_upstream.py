@@ -32,7 +32,12 @@ from handfast.wire.scan import NotJson
 from handfast.wire.splice import replace_values
 
 _SESSIONS = 10_000  # on shared children, where a session costs a kilobyte
+_DEAF = "The server does not read what it is sent. Try again later, or restart it."
 _NEEDS_OWN_CHILD = frozenset(("logging/setLevel", "resources/subscribe", "resources/unsubscribe"))
+
+
+class ServerDeaf(Exception):
+    """The child's input is full and stays so; nothing of the message was sent."""
 
 
 class StdioUpstream:
@@ -68,6 +73,7 @@ class StdioUpstream:
             health=health,
             limits=limits,
         )
+        self._waiting_for_room = 0
         self._own_starting = 0  # children for one session alone that have no session yet
         self._sessions: dict[str, Session] = {}
         self._sweeper: asyncio.Task[None] | None = None
@@ -93,7 +99,7 @@ class StdioUpstream:
             await self._post(http, message)
         except ChildStartFailed as problem:
             await self._refuse(http, message, f"The server {problem}")
-        except UpstreamResting as problem:
+        except (UpstreamResting, ServerDeaf) as problem:
             await self._refuse(http, message, str(problem))
         except (ConnectionError, TimeoutError):
             text = "The server did not complete its handshake. Look at its messages in the gateway's output."
@@ -162,7 +168,7 @@ class StdioUpstream:
                 channel = await self._children.start()
                 session = self._open_session(channel, owns_channel=True)
             session.opening = message
-            await self._relay(http, session, message, [_session_header(session)])
+            await self._open_own(http, session, message)
             return
         channel = await self._children.shared(version)
         assert channel.greeting is not None
@@ -177,6 +183,14 @@ class StdioUpstream:
         session.opening = message
         session.version = version
         await http.respond(200, [JSON, _session_header(session)], raw)
+
+    async def _open_own(self, http: HttpExchange, session: Session, message: Message) -> None:
+        """The client's own handshake with its own child; a child that does not complete it is of no use."""
+        seconds = self._limits().handshake_timeout_s
+        if not await self._relay(http, session, message, [_session_header(session)], seconds=seconds):
+            if session.channel.is_alive:
+                self.health.failed(f"It did not answer initialize within {seconds:g} s.")
+            await self._end(session)
 
     def _open_session(self, channel: Channel, *, owns_channel: bool) -> Session:
         conversation = self._new_conversation(channel)
@@ -206,6 +220,7 @@ class StdioUpstream:
         if not session.channel.is_alive:
             await self._end(session)
             raise HttpProblem(404, "The server behind this session has exited. Send initialize to begin a new one.")
+        await self._wait_for_room(session.channel)
         if message.is_request:
             await self._relay(http, session, message, [])
             return
@@ -223,12 +238,19 @@ class StdioUpstream:
             session.channel.send_cancel(message, answer, client_id)
 
     async def _relay(
-        self, http: HttpExchange, session: Session, message: Message, header: list[tuple[bytes, bytes]]
-    ) -> None:
+        self,
+        http: HttpExchange,
+        session: Session,
+        message: Message,
+        header: list[tuple[bytes, bytes]],
+        *,
+        seconds: float | None = None,
+    ) -> bool:
+        """Whether the child answered, or had nothing to answer."""
         step = await session.conversation.from_client(message, http)
         if step.to_server is None:
             await http.respond(200 if step.to_client else 202, [JSON, *header], step.to_client or b"")
-            return
+            return True
         answer = PostAnswer(
             http,
             session.conversation,
@@ -238,13 +260,15 @@ class StdioUpstream:
             headers=header,
             other_channel=lambda: self._move_to_next(session),
         )
+        answer.hold_back = session.channel.hold_back if session.owns_channel else None
         session.answers.append(answer)
         try:
             answer.send(session.channel)
-            await answer.run(idle_seconds=self._limits().call_timeout_s)
+            await answer.run(idle_seconds=seconds or self._limits().call_timeout_s)
         finally:
             session.answers.remove(answer)
             session.last_used = self._server.now()
+        return not answer.has_failed
 
     async def _move_to_next(self, session: Session) -> Channel:
         """The child in place of a shared one that died: sessions leave nothing of their own in those.
@@ -320,6 +344,7 @@ class StdioUpstream:
             await http.respond(404, [JSON], error_reply(message.id, METHOD_NOT_FOUND, text))
             return
         channel = await self._children.shared(MODERN)
+        await self._wait_for_room(channel)
         conversation = self._new_conversation(channel)
         step = await conversation.from_client(message, http)
         if step.to_server is None:
@@ -351,10 +376,31 @@ class StdioUpstream:
         answer.send(channel)
         await answer.run(idle_seconds=self._limits().call_timeout_s)
 
+    async def _wait_for_room(self, channel: Channel) -> None:
+        """What a child does not read piles up here: who comes next waits, as long as a call may. Raises: ServerDeaf."""
+        if channel.has_room:
+            return
+        limits = self._limits()
+        if self._waiting_for_room >= limits.concurrent_calls:
+            raise ServerDeaf(_DEAF)
+        self._waiting_for_room += 1
+        try:
+            await asyncio.wait_for(channel.room(), limits.call_timeout_s)
+        except TimeoutError:
+            self.health.note_error(_DEAF)
+            raise ServerDeaf(_DEAF) from None
+        finally:
+            self._waiting_for_room -= 1
+
     # --- as the owner of channels ----------------------------------------------------------------------------------
 
     def uncorrelated(self, channel: Channel, message: Message) -> bool:
         """A session's own child speaks to that session; a shared one to nobody, but for news about its lists."""
+        if message.is_answer:  # to no request that is open: it must not stand in for the answer to another
+            self._server.journal.diagnose(
+                self._server.name, "message.unpaired", "An answer from the server belongs to no open request."
+            )
+            return True
         for session in self._sessions.values():
             if session.channel is channel and session.owns_channel:
                 session.take(message)
@@ -369,11 +415,7 @@ class StdioUpstream:
                     session.take(message)
             self._bridge.list_changed(message)
             return True
-        if message.is_answer:
-            self._server.journal.diagnose(
-                self._server.name, "message.unpaired", "An answer from the server belongs to no open request."
-            )
-        elif message.is_request:
+        if message.is_request:
             reason = "A request from a shared server was refused: it cannot be known whose it is."
             self._server.journal.diagnose(self._server.name, "message.unowned", reason)
         return False

@@ -135,6 +135,7 @@ def test_defaults_are_those_that_are_documented() -> None:
             "sessions": 16,
             "session_idle_s": 900,
             "question_timeout_s": 300,
+            "handshake_timeout_s": 60,
             "learn_timeout_s": 5,
             "restarts": 10,
             "connection_failures": 5,

@@ -137,6 +137,10 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         # A person has to read, decide and type; a tool that waits holds a session open meanwhile.
         _Seconds, Meta(description="How long a call is held for a client that its server asked something in mid-call.")
     ] = 300.0
+    handshake_timeout_s: Annotated[
+        # npx may have to install the server first.
+        _Seconds, Meta(description="How long a stdio server may take to answer initialize before it is stopped.")
+    ] = 60.0
     learn_timeout_s: Annotated[
         # Past this a call goes on unjudged and is recorded as such; clients give up after sixty.
         _Seconds, Meta(description="How long a call waits for its tool's contract to become known.")
