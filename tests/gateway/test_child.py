@@ -128,3 +128,38 @@ def test_what_cannot_be_started_says_why(command: str, cwd: str | None, why: str
     with pytest.raises(ChildStartFailed, match="cannot start") as failure:
         asyncio.run(Seen().child.start([command], cwd=cwd))
     assert why in str(failure.value)
+
+
+def test_a_flood_is_handed_over_by_turns_in_order_and_whole() -> None:
+    """One read may bring thousands of lines, and whatever else the loop has to do would wait for all of them."""
+
+    async def work() -> tuple[list[bytes], int]:
+        loop, lines, by_turn = asyncio.get_running_loop(), [], [0]
+
+        def take(line: bytes | OverlongLine) -> None:
+            assert isinstance(line, bytes)
+            lines.append(line)
+            by_turn[-1] += 1
+
+        def next_turn() -> None:
+            by_turn.append(0)
+            loop.call_soon(next_turn)
+
+        next_turn()
+        child = Child(limit=LIMIT, on_line=take, on_exit=lambda _code: None)
+        program = "import sys; sys.stdout.write(''.join(f'{n}\\n' for n in range(20000))); sys.stdout.flush(); input()"
+        await child.start([sys.executable, "-c", program])
+        while len(lines) < 20_000:  # noqa: ASYNC110 - what is watched here are the loop's own turns
+            await asyncio.sleep(0)
+        await child.stop()
+        return lines, max(by_turn)
+
+    lines, most = asyncio.run(work())
+    assert lines == [b"%d" % number for number in range(20_000)]
+    assert most <= 2 * 64
+
+
+def test_a_process_that_closed_its_output_is_ended() -> None:
+    """Whatever it still does, it can answer nothing."""
+    seen = run("import os, time; os.close(1); time.sleep(60)")
+    assert seen.codes == [-15]

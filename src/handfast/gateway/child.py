@@ -4,12 +4,17 @@ import asyncio
 import contextlib
 import os
 import shutil
+import signal
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 from handfast.wire.lines import LineAssembler, OverlongLine, one_line
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
+_LAST_SECONDS = 1.0  # for a process whose pipes are closed, or pipes whose process is gone
+_LINES_AT_ONCE = 64  # some milliseconds of work; one read may bring thousands, and everybody else would wait
+_GRACE_SECONDS = 2.0  # as the official clients wait, before each harder way
 
 
 class ChildStartFailed(Exception):
@@ -36,6 +41,9 @@ class Child(asyncio.SubprocessProtocol):
         self._transport: asyncio.SubprocessTransport | None = None
         self._open_pipes = 1 if on_stderr is None else 2  # stdout, and stderr where it is ours to read
         self._has_exited = False
+        self._held: deque[bytes | OverlongLine] = deque()  # lines that have arrived and wait their turn
+        self._is_catching_up = False
+        self._is_paused = False  # because whoever takes the lines wants it so
         self.gone = asyncio.Event()
         self.returncode: int | None = None
 
@@ -77,10 +85,14 @@ class Child(asyncio.SubprocessProtocol):
             stdin.close()
 
     def pause_reading(self, is_paused: bool) -> None:
+        self._is_paused = is_paused
+        self._read_or_wait()
+
+    def _read_or_wait(self) -> None:
         stdout = cast("asyncio.ReadTransport | None", self._connected().get_pipe_transport(_STDOUT))  # fd 1 is read
         if stdout is None or stdout.is_closing():
             return
-        if is_paused:
+        if self._is_paused or self._is_catching_up:
             stdout.pause_reading()
         else:
             stdout.resume_reading()
@@ -89,7 +101,7 @@ class Child(asyncio.SubprocessProtocol):
         with contextlib.suppress(ProcessLookupError):
             self._connected().send_signal(number)
 
-    async def stop(self, *, grace: float = 2.0) -> None:
+    async def stop(self, *, grace: float = _GRACE_SECONDS) -> None:
         """As the protocol asks: close its input, then terminate, then kill."""
         if self._transport is None:
             return
@@ -116,16 +128,37 @@ class Child(asyncio.SubprocessProtocol):
         if fd == _STDERR and self._on_stderr is not None:
             self._on_stderr(data)
             return
-        for line in self._lines.feed(data):
-            self._on_line(line)
+        self._held.extend(self._lines.feed(data))
+        self._hand_over(_LINES_AT_ONCE)
+        if self._held and not self._is_catching_up:
+            self._is_catching_up = True
+            self._read_or_wait()
+            asyncio.get_running_loop().call_soon(self._catch_up)
+
+    def _catch_up(self) -> None:
+        self._hand_over(_LINES_AT_ONCE)
+        if self._held:
+            asyncio.get_running_loop().call_soon(self._catch_up)
+            return
+        self._is_catching_up = False
+        if not self.gone.is_set():
+            self._read_or_wait()
+
+    def _hand_over(self, most: int) -> None:
+        for _ in range(min(most, len(self._held))):
+            self._on_line(self._held.popleft())
 
     def pipe_connection_lost(self, fd: int, _exc: Exception | None) -> None:
         if fd == _STDIN:
             return
         if fd == _STDOUT:
+            self._hand_over(len(self._held))
             rest = self._lines.close()
             if rest:
                 self._on_line(rest)
+            if not self._has_exited:
+                # It can answer nothing any more, so a process that stays is of no use to anybody.
+                asyncio.get_running_loop().call_later(_LAST_SECONDS, self._end_mute, signal.SIGTERM)
         self._open_pipes -= 1
         self._finish_if_done()
 
@@ -134,11 +167,17 @@ class Child(asyncio.SubprocessProtocol):
         self._finish_if_done()
         if not self.gone.is_set():
             # A grandchild may hold the pipes open; the server itself is gone, so do not wait for ever.
-            asyncio.get_running_loop().call_later(1.0, self._close_pipes)
+            asyncio.get_running_loop().call_later(_LAST_SECONDS, self._close_pipes)
+
+    def _end_mute(self, number: int) -> None:
+        if not self._has_exited:
+            self.send_signal(number)
+            asyncio.get_running_loop().call_later(_GRACE_SECONDS, self._end_mute, signal.SIGKILL)
 
     def _close_pipes(self) -> None:
         if not self.gone.is_set():
             self._open_pipes = 0
+            self._hand_over(len(self._held))
             self._finish_if_done()
 
     def pause_writing(self) -> None:

@@ -20,6 +20,7 @@ from handfast.wire.replies import error_reply, notification
 
 _FORWARDED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGQUIT", "SIGWINCH")
 _SWEEP_SECONDS = 1.0
+_GRACE_SECONDS = 1.5  # twice that is less than the four seconds after which official clients kill us
 _BROKEN = "handfast failed on this message. The operator finds the cause in its error output."
 _log = logging.getLogger("handfast.gateway")
 
@@ -91,6 +92,10 @@ class Wrapper:
         if under_way:
             await asyncio.wait(under_way)
         self._child.close_stdin()
+        while self._conversation.open_requests and not self._child.gone.is_set():
+            with contextlib.suppress(TimeoutError):  # what it was asked it may still finish
+                await asyncio.wait_for(self._child.gone.wait(), _SWEEP_SECONDS)
+        await self._child.stop(grace=_GRACE_SECONDS)
 
     def _line_from_client(self, line: bytes | OverlongLine) -> None:
         if isinstance(line, OverlongLine):
@@ -136,7 +141,9 @@ class Wrapper:
             reply = await self._conversation.refuse_answer(problem)
         else:
             if message.is_answer and message.id in self._own:
-                self._own.pop(message.id).set_result(message)
+                answer = self._own.pop(message.id)
+                if not answer.done():  # whoever asked may have given up in this very moment
+                    answer.set_result(message)
                 return
             reply = await self._reply_to(message)
         if reply is not None:
