@@ -30,6 +30,7 @@ def _serve(args: argparse.Namespace) -> int:
     from handfast.cli.event_loop import run_async
     from handfast.cli.state import state_folder
     from handfast.gateway.http_client import UrlUnusable
+    from handfast.gateway.open_files import raise_open_files
     from handfast.gateway.runtime import Runtime
     from handfast.gateway.serving import AddressUnavailable, bind, serve
     from handfast.gateway.settings import Settings, load_settings
@@ -38,6 +39,10 @@ def _serve(args: argparse.Namespace) -> int:
     path = settings_path(args.config)
     flags: dict[str, object] = {"listen": args.listen} if args.listen else {}
     settings = read_settings(path, flags)
+
+    warning = raise_open_files(settings.limits.concurrent_calls)
+    if warning is not None:
+        sys.stderr.write(f"handfast: {warning}\n")
 
     def load() -> Settings:
         return load_settings(path, environ=os.environ, flags=flags)
