@@ -1,0 +1,1 @@
+"""Upstreams that misbehave, as real processes over every transport."""
