@@ -51,7 +51,9 @@ class HttpUpstream:
         version: str,
     ) -> None:
         self._server = server
+        self._url = url
         self._client = HttpClient(url)
+        self._listening_client: HttpClient | None = None
         self._headers = headers
         self.health = health
         self._limits = limits
@@ -90,6 +92,8 @@ class HttpUpstream:
         await self.backend.close()
         self._is_closed = True
         await self._client.close()
+        if self._listening_client is not None:
+            await self._listening_client.close()
         for conversation in self._conversations.values():
             conversation.close("The gateway stopped before the answer came.")
 
@@ -237,10 +241,11 @@ class HttpUpstream:
         health.check_admission()
         seconds = timeout or self.call_timeout
         try:
+            client = self._client_for(method)
             try:
-                response = await self._client.request(method, headers, body, response_timeout=seconds)
+                response = await client.request(method, headers, body, response_timeout=seconds)
             except (UpstreamHungUp, UpstreamRefused) as problem:
-                send = partial(self._client.request, method, headers, body, response_timeout=seconds)
+                send = partial(client.request, method, headers, body, response_timeout=seconds)
                 response = await self._try_again(problem, send, repeats)
         except UpstreamTimeout as problem:
             # A slow tool looks the same as a server that hangs, and must not take the others along.
@@ -284,6 +289,14 @@ class HttpUpstream:
     def _repeats_own(self, problem: UpstreamFailed) -> bool:
         note_repeat(None, self._server, str(problem))
         return True
+
+    def _client_for(self, method: str) -> HttpClient:
+        """Clients that only listen hold a connection each: from one pool, a few hundred would leave none for calls."""
+        if method != "GET":
+            return self._client
+        if self._listening_client is None:
+            self._listening_client = HttpClient(self._url, max_connections=_SESSIONS)
+        return self._listening_client
 
     def lose(self, session: bytes) -> None:
         """The server knows the session no more. It may have started anew, with other tools."""
