@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from scripts import demo_recording, document_proofs, document_tree
+from scripts import demo_recording, document_faults, document_proofs, document_tree
 
 from tests.demo import HANDFAST, ROOT, Demo, default_commands, running_demo
 
@@ -136,6 +136,11 @@ def test_a_line_that_differs_does_not_fit() -> None:
 def test_the_tree_has_every_file_as_it_is() -> None:
     page = document_tree.PAGE.read_text("utf-8")
     assert page == document_tree.with_tree(page), RENEW
+
+
+def test_the_table_of_faults_is_the_one_that_is_tested() -> None:
+    page = document_faults.PAGE.read_text("utf-8")
+    assert page == document_faults.with_table(page), RENEW
 
 
 def test_every_file_of_the_tree_says_what_it_is() -> None:
