@@ -15,6 +15,7 @@ from tests.gateway.running import (
     at_once,
     call,
     eventually,
+    notification,
     outcome,
     read_records,
     running,
@@ -30,6 +31,7 @@ ANSWERS = {
     "busy": answer(TEXT, "progress:4:0.4"),
     "mute": answer(TEXT, "silence"),
     "stopped": answer(TEXT, "silence"),
+    "unwanted": answer(TEXT, "silence"),
 }
 
 
@@ -73,6 +75,21 @@ def test_a_legacy_client_that_leaves_does_not(rig: Rig) -> None:
     post.leave()
     assert outcome(rig.gateway.state, "legacy") == ("success", "")
     assert len(cancellations(rig.stub)) == before
+
+
+@pytest.mark.requirement("P3")
+def test_a_call_that_a_legacy_client_cancelled_ends_there_without_an_answer(rig: Rig) -> None:
+    """A server owes no answer to a cancelled request. What it says next must not go to a request that is over."""
+    client = rig.gateway.client()
+    post = OpenPost(client, call(1, "unwanted"))
+    rig.stub.journal.wait_for(lambda journal: journal.calls("unwanted"))
+    client.send(notification("notifications/cancelled", requestId=1))
+    assert post.next_event() is None
+    assert outcome(rig.gateway.state, "unwanted") == ("cancelled", "")
+    _, report = rig.gateway.health()
+    assert report["servers"]["up"]["in_progress"] == 0
+    assert "nor reported progress" not in report["servers"]["up"]["last_error"]
+    post.leave()
 
 
 @pytest.mark.requirement("P3")

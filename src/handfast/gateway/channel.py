@@ -149,6 +149,7 @@ class Channel:
         """Pass on a client's notifications/cancelled, for the request it means and no other client's."""
         for own_id, entry in self._open.items():
             if entry.client_id == client_id and (listener is None or entry.listener is listener):
+                del self._open[own_id]  # what the child still says about it is dropped
                 self._child.send(replace_values(message.raw, {("params", "requestId"): b"%d" % own_id}))
                 return
 

@@ -55,6 +55,7 @@ class Pending:
     task_id: str | None = None  # of a request about a task
     cursor: bytes | None = None  # of a tools/list: which page was asked for
     is_cancelled: bool = False
+    when_cancelled: Callable[[], None] | None = None  # for whoever waits: a cancelled request need not be answered
     progress_token: RequestId | None = None
     touched: float = 0.0  # when the request or its last progress passed; never, while it waits in line
     place: Place | None = None  # in line for the server
@@ -180,6 +181,8 @@ class Conversation:
                 pending.is_cancelled = True
                 if pending.call is not None:
                     self._server.path.conclude(pending.call, Status.CANCELLED, reason="The client cancelled the call.")
+                if pending.when_cancelled is not None:
+                    pending.when_cancelled()
         elif message.method == "notifications/initialized":
             self._server.learner.discover(self._list_page, self._view)
         return Step(to_server=message.raw)

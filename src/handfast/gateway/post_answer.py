@@ -44,6 +44,7 @@ class PostAnswer:
         self._pending: Pending = conversation.open_requests[message.id]
         self._arrived = Backlog()
         self._is_congested = False
+        self._pending.when_cancelled = self._wake
         self._waiter: asyncio.Future[None] | None = None
         self._failure: tuple[str, int] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -154,6 +155,9 @@ class PostAnswer:
         while not self._arrived or self._has_timed_out:  # a flood that never ebbs must not keep its call open
             if self.has_left and self._pending.is_modern:
                 return True
+            if self._pending.is_cancelled:
+                await self._end_unanswered()
+                return True
             if self._failure is not None:
                 if await self._is_sent_again(self._failure):
                     continue
@@ -218,6 +222,12 @@ class PostAnswer:
             return
         status = http_status(message) if self._pending.is_modern and reply is message.raw else 200
         await self._http.respond(status, [JSON, *self._headers], reply)
+
+    async def _end_unanswered(self) -> None:
+        """A legacy client cancelled: no answer is due, and nothing the server says later may still end up here."""
+        if not self._http.has_started:
+            await self._http.start_stream(200, [*STREAM_HEADERS, *self._headers])
+        await self._http.end_stream()
 
     async def _send_failure(self, text: str, code: int) -> None:
         self._conversation.open_requests.pop(self._request_id, None)

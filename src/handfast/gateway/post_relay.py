@@ -35,6 +35,8 @@ class PostRelay:
         self._events = EventRelay(http, conversation, upstream.message_limit)
         self._response: Response | None = None
         self._is_cancelled = False
+        if self._pending is not None:
+            self._pending.when_cancelled = self._stop_if_left
         self._has_timed_out = False
 
     async def run(self, headers: Headers, body: bytes) -> None:
@@ -75,7 +77,7 @@ class PostRelay:
 
     def _client_left(self) -> None:
         """A modern client cancels by leaving; a legacy one may come back for the answer, so its call runs on."""
-        if self._pending is None or not self._pending.is_modern:
+        if self._pending is None or not (self._pending.is_modern or self._pending.is_cancelled):
             return
         self._is_cancelled = True
         if self._pending.call is not None:
@@ -86,6 +88,11 @@ class PostRelay:
             self._response.abort()
         elif self._task is not None:
             self._task.cancel()
+
+    def _stop_if_left(self) -> None:
+        """The client cancelled the call. If it has left as well, nobody is there whom the rest could reach."""
+        if self._http.has_left:
+            self._client_left()
 
     def _abandon(self) -> None:
         """Without a session nothing can be resumed: what is still open here ends here, on record."""
