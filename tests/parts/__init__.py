@@ -21,10 +21,14 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / ".parts"
 NODE = FOLDER / "node" / "node"
 PYTHON = FOLDER / "py" / "bin" / "python"
+_OFFICIAL = FOLDER / "node" / "node_modules" / "@modelcontextprotocol"
+INSPECTOR = _OFFICIAL / "inspector" / "clients" / "launcher" / "build" / "index.js"
 
 Mode = Literal["auto", "legacy", "2026-07-28"]
+Sdk = Literal["py", "fastmcp", "ts", "ts1"]
 Target = str | Sequence[str]  # a URL, or a command line to talk to over stdio
 Outcome = dict[str, Any]  # Any: {"result": JSON} or {"error": {"code": …, "message": …}}
+Session = dict[str, Any]  # Any: {"target": Target, "mode": Mode, "answers": bool, "steps": [JSON]}
 
 
 class PartMissing(Exception):
@@ -53,7 +57,7 @@ def without_part(reason: str) -> None:
 
 
 def npm_server(name: str, *arguments: str) -> list[str]:
-    script = FOLDER / "node" / "node_modules" / "@modelcontextprotocol" / f"server-{name}" / "dist" / "index.js"
+    script = _OFFICIAL / f"server-{name}" / "dist" / "index.js"
     return [str(NODE), str(script), *arguments]
 
 
@@ -88,17 +92,37 @@ class Parts:
             finally:
                 process.kill()
 
+    def sessions(self, sdk: Sdk, wanted: Sequence[Session]) -> list[list[Outcome]]:
+        """Run whole sessions one after the other in one process of a client; the outcomes of each."""
+        done = subprocess.run(
+            client_command(sdk), input=json.dumps(wanted).encode(), capture_output=True, timeout=110, check=False
+        )
+        reports = [json.loads(line) for line in done.stdout.splitlines()]
+        assert len(reports) == len(wanted), f"the client ended early: {done.stderr.decode()[-2000:]}"
+        return reports
+
     def ts_client(
         self, target: Target, steps: Sequence[object], *, sdk: Literal[1, 2] = 2, mode: Mode = "auto"
     ) -> list[Outcome]:
         """Drive the TypeScript client: 2.x of `client`, or 1.x of `sdk`, which knows only the 2025 revisions."""
-        driver = [str(NODE), str(ROOT / "tests" / "parts" / "ts_client.mjs"), "--sdk", str(sdk), "--mode", mode]
-        return drive(driver, target, steps)
+        return drive([*client_command("ts" if sdk == 2 else "ts1"), "--mode", mode], target, steps)
 
     def py_client(self, target: Target, steps: Sequence[object], *, mode: Mode = "auto") -> list[Outcome]:
         """Drive the Python client."""
-        driver = [str(PYTHON), str(ROOT / "tests" / "parts" / "py_client.py"), "--mode", mode]
-        return drive(driver, target, steps)
+        return drive([*client_command("py"), "--mode", mode], target, steps)
+
+
+def client_command(sdk: Sdk) -> list[str]:
+    """The process that drives a client; what it reads and prints is said in its file."""
+    python = [str(PYTHON), str(ROOT / "tests" / "parts" / "py_client.py")]
+    node = [str(NODE), str(ROOT / "tests" / "parts" / "ts_client.mjs")]
+    commands: dict[Sdk, list[str]] = {
+        "py": [*python, "--sdk", "mcp"],
+        "fastmcp": [*python, "--sdk", "fastmcp"],
+        "ts": [*node, "--sdk", "2"],
+        "ts1": [*node, "--sdk", "1"],
+    }
+    return commands[sdk]
 
 
 def drive(driver: list[str], target: Target, steps: Sequence[object]) -> list[Outcome]:
