@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.gateway.running import TEXT, OpenPost, Serving, running, send, stdio
+from tests.gateway.running import TEXT, OpenPost, Serving, call, running, send, stdio
 from tests.stubs.run import Stub, answer, tool, write_stub
 
+NEWS = '{"jsonrpc":"2.0","method":"notifications/message","params":{"n":%d,"data":"%s"}}'
 CHANGED = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
 
 
@@ -57,6 +58,35 @@ def test_the_end_of_the_session_ends_its_stream(rig: Rig) -> None:
     send(rig.gateway.base, "DELETE", client.path, headers={"Mcp-Session-Id": client.session})
     assert stream.next_event() is None
     stream.leave()
+
+
+def telling(folder: Path, *lines: str) -> Stub:
+    """A server that answers and says something else in the same breath."""
+    said = "\n".join(['{"jsonrpc":"2.0","id":$ID,"result":' + TEXT + "}", *lines])
+    return write_stub(folder, tools=[tool("tell")], answers={"tell": answer(message=said)})
+
+
+def test_what_follows_an_answer_at_once_is_not_lost_with_it(tmp_path: Path) -> None:
+    with running({"up": stdio(telling(tmp_path, NEWS % (1, "x")))}, tmp_path) as gateway:
+        client = gateway.client(capabilities={"roots": {}})
+        assert client.post(call(1, "tell")).text == "fine"
+        stream = OpenPost(client, b"", method="GET")
+        assert stream.next_event()["params"]["n"] == 1
+        stream.leave()
+
+
+@pytest.mark.requirement("P3")
+def test_a_question_for_a_client_that_left_its_call_waits_on_the_listening_stream(tmp_path: Path) -> None:
+    faults = ("progress:1:0.8", "server_request:roots/list")  # nobody asked for progress: it is a silence here
+    stub = write_stub(tmp_path, tools=[tool("ask")], answers={"ask": answer(TEXT, *faults)})
+    with running({"up": stdio(stub)}, tmp_path, leaves_calls=True) as gateway:
+        client = gateway.client(capabilities={"roots": {}})
+        post = OpenPost(client, call(1, "ask"))
+        stub.journal.wait_for(lambda journal: journal.calls("ask"))
+        post.leave()
+        stream = OpenPost(client, b"", method="GET")
+        assert stream.next_event()["method"] == "roots/list"
+        stream.leave()
 
 
 @pytest.mark.requirement("P1")

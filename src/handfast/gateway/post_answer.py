@@ -8,13 +8,17 @@ from handfast.gateway.backlog import Backlog
 from handfast.gateway.channel import Channel
 from handfast.gateway.child import ChildStartFailed
 from handfast.gateway.conversation import Conversation, Pending, ServerSide, is_sign_of_life
+from handfast.gateway.event_log import EventLog
+from handfast.gateway.event_stream import EventStream, is_primed
 from handfast.gateway.http_exchange import JSON, STREAM_HEADERS, Headers, HttpExchange
 from handfast.gateway.repeats import is_repeatable, note_repeat
 from handfast.gateway.server_health import Era, ServerHealth, State, UpstreamResting
 from handfast.wire.codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from handfast.wire.eras import http_status
 from handfast.wire.message import Message
-from handfast.wire.sse import render_event
+
+# An answer that takes longer than this comes on a stream, which a client can resume if the connection breaks.
+_OPEN_AFTER = 1.0
 
 
 class PostAnswer:
@@ -29,9 +33,10 @@ class PostAnswer:
         *,
         health: ServerHealth,
         headers: Headers,
+        log: EventLog | None = None,
         other_channel: Callable[[], Awaitable[Channel]] | None = None,
     ) -> None:
-        """`other_channel` finds a child in place of one that died, where clients share it."""
+        """With a log, what is streamed can be asked for again; `other_channel` finds a child in place of a dead one."""
         assert message.id is not None
         self._http = http
         self._conversation = conversation
@@ -40,6 +45,11 @@ class PostAnswer:
         self._request_id = message.id
         self._health = health
         self._headers = headers
+        self._log = log
+        self._stream: EventStream | None = None
+        self._may_open_early = log is not None
+        self._is_long = False
+        self._is_answered = False
         self._began = server.now()
         self._pending: Pending = conversation.open_requests[message.id]
         self._arrived = Backlog()
@@ -68,6 +78,7 @@ class PostAnswer:
 
     def deliver(self, message: Message) -> None:
         self._has_heard = True
+        self._is_answered = self._is_answered or message.is_answer
         self._arrived.append(message)
         if self._arrived.is_full:
             self._relieve()
@@ -95,6 +106,11 @@ class PostAnswer:
     def lost(self, text: str, *, was_sent: bool) -> None:
         self._is_lost, self._was_sent = True, was_sent
         self.fail(text)
+
+    @property
+    def is_reachable(self) -> bool:
+        """Whether what is delivered here can still get to the client: before the answer, now or when it resumes."""
+        return not self._is_answered and (self._stream is not None or not self._http.has_left)
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
@@ -131,8 +147,21 @@ class PostAnswer:
     def _arm(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        later = asyncio.get_running_loop().call_later
+        if self._may_open_early and not 0 < self._seconds <= _OPEN_AFTER:
+            self._timer = later(_OPEN_AFTER, self._grow_long)  # one timer for both: most answers need neither
+        elif self._seconds:
+            self._timer = later(self._seconds, self._time_out)
+
+    def _grow_long(self) -> None:
+        """A long silence is easily cut off: the client gets an id to come back with, if it knows what that is."""
+        self._may_open_early = False
         if self._seconds:
-            self._timer = asyncio.get_running_loop().call_later(self._seconds, self._time_out)
+            self._timer = asyncio.get_running_loop().call_later(self._seconds - _OPEN_AFTER, self._time_out)
+        accepted = (self._http.header(b"accept") or b"").lower()
+        if is_primed(self._http) and b"text/event-stream" in accepted:
+            self._is_long = True
+            self._wake()
 
     def _time_out(self) -> None:
         self._cancel_upstream("timeout")
@@ -163,6 +192,9 @@ class PostAnswer:
                     continue
                 await self._send_failure(*self._failure)
                 return True
+            if self._is_long and self._stream is None and not self._http.has_left:
+                await self._open_stream()
+                continue
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
         message = self._arrived.popleft()
@@ -208,33 +240,39 @@ class PostAnswer:
         if not message.has_error and (pending.is_modern or pending.method == "initialize"):
             health.era = Era.MODERN if pending.is_modern else Era.LEGACY
 
+    async def _open_stream(self) -> EventStream:
+        self._may_open_early = False
+        self._stream = EventStream(self._http, self._log)
+        await self._stream.start(self._headers)
+        return self._stream
+
     async def _send_event(self, reply: bytes) -> None:
-        if not self._http.has_started:
-            await self._http.start_stream(200, [*STREAM_HEADERS, *self._headers])
-        await self._http.send_chunk(render_event(reply, None))
+        stream = self._stream or await self._open_stream()
+        await stream.write(reply)
 
     async def _send_last(self, reply: bytes | None, message: Message) -> None:
         if reply is None:
             reply = self._conversation.fail(self._request_id, self._pending, "The server's answer was not usable.")
-        if self._http.has_started:
-            await self._http.send_chunk(render_event(reply, None))
-            await self._http.end_stream()
-            return
         status = http_status(message) if self._pending.is_modern and reply is message.raw else 200
-        await self._http.respond(status, [JSON, *self._headers], reply)
+        await self._finish(status, reply, self._headers)
 
     async def _end_unanswered(self) -> None:
         """A legacy client cancelled: no answer is due, and nothing the server says later may still end up here."""
-        if not self._http.has_started:
-            await self._http.start_stream(200, [*STREAM_HEADERS, *self._headers])
+        if self._stream is not None:
+            await self._stream.abandon()
+            return
+        await self._http.start_stream(200, [*STREAM_HEADERS, *self._headers])
         await self._http.end_stream()
 
     async def _send_failure(self, text: str, code: int) -> None:
         self._conversation.open_requests.pop(self._request_id, None)
         rule = "upstream.timeout" if code == UPSTREAM_TIMEOUT else "upstream.failed"
         reply = self._conversation.fail(self._request_id, self._pending, text, code=code, rule=rule)
-        if self._http.has_started:
-            await self._http.send_chunk(render_event(reply, None))
-            await self._http.end_stream()
+        await self._finish(200, reply, [])  # without a session: one that did not open has none
+
+    async def _finish(self, status: int, reply: bytes, headers: Headers) -> None:
+        if self._stream is None:
+            await self._http.respond(status, [JSON, *headers], reply)
             return
-        await self._http.respond(200, [JSON], reply)  # without a session: one that did not open has none
+        await self._stream.write(reply)
+        await self._stream.end()

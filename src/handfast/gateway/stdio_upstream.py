@@ -16,6 +16,7 @@ from handfast.gateway.channel import Channel
 from handfast.gateway.child import ChildStartFailed
 from handfast.gateway.children import MODERN, Children
 from handfast.gateway.conversation import Conversation, ServerSide
+from handfast.gateway.event_log import EventLog, EventShelf
 from handfast.gateway.http_exchange import JSON, HttpExchange, HttpProblem
 from handfast.gateway.launch import Launch
 from handfast.gateway.param_headers import param_mismatch
@@ -76,12 +77,13 @@ class StdioUpstream:
         self._waiting_for_room = 0
         self._own_starting = 0  # children for one session alone that have no session yet
         self._sessions: dict[str, Session] = {}
+        self._shelf = EventShelf()
         self._sweeper: asyncio.Task[None] | None = None
 
     def quiesce(self) -> None:
         """The gateway is about to stop: streams that only listen end now, calls under way may finish."""
         for session in self._sessions.values():
-            session.close()
+            session.stop_listening()
 
     async def close(self) -> None:
         self._server.learner.close()
@@ -126,22 +128,24 @@ class StdioUpstream:
         if session_id is None and message.method == "initialize":
             await self._initialize(http, message)
             return
-        session = self._session(session_id)
+        session = self._session(http)
         if message.method in _NEEDS_OWN_CHILD and self._may_isolate():
             await self._give_own_child(session)
         await self._post_in_session(http, session, message)
 
     async def get(self, http: HttpExchange) -> None:
-        await self._session(http.header(b"mcp-session-id")).listen(http)
+        await self._session(http).listen(http)
 
     async def delete(self, http: HttpExchange) -> None:
-        session = self._session(http.header(b"mcp-session-id"))
+        session = self._session(http)
         await self._end(session)
         await http.respond(200, [])
 
     # --- sessions --------------------------------------------------------------------------------------------------
 
-    def _session(self, session_id: bytes | None) -> Session:
+    def _session(self, http: HttpExchange) -> Session:
+        """The caller's session. Raises: HttpProblem."""
+        session_id = http.header(b"mcp-session-id")
         if session_id is None:
             raise HttpProblem(400, "There is no Mcp-Session-Id header. Send initialize first.")
         session = self._sessions.get(session_id.decode("latin-1"))
@@ -193,9 +197,15 @@ class StdioUpstream:
             await self._end(session)
 
     def _open_session(self, channel: Channel, *, owns_channel: bool) -> Session:
-        conversation = self._new_conversation(channel)
-        session = Session(conversation, channel, owns_channel=owns_channel, now=self._server.now())
-        conversation.session = session.id.encode()
+        now = self._server.now
+        session = Session(
+            self._new_conversation(channel),
+            channel,
+            EventLog(self._shelf, now=now),
+            owns_channel=owns_channel,
+            now=now(),
+        )
+        session.conversation.session = session.id.encode()
         self._sessions[session.id] = session
         if len(self._sessions) > _SESSIONS:
             sharing = (other for other in self._sessions.values() if not other.owns_channel)
@@ -258,6 +268,7 @@ class StdioUpstream:
             message,
             health=self.health,
             headers=header,
+            log=session.log,
             other_channel=lambda: self._move_to_next(session),
         )
         answer.hold_back = session.channel.hold_back if session.owns_channel else None
@@ -327,6 +338,7 @@ class StdioUpstream:
             await asyncio.sleep(min(30.0, seconds / 2))
             now = self._server.now()
             for session in list(self._sessions.values()):
+                session.log.forget_delivered()
                 if session.is_idle and now - session.last_used > seconds:
                     await self._end(session)
 
