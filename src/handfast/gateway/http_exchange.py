@@ -38,6 +38,7 @@ class HttpExchange:
         self.peer: str = (scope.get("client") or ("",))[
             0
         ]  # the address without its port, which every connection changes
+        self.actor: str = scope.get("handfast.actor", "")  # whom authentication found; a client cannot write it
         self._by_name = dict(reversed(self.headers))  # the first of several wins
         self.has_started = False
         self.has_left = False  # the client closed its end

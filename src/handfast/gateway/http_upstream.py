@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from functools import partial
 from itertools import count
+from typing import NamedTuple
 
 from handfast.gateway.bridge.held_calls import HeldCalls
 from handfast.gateway.bridge.http_sessions import HttpSessions
@@ -22,21 +23,30 @@ from handfast.gateway.http_client import (
     UpstreamRefused,
     UpstreamTimeout,
 )
-from handfast.gateway.http_exchange import JSON, Headers, HttpExchange
+from handfast.gateway.http_exchange import JSON, Headers, HttpExchange, HttpProblem
 from handfast.gateway.http_headers import to_client, to_upstream
 from handfast.gateway.param_headers import modern_headers
 from handfast.gateway.post_relay import PostRelay
 from handfast.gateway.repeats import note_repeat
 from handfast.gateway.server_health import ServerHealth, State, UpstreamResting
+from handfast.gateway.session_owner import UNKNOWN_SESSION, refuse_stranger
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.eras import META_VERSION
 from handfast.wire.message import BadMessage, Message, RequestId, read_message
 from handfast.wire.sse import OverlongEvent, SseAssembler
 
-_SESSIONS = 10_000  # conversations remembered for streams that are resumed
+# Remembered for who opened them and for streams that are resumed. How long a session lives is the server's to say.
+_SESSIONS = 10_000
 _SWEEP_SECONDS = 30.0
 _RECONNECT_SECONDS = 0.2  # a server that starts anew is back by then, and nobody minds so short a wait
 _ACCEPT = (b"accept", b"application/json, text/event-stream")
+
+
+class _Known(NamedTuple):
+    """A session that the server gave: who opened it, and what is open in it."""
+
+    actor: str
+    conversation: Conversation
 
 
 class HttpUpstream:
@@ -74,7 +84,7 @@ class HttpUpstream:
             health=health,
             limits=limits,
         )
-        self._conversations: OrderedDict[bytes, Conversation] = OrderedDict()
+        self._sessions: OrderedDict[bytes, _Known] = OrderedDict()
         self._ids = count()
         self._sweeper: asyncio.Task[None] | None = None
         self._listening: set[Response] = set()
@@ -94,8 +104,8 @@ class HttpUpstream:
         await self._client.close()
         if self._listening_client is not None:
             await self._listening_client.close()
-        for conversation in self._conversations.values():
-            conversation.close("The gateway stopped before the answer came.")
+        for known in self._sessions.values():
+            known.conversation.close("The gateway stopped before the answer came.")
 
     # --- the three methods -----------------------------------------------------------------------------------------
 
@@ -113,10 +123,10 @@ class HttpUpstream:
 
     async def get(self, http: HttpExchange) -> None:
         """The client's listening stream, or one that it resumes; answers on it are judged like any other."""
+        conversation = self._conversation(http)
         response = await self._request_or_explain(http, "GET")
         if response is None:
             return
-        conversation = self._conversation(http)
         if not is_event_stream(response):
             await http.respond(response.status, to_client(response.headers), await response.read(self.message_limit))
             return
@@ -133,12 +143,15 @@ class HttpUpstream:
             await http.end_stream()
 
     async def delete(self, http: HttpExchange) -> None:
+        self._conversation(http)  # only who opened the session may end it
         response = await self._request_or_explain(http, "DELETE")
         if response is None:
             return
-        ended = self._conversations.pop(http.header(b"mcp-session-id") or b"", None)
+        # A server may refuse to end sessions (405), and then it goes on.
+        is_over = response.status < 400 or response.status == 404
+        ended = self._sessions.pop(http.header(b"mcp-session-id") or b"", None) if is_over else None
         if ended is not None:
-            ended.close("The client ended the session before the answer came.")
+            ended.conversation.close("The client ended the session before the answer came.")
         await http.respond(response.status, to_client(response.headers), await response.read(self.message_limit))
 
     async def _request_or_explain(self, http: HttpExchange, method: str) -> Response | None:
@@ -151,23 +164,29 @@ class HttpUpstream:
     # --- conversations ---------------------------------------------------------------------------------------------
 
     def _conversation(self, http: HttpExchange) -> Conversation:
+        """What the caller's session has open. Raises: HttpProblem where the session is somebody else's."""
         session = http.header(b"mcp-session-id")
-        known = self._conversations.get(session) if session is not None else None
-        if known is not None and session is not None:
-            self._conversations.move_to_end(session)
-            return known
-        return self.new_conversation(http.headers)
+        known = self._sessions.get(session) if session is not None else None
+        if known is None or session is None:
+            if session is not None and http.actor:
+                # Nobody knows who opened it, before a restart say. Anonymous callers are all one and may go on.
+                raise HttpProblem(404, UNKNOWN_SESSION)
+            return self.new_conversation(http.headers)
+        if known.actor != http.actor:
+            refuse_stranger(self._server, http.actor)
+        self._sessions.move_to_end(session)
+        return known.conversation
 
     def new_conversation(self, headers: Headers) -> Conversation:
         conversation = Conversation(self._server, lambda cursor: self._list_page(conversation, headers, cursor))
         return conversation
 
-    def remember(self, session: bytes, conversation: Conversation) -> None:
+    def remember(self, session: bytes, conversation: Conversation, *, actor: str) -> None:
         """Only after the server accepted the session: nobody can crowd others out with invented ids."""
-        self._conversations[session] = conversation
-        if len(self._conversations) > _SESSIONS:
-            _, oldest = self._conversations.popitem(last=False)
-            oldest.close("The session was idle for too long while others were busy.")
+        self._sessions[session] = _Known(actor, conversation)
+        if len(self._sessions) > _SESSIONS:
+            _, oldest = self._sessions.popitem(last=False)
+            oldest.conversation.close("The session was idle for too long while others were busy.")
         if self._sweeper is None:
             self._sweeper = asyncio.create_task(self._sweep())
 
@@ -176,7 +195,7 @@ class HttpUpstream:
         while True:
             seconds = self.call_timeout
             await asyncio.sleep(min(_SWEEP_SECONDS, seconds / 2))
-            for conversation in list(self._conversations.values()):
+            for _, conversation in list(self._sessions.values()):
                 for request_id in conversation.overdue(self._server.now(), seconds):
                     pending = conversation.open_requests.pop(request_id)
                     text = f"The server neither answered nor reported progress for {seconds:g} s."
@@ -300,9 +319,9 @@ class HttpUpstream:
 
     def lose(self, session: bytes) -> None:
         """The server knows the session no more. It may have started anew, with other tools."""
-        lost = self._conversations.pop(session, None)
+        lost = self._sessions.pop(session, None)
         if lost is not None:
-            lost.close("The server ended the session before the answer came.")
+            lost.conversation.close("The server ended the session before the answer came.")
             self._server.learner.restart()
 
     @property

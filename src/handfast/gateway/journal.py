@@ -26,6 +26,7 @@ class Journal:
         tool: str = "",
         rule: str,
         reason: str,
+        actor: str = "",
         details: dict[str, Detail] | None = None,
     ) -> int:
         return self._recorder.record(
@@ -38,6 +39,7 @@ class Journal:
                 tool=tool,
                 rule=rule,
                 reason=reason,
+                actor=actor,
                 details=details or {},
             )
         )

@@ -108,7 +108,7 @@ class PostRelay:
         session = response.header(b"mcp-session-id") or self._http.header(b"mcp-session-id")
         if session is not None and response.status < 400:
             self._conversation.session = session
-            self._upstream.remember(session, self._conversation)
+            self._upstream.remember(session, self._conversation, actor=self._http.actor)
         if is_event_stream(response):
             await self._relay_stream(response)
             return

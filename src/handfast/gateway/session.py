@@ -20,10 +20,12 @@ class Session:
         channel: Channel,
         log: EventLog,
         *,
+        actor: str,
         owns_channel: bool,
         now: float,
     ) -> None:
         self.id = token_urlsafe(24)
+        self.actor = actor  # who opened it, and nobody else may use it
         self.conversation = conversation
         self.channel = channel
         self.owns_channel = owns_channel

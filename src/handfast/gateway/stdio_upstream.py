@@ -23,6 +23,7 @@ from handfast.gateway.param_headers import param_mismatch
 from handfast.gateway.post_answer import PostAnswer
 from handfast.gateway.server_health import ServerHealth, UpstreamResting
 from handfast.gateway.session import Session
+from handfast.gateway.session_owner import UNKNOWN_SESSION, refuse_stranger
 from handfast.gateway.settings.blocks import Isolation, Limits
 from handfast.wire.codes import HEADER_MISMATCH, METHOD_NOT_FOUND, UPSTREAM_FAILED
 from handfast.wire.eras import META_VERSION, MODERN_REVISION
@@ -150,7 +151,9 @@ class StdioUpstream:
             raise HttpProblem(400, "There is no Mcp-Session-Id header. Send initialize first.")
         session = self._sessions.get(session_id.decode("latin-1"))
         if session is None:
-            raise HttpProblem(404, "This session is not known or has ended. Send initialize to begin a new one.")
+            raise HttpProblem(404, UNKNOWN_SESSION)
+        if session.actor != http.actor:
+            refuse_stranger(self._server, http.actor)
         session.last_used = self._server.now()
         return session
 
@@ -170,7 +173,7 @@ class StdioUpstream:
         if is_own:
             async with self._room_for_own():
                 channel = await self._children.start()
-                session = self._open_session(channel, owns_channel=True)
+                session = self._open_session(http.actor, channel, owns_channel=True)
             session.opening = message
             await self._open_own(http, session, message)
             return
@@ -183,7 +186,7 @@ class StdioUpstream:
             await http.respond(200, [JSON], raw)
             await self._children.stop(channel)
             return
-        session = self._open_session(channel, owns_channel=False)
+        session = self._open_session(http.actor, channel, owns_channel=False)
         session.opening = message
         session.version = version
         await http.respond(200, [JSON, _session_header(session)], raw)
@@ -196,12 +199,13 @@ class StdioUpstream:
                 self.health.failed(f"It did not answer initialize within {seconds:g} s.")
             await self._end(session)
 
-    def _open_session(self, channel: Channel, *, owns_channel: bool) -> Session:
+    def _open_session(self, actor: str, channel: Channel, *, owns_channel: bool) -> Session:
         now = self._server.now
         session = Session(
             self._new_conversation(channel),
             channel,
             EventLog(self._shelf, now=now),
+            actor=actor,
             owns_channel=owns_channel,
             now=now(),
         )
