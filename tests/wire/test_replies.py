@@ -30,6 +30,12 @@ def test_the_result_of_a_task_says_whose_it_is() -> None:
     )
 
 
+def test_an_error_may_carry_data() -> None:
+    assert error_reply(1, -32022, "No.", data={"supported": []}) == (
+        b'{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"No.","data":{"supported":[]}}}'
+    )
+
+
 def test_requests_and_notifications_have_params_only_where_there_are_any() -> None:
     assert request(1, "tools/list") == b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
     assert request("x", "m", {"a": 1}) == b'{"jsonrpc":"2.0","id":"x","method":"m","params":{"a":1}}'

@@ -8,6 +8,7 @@ METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 HEADER_MISMATCH: Final = -32020  # 2026-07-28, always with HTTP 400
+UNSUPPORTED_VERSION: Final = -32022  # as above
 
 # Our own, outside -32768…-32000, which the protocol keeps for itself.
 UPSTREAM_FAILED: Final = -31001

@@ -11,8 +11,17 @@ _encode = msgspec.json.Encoder().encode
 _RELATED_TASK = "io.modelcontextprotocol/related-task"
 
 
-def error_reply(request_id: RequestId | None, code: int, message: str) -> bytes:
-    return _encode({"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": message}})
+def error_reply(
+    request_id: RequestId | None,
+    code: int,
+    message: str,
+    *,
+    data: Mapping[str, Any] | None = None,  # Any: JSON
+) -> bytes:
+    error: dict[str, Any] = {"code": code, "message": message}  # Any: JSON
+    if data is not None:
+        error["data"] = data
+    return _encode({"jsonrpc": "2.0", "id": request_id, "error": error})
 
 
 def answer(request_id: RequestId | None, result: Mapping[str, Any]) -> bytes:  # Any: JSON
