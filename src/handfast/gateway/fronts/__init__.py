@@ -1,0 +1,1 @@
+"""Clients of either era in front of a Backend: over HTTP, and on our own stdin and stdout."""

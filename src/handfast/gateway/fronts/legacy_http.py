@@ -1,0 +1,147 @@
+"""Legacy clients over HTTP in front of a Backend: sessions that belong to whoever opened them, bounded and expiring."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from handfast.gateway.backend import Backend, ignore
+from handfast.gateway.event_log import EventShelf
+from handfast.gateway.fronts.http_reply import HttpReply
+from handfast.gateway.fronts.legacy_client import REVISIONS, Diagnose
+from handfast.gateway.fronts.legacy_session import LegacySession
+from handfast.gateway.http_exchange import JSON, HttpExchange, HttpProblem
+from handfast.gateway.settings.blocks import Limits
+from handfast.wire.codes import INVALID_REQUEST
+from handfast.wire.message import Message, read_message
+from handfast.wire.replies import error_reply
+
+_SESSIONS = 1000  # each of them keeps a stream open to the server
+_UNKNOWN = "This session is not known or has ended. Send initialize to begin a new one."
+
+
+class LegacyFront:
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        limits: Callable[[], Limits],
+        diagnose: Diagnose,
+        now: Callable[[], float] = time.monotonic,
+        most_sessions: int = _SESSIONS,
+    ) -> None:
+        self._backend = backend
+        self._limits = limits
+        self._diagnose = diagnose
+        self._now = now
+        self._most_sessions = most_sessions
+        self._sessions: dict[str, LegacySession] = {}
+        self._shelf = EventShelf()
+        self._sweeper: asyncio.Task[None] | None = None
+
+    def quiesce(self) -> None:
+        """The gateway is about to stop: streams that only listen end now, calls under way may finish."""
+        for session in self._sessions.values():
+            session.stop_listening()
+
+    async def close(self) -> None:
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        while self._sessions:
+            self._sessions.popitem()[1].close()
+
+    # --- the three methods -----------------------------------------------------------------------------------------
+
+    async def post(self, http: HttpExchange, message: Message) -> None:
+        if message.method == "initialize" and http.header(b"mcp-session-id") is None:
+            await self._initialize(http, message)
+            return
+        session = self._session(http)
+        if not message.is_request:
+            session.client.take(message)
+            await http.respond(202, [])
+            return
+        reply = HttpReply(http, message.id, session.log, cancels_on_leave=False)
+        try:
+            await reply.run(session.client.request(message, reply.send))
+        finally:
+            session.last_used = self._now()
+
+    async def get(self, http: HttpExchange) -> None:
+        session = self._session(http)
+        try:
+            await session.listen(http)
+        finally:
+            session.last_used = self._now()
+
+    async def delete(self, http: HttpExchange) -> None:
+        self._end(self._session(http))
+        await http.respond(200, [])
+
+    # --- sessions --------------------------------------------------------------------------------------------------
+
+    def _session(self, http: HttpExchange) -> LegacySession:
+        """The caller's session. Raises: HttpProblem."""
+        session_id = http.header(b"mcp-session-id")
+        if session_id is None:
+            raise HttpProblem(400, "There is no Mcp-Session-Id header. Send initialize first.")
+        session = self._sessions.get(session_id.decode("latin-1"))
+        if session is not None and session.actor != http.actor:
+            self._diagnose("session.stranger", "A session was used by another caller than the one that opened it.")
+            session = None  # the same words, so that nobody learns which ids exist
+        if session is None:
+            raise HttpProblem(404, _UNKNOWN)
+        version = http.header(b"mcp-protocol-version")
+        if version is not None and version.decode("latin-1") not in REVISIONS:
+            raise HttpProblem(400, f"This MCP-Protocol-Version is none of a session's: {', '.join(REVISIONS)}.")
+        session.last_used = self._now()
+        return session
+
+    async def _initialize(self, http: HttpExchange, message: Message) -> None:
+        if not message.is_request:
+            raise HttpProblem(400, "initialize is a request. Send it with an id.")
+        self._make_room()
+        session = LegacySession(
+            self._backend,
+            self._shelf,
+            actor=http.actor,
+            now=self._now,
+            diagnose=self._diagnose,
+            # Whoever has not answered by then will not: their session would have expired.
+            question_seconds=self._limits().session_idle_s,
+        )
+        self._sessions[session.id] = session
+        if self._sweeper is None:
+            self._sweeper = asyncio.create_task(self._sweep())
+        is_open = False
+        try:
+            greeting = await session.client.request(message, ignore)
+            is_open = greeting is not None and not read_message(greeting).has_error
+        finally:
+            if not is_open:
+                self._end(session)
+        greeting = greeting or error_reply(message.id, INVALID_REQUEST, "The gateway is stopping.")
+        headers = [(b"mcp-session-id", session.id.encode())] if is_open else []
+        await http.respond(200, [JSON, *headers], greeting)
+
+    def _make_room(self) -> None:
+        """The session idle for longest makes way. Raises: HttpProblem 503."""
+        if len(self._sessions) < self._most_sessions:
+            return
+        idle = [session for session in self._sessions.values() if session.is_idle]
+        if not idle:
+            raise HttpProblem(503, "Too many sessions are open with this server. Try again later.")
+        self._end(min(idle, key=lambda session: session.last_used))
+
+    def _end(self, session: LegacySession) -> None:
+        self._sessions.pop(session.id, None)
+        session.close()
+
+    async def _sweep(self) -> None:
+        while True:
+            seconds = self._limits().session_idle_s
+            await asyncio.sleep(min(30.0, seconds / 2))
+            now = self._now()
+            for session in list(self._sessions.values()):
+                session.log.forget_delivered()
+                if session.is_idle and now - session.last_used > seconds:
+                    self._end(session)

@@ -1,0 +1,80 @@
+"""Modern clients over HTTP in front of a Backend: every POST stands for itself, and leaving cancels it."""
+
+from collections.abc import Callable, Sequence
+
+from handfast.gateway.backend import Backend, Origin
+from handfast.gateway.draining import STOPPING
+from handfast.gateway.event_stream import KEEP_ALIVE_SECONDS
+from handfast.gateway.fronts.http_reply import HttpReply
+from handfast.gateway.fronts.modern_request import find_fault, find_legacy_method
+from handfast.gateway.http_exchange import JSON, HttpExchange
+from handfast.wire.codes import INVALID_REQUEST, UPSTREAM_FAILED
+from handfast.wire.eras import META_SUBSCRIPTION, MODERN_REVISION, http_status
+from handfast.wire.message import Message, read_message
+from handfast.wire.replies import answer, error_reply
+
+_PARAM = b"mcp-param-"
+
+
+class ModernFront:
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        supported: Callable[[], Sequence[str]] = lambda: (MODERN_REVISION,),
+        keep_alive_seconds: float = KEEP_ALIVE_SECONDS,
+    ) -> None:
+        self._backend = backend
+        self._supported = supported  # the revisions that are offered here, in whatever way
+        self._keep_alive = keep_alive_seconds
+        self._open: dict[HttpReply, Message] = {}
+
+    def quiesce(self) -> None:
+        """The gateway is about to stop: streams that only listen end now, and say that they do."""
+        for reply, message in self._open.items():
+            if message.method == "subscriptions/listen":
+                reply.give_up(answer(message.id, {"resultType": "complete", "_meta": {META_SUBSCRIPTION: message.id}}))
+
+    async def close(self) -> None:
+        """Whoever still waits is told that no answer will come."""
+        self.quiesce()
+        for reply, message in self._open.items():
+            reply.give_up(error_reply(message.id, UPSTREAM_FAILED, STOPPING))
+
+    # --- the three methods -----------------------------------------------------------------------------------------
+
+    async def get(self, http: HttpExchange) -> None:
+        await http.respond(405, [(b"allow", b"POST")])
+
+    async def delete(self, http: HttpExchange) -> None:
+        await http.respond(405, [(b"allow", b"POST")])
+
+    async def post(self, http: HttpExchange, message: Message) -> None:
+        if message.is_notification:
+            await http.respond(202, [])  # a modern client cancels by leaving, and has nothing else to notify of
+        elif message.is_answer:
+            text = "A modern server asks nothing, so there is nothing to answer. Send a request."
+            await http.respond(400, [JSON], error_reply(None, INVALID_REQUEST, text))
+        elif fault := find_fault(message, http.headers, self._supported()):
+            await http.respond(400, [JSON], fault)
+        elif missing := find_legacy_method(message):
+            await http.respond(404, [JSON], missing)
+        else:
+            await self._answer(http, message)
+
+    async def _answer(self, http: HttpExchange, message: Message) -> None:
+        reply = HttpReply(
+            http,
+            message.id,
+            None,
+            cancels_on_leave=True,
+            status_of=lambda found: http_status(read_message(found)),
+            keep_alive_seconds=self._keep_alive,
+        )
+        self._open[reply] = message
+        params = [(name, value) for name, value in http.headers if name.startswith(_PARAM)]
+        origin = Origin(caller=http.actor, send=reply.send, actor=http.actor, params=params)
+        try:
+            await reply.run(self._backend.request(message, origin))
+        finally:
+            del self._open[reply]

@@ -1,0 +1,73 @@
+"""What a modern request must say before it goes any further, and which methods its revision does not have."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from handfast.gateway.backend import text_member
+from handfast.gateway.http_exchange import Headers
+from handfast.wire.codes import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, UNSUPPORTED_VERSION
+from handfast.wire.eras import META_VERSION, MODERN_REVISION
+from handfast.wire.headers import check_envelope, check_modern_headers
+from handfast.wire.message import AmbiguousKeys, Message
+from handfast.wire.replies import error_reply
+from handfast.wire.scan import NotJson
+
+ONLY_LEGACY: Final = frozenset(
+    (
+        "initialize",
+        "ping",
+        "logging/setLevel",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "tasks/list",
+        "tasks/result",
+    )
+)
+
+
+def says_modern(message: Message) -> bool:
+    """Whether the message names its revision itself, as only modern ones do."""
+    try:
+        return message.may_mention(META_VERSION) and META_VERSION in message.meta()
+    except (AmbiguousKeys, NotJson):
+        return False
+
+
+def find_fault(message: Message, headers: Headers | None, supported: Sequence[str]) -> bytes | None:
+    """The error for a request that does not say what each must; with HTTP its status is 400. On a line: no headers."""
+    fault = find_ambiguity(message) or check_envelope(message)
+    if fault is None and headers is not None:
+        fault = check_modern_headers(headers, message)
+    return fault or _check_version(message, supported)
+
+
+def find_ambiguity(message: Message) -> bytes | None:
+    """The error for a message whose params or _meta two readers could take differently."""
+    try:
+        message.meta()
+    except AmbiguousKeys as problem:
+        text = f"The message is ambiguous: {problem}. Send each key once."
+    except NotJson:
+        text = "The params of the message cannot be read. Send valid JSON."
+    else:
+        return None
+    return error_reply(message.id, INVALID_REQUEST, text)
+
+
+def _check_version(message: Message, supported: Sequence[str]) -> bytes | None:
+    requested = text_member(message.meta(), META_VERSION)
+    if requested is None:
+        return error_reply(message.id, INVALID_PARAMS, f"params._meta must name {META_VERSION} as a string.")
+    if requested == MODERN_REVISION:
+        return None
+    text = "This revision is not spoken here in this way. Choose one of those in data.supported."
+    data = {"supported": list(supported), "requested": requested}
+    return error_reply(message.id, UNSUPPORTED_VERSION, text, data=data)
+
+
+def find_legacy_method(message: Message) -> bytes | None:
+    """The error for a method that only the handshake's revisions have; with HTTP its status is 404."""
+    if message.method not in ONLY_LEGACY:
+        return None
+    text = f"There is no {message.method} in {MODERN_REVISION}. Send initialize without _meta to use an older revision."
+    return error_reply(message.id, METHOD_NOT_FOUND, text)

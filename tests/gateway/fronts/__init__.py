@@ -1,0 +1,1 @@
+"""Clients of either era in front of a scripted server that speaks the modern form."""

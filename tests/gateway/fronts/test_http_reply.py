@@ -1,0 +1,83 @@
+"""One POST's answer in front of a Backend: plain or a stream, kept alive, bounded."""
+
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.contracts.rig import MODERN_META
+from tests.gateway.fronts.fronted import Fronted, fronted, modern_request
+from tests.gateway.fronts.scripted import ScriptedServer, text
+from tests.gateway.running import OpenPost, call, eventually
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Fronted]:
+    with fronted(ScriptedServer(), tmp_path) as found:
+        yield found
+
+
+def send_call(running: Fronted, tool: str, **arguments: int) -> socket.socket:
+    """A call whose answer is read only if the test does."""
+    address = urlsplit(running.base)
+    body = modern_request(1, "tools/call", {"name": tool, "arguments": arguments})
+    head = [
+        "POST /mcp/modern HTTP/1.1",
+        f"Host: {address.netloc}",
+        "Content-Type: application/json",
+        "MCP-Protocol-Version: 2026-07-28",
+        "Mcp-Method: tools/call",
+        f"Mcp-Name: {tool}",
+        f"Content-Length: {len(body)}",
+    ]
+    connection = socket.create_connection((address.hostname, address.port), timeout=20)
+    connection.sendall("\r\n".join(head).encode() + b"\r\n\r\n" + body)
+    return connection
+
+
+def test_an_answer_alone_is_plain_json(running: Fronted) -> None:
+    client = running.client("modern")
+    answer = client.call("echo", {"a": 1})
+    assert (answer.status, answer.message) == (
+        200,
+        {"jsonrpc": "2.0", "id": 1, "result": {"resultType": "complete", **text({"a": 1})}},
+    )
+    (seen,) = running.server.seen
+    assert (seen.meta, seen.caller, seen.actor) == (MODERN_META, "", "")
+
+
+def test_what_comes_before_the_answer_makes_a_stream(running: Fronted) -> None:
+    client = running.client("modern")
+    opened = OpenPost(client, call("x", "report", _meta={**MODERN_META, "progressToken": "t"}))
+    assert [opened.next_event(), opened.next_event(), opened.next_event()] == [
+        {
+            "jsonrpc": "2.0",
+            "method": "notifications/progress",
+            "params": {"progressToken": "t", "progress": 1, "total": 2},
+        },
+        {"jsonrpc": "2.0", "id": "x", "result": {"resultType": "complete", **text(None)}},
+        None,
+    ]
+    opened.leave()
+
+
+def test_a_silent_stream_shows_that_it_is_still_there(tmp_path: Path) -> None:
+    with fronted(ScriptedServer(), tmp_path, keep_alive=0.05) as running:
+        with send_call(running, "hang", say=1) as connection:
+            seen = b""
+            while seen.count(b": still here\n\n") < 2:
+                seen += connection.recv(65536)
+        assert b"text/event-stream" in seen
+
+
+def test_a_client_that_does_not_read_loses_its_request_and_nothing_grows(running: Fronted) -> None:
+    with send_call(running, "flood") as connection:
+        eventually(lambda: running.server.cancelled == ["flood"], "the flood stopped", seconds=30)
+        with connection.makefile("rb") as answer:
+            last = [line for line in answer if line.startswith(b"data:")][-1]
+    error = json.loads(last[5:])["error"]
+    said = "The client reads more slowly than messages come, so its request was cancelled. Read them as they come."
+    assert error == {"code": -32603, "message": said}
