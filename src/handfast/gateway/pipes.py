@@ -94,6 +94,11 @@ class OutputPipe(asyncio.Protocol):
                 self._on_lost()
                 return
 
+    @property
+    def waiting_bytes(self) -> int:
+        """What was written and has not been read."""
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
+
     async def flush(self) -> None:
         if self._transport is None or self._transport.is_closing():
             return
