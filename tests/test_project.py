@@ -32,6 +32,7 @@ TESTED_WITH = {
     "core/schema_costs.py": "core/test_schema_weight.py",
     "core/schema_references.py": "core/test_schema_weight.py",
     "gateway/result_view.py": "gateway/test_task_results.py",
+    "gateway/combined/reading.py": "gateway/combined/test_links.py",
     "gateway/settings/blocks.py": "gateway/settings/test_environment.py",
     "gateway/settings/check.py": "gateway/settings/test_environment.py",
     "gateway/settings/keys.py": "gateway/settings/test_reference.py",
