@@ -1,0 +1,219 @@
+"""The Backend of all servers: each request goes to the servers it concerns, and their answers become one."""
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
+from typing import Final
+
+import msgspec
+
+from handfast.gateway.backend import Backend, Origin, member, text_member
+from handfast.gateway.combined.asking import error_text
+from handfast.gateway.combined.discovery import Discoveries, discover_all
+from handfast.gateway.combined.endpoint import Endpoint, Refused
+from handfast.gateway.combined.links import linked_uris
+from handfast.gateway.combined.listening import Listen
+from handfast.gateway.combined.lists import KINDS, ListKind, Lists
+from handfast.gateway.combined.opaque import Tampered, unwrap, wrap
+from handfast.gateway.combined.reading import level_of
+from handfast.gateway.combined.resolving import Resolver
+from handfast.gateway.combined.task_ids import TASK_METHODS, answer_edits, unwrap_task_id, wrap_in_notification
+from handfast.gateway.http_exchange import HttpProblem
+from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND, UPSTREAM_FAILED, UPSTREAM_TIMEOUT
+from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_message
+from handfast.wire.replies import error_reply
+from handfast.wire.scan import NotJson
+from handfast.wire.splice import Path, replace_values
+
+_STATE: Final = "state"
+_MOST_SUBSETS: Final = 64  # kept with what they know; any other is made anew
+_UPSTREAM_ERRORS: Final = frozenset((UPSTREAM_FAILED, UPSTREAM_TIMEOUT))
+Edits = dict[Path, bytes]
+
+
+class CombinedBackend:
+    """Judges nothing itself: the Backends of the servers do."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._discoveries = Discoveries(endpoint)
+        self._lists = Lists(endpoint, self._discoveries)
+        self._resolver = Resolver(endpoint, self._lists)
+        self._subsets: OrderedDict[frozenset[str], CombinedBackend] = OrderedDict()
+
+    def subset(self, names: Iterable[str]) -> "CombinedBackend":
+        """The same with only these servers. Raises: HttpProblem 404."""
+        only = frozenset(names)
+        servers = self._endpoint.servers()
+        if not only or not only <= servers.keys():
+            known = ", ".join(servers) or "none"
+            raise HttpProblem(404, f"Not every server that was asked for is here. Servers: {known}.")
+        found = self._subsets.pop(only, None) or CombinedBackend(replace(self._endpoint, only=only))
+        self._subsets[only] = found
+        if len(self._subsets) > _MOST_SUBSETS:
+            self._subsets.popitem(last=False)
+        return found
+
+    def servers_changed(self) -> None:
+        """The settings have changed: open subscriptions take up new servers, and their clients are told."""
+        for listener in self._endpoint.listeners:
+            listener.servers_changed()
+
+    async def request(self, message: Message, origin: Origin) -> bytes:
+        try:
+            return await self._answer(message, origin)
+        except Refused as refused:
+            return error_reply(message.id, refused.code, refused.text)
+        except (AmbiguousKeys, NotJson):
+            reason = "The request can be read in more than one way. Send each key once."
+            return error_reply(message.id, INVALID_PARAMS, reason)
+
+    async def _answer(self, message: Message, origin: Origin) -> bytes:
+        method = message.method or ""
+        if method in KINDS:
+            return await self._lists.answer(KINDS[method], message, origin)
+        if method == "server/discover":
+            return await discover_all(self._endpoint, self._discoveries, message, origin)
+        if method == "subscriptions/listen":
+            return await self._listen(message, origin)
+        routes = {
+            "tools/call": self._route_tool,
+            "prompts/get": self._route_prompt,
+            "resources/read": self._route_read,
+            "completion/complete": self._route_completion,
+            **dict.fromkeys(TASK_METHODS, self._route_task),
+        }
+        route: Callable[[Message, Origin], Awaitable[tuple[str, Edits]]] | None = routes.get(method)
+        if route is None:
+            raise Refused(METHOD_NOT_FOUND, "All servers together do not offer this method. Use /mcp/<server>.")
+        server, edits = await route(message, origin)
+        return await self._forward(server, edits, message, origin)
+
+    async def _listen(self, message: Message, origin: Origin) -> bytes:
+        listen = Listen(self._endpoint, self._discoveries, self._resolver, message=message, origin=origin)
+        self._endpoint.listeners.add(listen)
+        try:
+            return await listen.run()
+        finally:
+            self._endpoint.listeners.discard(listen)
+
+    # --- where a request goes, and what changes in it ----------------------------------------------------------------
+
+    async def _route_tool(self, message: Message, origin: Origin) -> tuple[str, Edits]:
+        return await self._route_named(KINDS["tools/list"], message, origin)
+
+    async def _route_prompt(self, message: Message, origin: Origin) -> tuple[str, Edits]:
+        return await self._route_named(KINDS["prompts/list"], message, origin)
+
+    async def _route_named(self, kind: ListKind, message: Message, origin: Origin) -> tuple[str, Edits]:
+        public = _required(text_member(message.params(), "name"), "params.name")
+        server, own = await self._resolver.name(kind, public, message, origin)
+        keeper, edits = _own_state(message)
+        if keeper not in (None, server):
+            raise Refused(INVALID_PARAMS, "The requestState belongs to another server. Send the one of this call.")
+        return server, edits | {("params", "name"): msgspec.json.encode(own)}
+
+    async def _route_read(self, message: Message, origin: Origin) -> tuple[str, Edits]:
+        uri = _required(text_member(message.params(), "uri"), "params.uri")
+        keeper, edits = _own_state(message)
+        # After a restart nothing is known of the URI, but the server that asked is.
+        if keeper is not None and self._resolver.known_owner(uri, origin) in (None, keeper):
+            return keeper, edits
+        server = await self._resolver.uri(uri, message, origin)
+        if keeper is not None:
+            raise Refused(INVALID_PARAMS, "The requestState belongs to another server. Send the one of this URI.")
+        return server, edits
+
+    async def _route_completion(self, message: Message, origin: Origin) -> tuple[str, Edits]:
+        reference = level_of(member(message.params(), "ref"))
+        if text_member(reference, "type") == "ref/prompt":
+            public = _required(text_member(reference, "name"), "params.ref.name")
+            server, own = await self._resolver.name(KINDS["prompts/list"], public, message, origin)
+            return server, {("params", "ref", "name"): msgspec.json.encode(own)}
+        uri = _required(text_member(reference, "uri"), "params.ref.uri")
+        return await self._resolver.template(uri, message, origin), {}
+
+    async def _route_task(self, message: Message, origin: Origin) -> tuple[str, Edits]:  # noqa: ARG002 - as the others
+        public = _required(text_member(message.params(), "taskId"), "params.taskId")
+        try:
+            server, own = unwrap_task_id(public)
+        except Tampered:
+            raise Refused(INVALID_PARAMS, "There is no task of this id. Use the id that its call gave.") from None
+        return server, {("params", "taskId"): msgspec.json.encode(own)}
+
+    # --- there and back ----------------------------------------------------------------------------------------------
+
+    async def _forward(self, server: str, edits: Edits, message: Message, origin: Origin) -> bytes:
+        backend = self._backend(server)
+        asked = read_message(replace_values(message.raw, edits)) if edits else message
+
+        def send(raw: bytes) -> None:
+            origin.send(_for_client(raw, server))
+
+        try:
+            raw = await backend.request(asked, replace(origin, send=send))
+        except OSError:
+            reason = f"The server {server} cannot be reached. Try again later."
+            return error_reply(message.id, UPSTREAM_FAILED, reason)
+        return self._finish(raw, server, message.method or "", origin)
+
+    def _backend(self, server: str) -> Backend:
+        backend = self._endpoint.servers().get(server)
+        if backend is None:
+            raise Refused(INVALID_PARAMS, "The server that this belongs to is not here any more. Begin anew.")
+        return backend
+
+    def _finish(self, raw: bytes, server: str, method: str, origin: Origin) -> bytes:
+        """The answer as this endpoint's clients understand it; all else is the server's own bytes."""
+        try:
+            answer = read_message(raw)
+            if answer.has_error:
+                return _with_server_named(answer, server)
+            result = answer.result()
+        except (BadMessage, AmbiguousKeys, NotJson):
+            return raw  # judged already: whatever it is, it is not ours to change
+        if result is None:
+            return raw
+        if b'"uri"' in raw:  # a link that is spelt with escapes is not learnt: nobody writes one so
+            self._endpoint.known(origin).link(server, linked_uris(result))
+        edits: Edits = answer_edits(result, method, server)
+        state = member(result, "requestState")
+        if state is not None and text_member(result, "resultType") == "input_required":
+            edits["result", "requestState"] = msgspec.json.encode(wrap(_STATE, (server, state.decode())))
+        return replace_values(raw, edits) if edits else raw
+
+
+def _required(value: str | None, where: str) -> str:
+    if value is None:
+        raise Refused(INVALID_PARAMS, f"{where} is missing or no text. Send it.")
+    return value
+
+
+def _own_state(message: Message) -> tuple[str | None, Edits]:
+    """Who gave out the requestState that comes back, and that server's own words. Raises: Refused."""
+    if member(message.params(), "requestState") is None:
+        return None, {}
+    text = text_member(message.params(), "requestState")
+    try:
+        server, raw = unwrap(_STATE, text or "", tuple[str, str])
+    except Tampered:
+        reason = "The requestState is not one that was given out here. Send it back exactly as it came."
+        raise Refused(INVALID_PARAMS, reason) from None
+    return server, {("params", "requestState"): raw.encode()}
+
+
+def _for_client(raw: bytes, server: str) -> bytes:
+    if b"task" not in raw:  # nearly always
+        return raw
+    try:
+        return wrap_in_notification(raw, read_message(raw), server)
+    except (BadMessage, AmbiguousKeys, NotJson):
+        return raw
+
+
+def _with_server_named(answer: Message, server: str) -> bytes:
+    """An error that comes of the server being down says which one, where it does not already."""
+    text = error_text(answer)
+    if answer.error_code() not in _UPSTREAM_ERRORS or server in text:
+        return answer.raw
+    return replace_values(answer.raw, {("error", "message"): msgspec.json.encode(f"{server}: {text}")})

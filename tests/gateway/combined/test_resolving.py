@@ -1,0 +1,190 @@
+"""Whose a name or a URI is, before any list and after all of them."""
+
+import asyncio
+import json
+
+import pytest
+
+from handfast.gateway.combined.names import public_name
+from handfast.wire.message import Message
+from handfast.wire.replies import answer
+from tests.gateway.combined.scripted import Json, Rig, Scripted, items, params_of
+
+
+def _echo(message: Message) -> bytes:
+    """What arrived, in the answer."""
+    params = {key: value for key, value in params_of(message).items() if key != "_meta"}
+    return answer(message.id, {"resultType": "complete", "content": [], "got": params})
+
+
+def _server(**lists: bytes) -> Scripted:
+    pages = {f"{name.replace('_', '/')}/list": [page] for name, page in lists.items()}
+    methods = ("tools/call", "prompts/get", "resources/read", "completion/complete")
+    return Scripted(pages, answers=dict.fromkeys(methods, _echo))
+
+
+def _got(answered: Json) -> Json:
+    return answered["result"]["got"]  # type: ignore[no-any-return]  # JSON
+
+
+def _refusal(answered: Json) -> str:
+    assert answered["error"]["code"] == -32602
+    return answered["error"]["message"]  # type: ignore[no-any-return]  # JSON
+
+
+@pytest.mark.requirement("D12")
+def test_a_call_works_before_any_list_and_its_tool_is_looked_up_once() -> None:
+    server = _server(tools=items("t"))
+    rig = Rig({"a": server})
+
+    async def ask() -> None:
+        assert _got(await rig.ask("tools/call", {"name": "a__t", "arguments": {}})) == {"name": "t", "arguments": {}}
+        await rig.ask("tools/call", {"name": "a__t"})
+
+    asyncio.run(ask())
+    assert server.methods() == ["server/discover", "tools/list", "tools/call", "tools/call"]
+
+
+@pytest.mark.requirement("D12")
+@pytest.mark.parametrize("own", ["with space", "x" * 200, "", "a--0123456789abcdef", "_x", "é"])
+def test_a_name_that_does_not_fit_is_found_by_its_short_form_also_before_any_list(own: str) -> None:
+    rig = Rig({"a": _server(tools=items("other", own)), "b": _server(tools=items(own))})
+    public = public_name("b", own)
+    assert _got(asyncio.run(rig.ask("tools/call", {"name": public}))) == {"name": own}
+    assert public in asyncio.run(rig.names())
+
+
+def test_a_prompt_is_found_like_a_tool_and_is_not_a_tool() -> None:
+    rig = Rig({"a": _server(prompts=items("p"))})
+    assert _got(asyncio.run(rig.ask("prompts/get", {"name": "a__p"}))) == {"name": "p"}
+    assert "There is no tool of this name." in _refusal(asyncio.run(rig.ask("tools/call", {"name": "a__p"})))
+
+
+@pytest.mark.requirement("D21")
+def test_an_unknown_name_is_refused_with_the_nearest_ones_and_reaches_no_server() -> None:
+    server = _server(tools=items("create_issue", "close_issue", "zzz"))
+    rig = Rig({"tracker": server, "other": _server()})
+    said = _refusal(asyncio.run(rig.ask("tools/call", {"name": "tracker__create_isue"})))
+    assert said == "There is no tool of this name. Did you mean tracker__create_issue? tools/list shows all."
+    assert "tools/call" not in server.methods()
+
+
+def test_an_unknown_server_is_refused_with_those_there_are() -> None:
+    rig = Rig({"a": _server(), "b": _server()})
+    for name in ("nowhere__t", "t", "__t", "a__"):
+        assert _refusal(asyncio.run(rig.ask("tools/call", {"name": name}))) == (
+            "There is no tool of this name. Names are server__tool; servers: a, b. tools/list shows all."
+        )
+
+
+def test_refusals_stay_short_however_much_there_is() -> None:
+    rig = Rig({f"server-{n}": _server(tools=items(*(f"t{k}" for k in range(500)))) for n in range(60)})
+    asyncio.run(rig.names())
+    for name in ("server-1__t9" + "9" * 5000, "x" * 9000):
+        assert len(_refusal(asyncio.run(rig.ask("tools/call", {"name": name})))) < 500
+
+
+def test_a_tool_that_is_new_is_found_though_the_list_was_known() -> None:
+    server = _server(tools=items("old"))
+    rig = Rig({"a": server})
+
+    async def ask() -> None:
+        await rig.names()
+        server.lists["tools/list"] = [items("old", "new")]
+        assert _got(await rig.ask("tools/call", {"name": "a__new"})) == {"name": "new"}
+
+    asyncio.run(ask())
+
+
+def test_a_server_whose_list_is_not_to_be_had_decides_itself_and_is_not_asked_for_it_every_time() -> None:
+    server = _server(tools=b"broken")
+    rig = Rig({"a": server})
+
+    async def ask() -> None:
+        for _ in range(3):
+            assert _got(await rig.ask("tools/call", {"name": "a__t"})) == {"name": "t"}
+        assert server.methods().count("tools/list") == 1
+        rig.now += 31
+        await rig.ask("tools/call", {"name": "a__t"})
+        assert server.methods().count("tools/list") == 2
+        # What it stands for nobody can say without a list.
+        assert "There is no tool" in _refusal(await rig.ask("tools/call", {"name": public_name("a", "x y")}))
+
+    asyncio.run(ask())
+
+
+# --- URIs ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("E5")
+def test_a_uri_goes_only_to_the_server_that_lists_it() -> None:
+    a, b = _server(resources=items("x:1", key="uri")), _server(resources=items("x:2", "x:1", key="uri"))
+    rig = Rig({"a": a, "b": b})
+
+    async def read(uri: str) -> Json:
+        return _got(await rig.ask("resources/read", {"uri": uri}))
+
+    assert [asyncio.run(read("x:1")), asyncio.run(read("x:2"))] == [{"uri": "x:1"}, {"uri": "x:2"}]
+    assert [params_of(asked)["uri"] for asked in a.asked if asked.method == "resources/read"] == ["x:1"]
+    assert [params_of(asked)["uri"] for asked in b.asked if asked.method == "resources/read"] == ["x:2"]
+
+
+@pytest.mark.requirement("E5")
+def test_a_uri_of_a_template_goes_to_its_server() -> None:
+    a, b = _server(), _server(resources_templates=items("db://{table}/{row}", key="uriTemplate"))
+    rig = Rig({"a": a, "b": b})
+    assert _got(asyncio.run(rig.ask("resources/read", {"uri": "db://t/1"}))) == {"uri": "db://t/1"}
+    assert "resources/read" not in a.methods()
+
+
+@pytest.mark.requirement("E5")
+def test_a_link_in_a_result_is_followed_for_the_caller_who_got_it_and_for_no_other() -> None:
+    server = _server(tools=items("t"))
+    link = {"content": [{"type": "resource_link", "uri": "secret:1", "name": "n"}]}
+    server.answers["tools/call"] = lambda message: answer(message.id, link)
+    rig = Rig({"a": _server(), "b": server})
+
+    async def ask() -> None:
+        assert "No server has listed" in _refusal(await rig.ask("resources/read", {"uri": "secret:1"}))
+        await rig.ask("tools/call", {"name": "b__t"}, caller="ada")
+        assert _got(await rig.ask("resources/read", {"uri": "secret:1"}, caller="ada")) == {"uri": "secret:1"}
+        assert "No server has listed" in _refusal(await rig.ask("resources/read", {"uri": "secret:1"}, caller="bob"))
+
+    asyncio.run(ask())
+    assert server.methods().count("resources/read") == 1
+
+
+@pytest.mark.requirement("E5")
+def test_the_page_of_a_tool_is_read_from_its_server() -> None:
+    page = json.dumps([{"name": "t", "_meta": {"ui": {"resourceUri": "ui://t"}}}]).encode()
+    rig = Rig({"a": _server(), "b": _server(tools=page)})
+    asyncio.run(rig.names())
+    assert _got(asyncio.run(rig.ask("resources/read", {"uri": "ui://t"}))) == {"uri": "ui://t"}
+
+
+def test_an_unknown_uri_is_asked_for_once_and_then_refused() -> None:
+    server = _server(resources=items("x:1", key="uri"))
+    rig = Rig({"a": server})
+    assert "No server has listed" in _refusal(asyncio.run(rig.ask("resources/read", {"uri": "x:9"})))
+    assert sorted(server.methods()) == ["resources/list", "resources/templates/list", "server/discover"]
+
+
+# --- completion ------------------------------------------------------------------------------------------------------
+
+
+def test_a_completion_goes_where_its_prompt_or_template_is_from() -> None:
+    a = _server(prompts=items("p"), resources=items("x:1", key="uri"))
+    b = _server(resources_templates=items("db://{t}", key="uriTemplate"))
+    rig = Rig({"a": a, "b": b})
+
+    def complete(**reference: str) -> Json:
+        argument = {"name": "t", "value": "v"}
+        return asyncio.run(rig.ask("completion/complete", {"ref": reference, "argument": argument}))
+
+    assert _got(complete(type="ref/prompt", name="a__p"))["ref"] == {"type": "ref/prompt", "name": "p"}
+    assert _got(complete(type="ref/resource", uri="db://{t}"))["ref"] == {"type": "ref/resource", "uri": "db://{t}"}
+    assert _got(complete(type="ref/resource", uri="x:1"))["ref"] == {"type": "ref/resource", "uri": "x:1"}
+    assert [server.methods().count("completion/complete") for server in (a, b)] == [2, 1]
+    assert "No server has listed" in _refusal(complete(type="ref/resource", uri="no:{t}"))
+    assert "There is no prompt" in _refusal(complete(type="ref/prompt", name="a__q"))
+    assert "params.ref.uri" in _refusal(complete(type="ref/resource"))
