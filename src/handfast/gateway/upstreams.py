@@ -6,8 +6,11 @@ from dataclasses import replace
 
 from handfast import __version__
 from handfast.core.exchange import Status
+from handfast.gateway.backend import Backend
 from handfast.gateway.breaker import SETTLED_SECONDS, Breaker, reconnect_rest, restart_rest
 from handfast.gateway.call_places import CLOSED
+from handfast.gateway.combined.backend import CombinedBackend
+from handfast.gateway.combined.endpoint import Endpoint
 from handfast.gateway.http_exchange import HttpProblem
 from handfast.gateway.http_upstream import HttpUpstream
 from handfast.gateway.launch import Launch, child_environment
@@ -23,10 +26,22 @@ class Upstreams:
         self._runtime = runtime
         self._by_name: dict[str, HttpUpstream | StdioUpstream] = {}
         self._closing: set[asyncio.Task[None]] = set()
+        self.combined = CombinedBackend(
+            Endpoint(
+                every_server=self.backends,
+                seconds=lambda: runtime.settings.limits.learn_timeout_s,
+                now=runtime.clock.monotonic,
+                diagnose=runtime.journal.diagnose,
+            )
+        )
         self._open(name for name, server in runtime.settings.servers.items() if not server.disabled)
 
     def names(self) -> list[str]:
         return sorted(self._by_name)
+
+    def backends(self) -> dict[str, Backend]:
+        """Each server as what answers in the modern form; one that was started anew is another."""
+        return {name: upstream.backend for name, upstream in self._by_name.items()}
 
     def health(self) -> dict[str, HealthReport]:
         """How each server of the settings is, by name."""
@@ -54,6 +69,8 @@ class Upstreams:
             self._close(self._by_name.pop(name))
         self._open((*changes.added, *changes.restarted))
         self._runtime.places.refill()
+        if changes.added or changes.removed or changes.restarted:
+            self.combined.servers_changed()
 
     def quiesce(self) -> None:
         for upstream in self._by_name.values():
