@@ -41,6 +41,8 @@ TESTED_WITH = {
 }
 # Modules that mean something only in a running process, and the tests that drive one through them.
 DRIVEN_BY = {
+    "gateway/fronts/both.py": "gateway/test_all_servers.py",
+    "gateway/upstream.py": "gateway/test_endpoint.py",
     "gateway/bridge/http_line.py": "gateway/bridge/test_judged_server.py",
     "gateway/bridge/http_sessions.py": "gateway/bridge/test_judged_server.py",
     "gateway/bridge/legacy_call.py": "gateway/bridge/test_judged_server.py",

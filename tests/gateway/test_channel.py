@@ -230,7 +230,8 @@ import json, sys
 for line in sys.stdin:
     message = json.loads(line)
     meta = {"io.modelcontextprotocol/subscriptionId": message.get("id")}
-    print(json.dumps({"jsonrpc": "2.0", "id": message.get("id"), "result": {"_meta": meta}}), flush=True)
+    result = {"supportedVersions": ["2026-07-28"]} if message["method"] == "server/discover" else {"_meta": meta}
+    print(json.dumps({"jsonrpc": "2.0", "id": message.get("id"), "result": result}), flush=True)
 """
 
 

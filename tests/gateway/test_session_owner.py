@@ -129,7 +129,8 @@ def test_nobody_else_can_use_a_session(rig: Rig, server: str, capabilities: Json
     assert rig.stub is not None
     journal = rig.stub.journal  # nothing of it came to the server
     assert ("ping" in journal.methods(), journal.calls("add")) == (False, [])
-    assert [entry.http for entry in journal.entries() if entry.http.startswith(("GET", "DELETE"))] == []
+    seen = [entry.http for entry in journal.entries() if entry.headers.get("mcp-session-id") == ada.session]
+    assert [http for http in seen if http.startswith(("GET", "DELETE"))] == []
     assert [caller.call("add").text for caller in (ada, eve)] == ["fine", "fine"]
 
 

@@ -65,7 +65,7 @@ def test_three_servers_are_one(targets: Mapping[str, Sequence[str]], tmp_path: P
         names = [tool["name"] for tool in listed["tools"]]
         assert [name.partition("__")[0] for name in names] == sorted(name.partition("__")[0] for name in names)
         assert {"everything__echo", "memory__read_graph", "time__convert_time"} <= set(names)
-        alone = (await Asker(upstreams.find("memory").backend).ask("tools/list"))["result"]["tools"]
+        alone = (await Asker(upstreams.backends()["memory"]).ask("tools/list"))["result"]["tools"]
         together = [tool for tool in listed["tools"] if tool["name"].startswith("memory__")]
         assert together == [{**tool, "name": f"memory__{tool['name']}"} for tool in alone]
 

@@ -1,4 +1,4 @@
-"""The gateway as an ASGI app: `/mcp/<server>` for each upstream and `/health`; Host and Origin checked everywhere."""
+"""The gateway as an ASGI app: `/mcp`, `/mcp/<server>` for each of them, `/health`; Host and Origin checked always."""
 
 import logging
 from typing import Protocol
@@ -58,13 +58,15 @@ class GatewayApp:
             check_host(caller[1], settings)
             check_origin(caller[2], settings)
             self._welcome = caller
-        if http.path.startswith(_PREFIX):
+        if http.path.startswith(_PREFIX) and _server_of(http):
             await self._mcp(http, self._upstreams.find(_server_of(http)))
+        elif http.path in ("/mcp", _PREFIX):
+            await self._mcp(http, await self._upstreams.all.find(http.query))
         elif http.path == "/health":
             await self._health(http)
         else:
             known = ", ".join(self._upstreams.names()) or "none"
-            raise HttpProblem(404, f"There is nothing here. Use /mcp/<server>; servers: {known}.")
+            raise HttpProblem(404, f"There is nothing here. Use /mcp, or /mcp/<server>; servers: {known}.")
 
     async def _mcp(self, http: HttpExchange, upstream: Upstream) -> None:
         if http.method == "POST":

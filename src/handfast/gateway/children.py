@@ -63,7 +63,13 @@ class Children:
         return channel
 
     async def greet(self, channel: Channel, render: Callable[[int], bytes]) -> Message:
-        """The handshake; a child that does not complete it is of no use. Raises: ConnectionError, TimeoutError."""
+        """The whole handshake on our own account. Raises: ConnectionError, TimeoutError."""
+        greeting = await self.initialize(channel, render)
+        channel.send(notification("notifications/initialized"))
+        return greeting
+
+    async def initialize(self, channel: Channel, render: Callable[[int], bytes]) -> Message:
+        """A child that does not answer this is of no use. Raises: ConnectionError, TimeoutError."""
         seconds = self._limits().handshake_timeout_s
         try:
             greeting = await asyncio.wait_for(channel.ask(render), seconds)
@@ -76,7 +82,6 @@ class Children:
             self._health.succeeded()
         if not greeting.has_error:
             self._health.era = Era.LEGACY
-        channel.send(notification("notifications/initialized"))
         return greeting
 
     async def shared(self, key: str) -> Channel:

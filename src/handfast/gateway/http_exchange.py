@@ -34,6 +34,7 @@ class HttpExchange:
         self._send = send
         self.method: str = scope["method"]
         self.path: str = scope["path"]
+        self.query: bytes = scope.get("query_string", b"")
         self.headers: Headers = scope["headers"]
         self.peer: str = (scope.get("client") or ("",))[
             0

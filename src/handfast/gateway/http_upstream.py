@@ -10,7 +10,7 @@ from typing import NamedTuple
 from handfast.gateway.bridge.held_calls import HeldCalls
 from handfast.gateway.bridge.http_sessions import HttpSessions
 from handfast.gateway.bridge.judged_server import JudgedServer
-from handfast.gateway.bridge.legacy_server import LegacyServer
+from handfast.gateway.bridge.legacy_server import EraRefused, LegacyServer
 from handfast.gateway.bridge.modern_server import ModernServer
 from handfast.gateway.bridge.native_server import NativeServer
 from handfast.gateway.conversation import Conversation, ServerSide
@@ -50,6 +50,8 @@ class _Known(NamedTuple):
 
 
 class HttpUpstream:
+    is_process = False
+
     def __init__(
         self,
         server: ServerSide,
@@ -109,7 +111,10 @@ class HttpUpstream:
 
     # --- the three methods -----------------------------------------------------------------------------------------
 
-    async def post(self, http: HttpExchange, message: Message) -> None:
+    async def post(self, http: HttpExchange, message: Message, *, may_refuse: bool = False) -> None:
+        """Raises: EraRefused, where it may, for a handshake that the server will not have."""
+        if may_refuse and message.method == "initialize" and await self._is_only_modern():
+            raise EraRefused
         conversation = self._conversation(http)
         step = await conversation.from_client(message, http)
         if step.to_client is not None:
@@ -120,6 +125,16 @@ class HttpUpstream:
             return
         relay = PostRelay(self, http, conversation, message)
         await relay.run(to_upstream(http.headers, self._headers), step.to_server)
+
+    async def refuse(self, http: HttpExchange, message: Message, _text: str) -> None:
+        """It could not be reached a moment ago; what is sent on fails in the same way, judged and on record."""
+        await self.post(http, message)
+
+    async def _is_only_modern(self) -> bool:
+        try:
+            return await self.backend.native.is_only_modern()
+        except UpstreamFailed:
+            return False  # whoever relays the request says why
 
     async def get(self, http: HttpExchange) -> None:
         """The client's listening stream, or one that it resumes; answers on it are judged like any other."""

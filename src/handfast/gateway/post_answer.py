@@ -10,7 +10,7 @@ from handfast.gateway.child import ChildStartFailed
 from handfast.gateway.conversation import Conversation, Pending, ServerSide, is_sign_of_life
 from handfast.gateway.event_log import EventLog
 from handfast.gateway.event_stream import EventStream, is_primed
-from handfast.gateway.http_exchange import JSON, STREAM_HEADERS, Headers, HttpExchange
+from handfast.gateway.http_exchange import JSON, STREAM_HEADERS, HttpExchange
 from handfast.gateway.repeats import is_repeatable, note_repeat
 from handfast.gateway.server_health import Era, ServerHealth, State, UpstreamResting
 from handfast.wire.codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT
@@ -32,7 +32,6 @@ class PostAnswer:
         message: Message,
         *,
         health: ServerHealth,
-        headers: Headers,
         log: EventLog | None = None,
         other_channel: Callable[[], Awaitable[Channel]] | None = None,
     ) -> None:
@@ -44,7 +43,6 @@ class PostAnswer:
         self._message = message
         self._request_id = message.id
         self._health = health
-        self._headers = headers
         self._log = log
         self._stream: EventStream | None = None
         self._may_open_early = log is not None
@@ -64,11 +62,6 @@ class PostAnswer:
         self._is_lost = self._was_sent = self._has_heard = False
         self.hold_back: Callable[[bool], None] | None = None  # makes the child wait, where it is this client's alone
         self.has_left = False
-
-    @property
-    def has_failed(self) -> bool:
-        """Whether the client was told that no answer will come."""
-        return self._failure is not None
 
     @property
     def _has_timed_out(self) -> bool:
@@ -243,7 +236,7 @@ class PostAnswer:
     async def _open_stream(self) -> EventStream:
         self._may_open_early = False
         self._stream = EventStream(self._http, self._log)
-        await self._stream.start(self._headers)
+        await self._stream.start([])
         return self._stream
 
     async def _send_event(self, reply: bytes) -> None:
@@ -254,25 +247,25 @@ class PostAnswer:
         if reply is None:
             reply = self._conversation.fail(self._request_id, self._pending, "The server's answer was not usable.")
         status = http_status(message) if self._pending.is_modern and reply is message.raw else 200
-        await self._finish(status, reply, self._headers)
+        await self._finish(status, reply)
 
     async def _end_unanswered(self) -> None:
         """A legacy client cancelled: no answer is due, and nothing the server says later may still end up here."""
         if self._stream is not None:
             await self._stream.abandon()
             return
-        await self._http.start_stream(200, [*STREAM_HEADERS, *self._headers])
+        await self._http.start_stream(200, STREAM_HEADERS)
         await self._http.end_stream()
 
     async def _send_failure(self, text: str, code: int) -> None:
         self._conversation.open_requests.pop(self._request_id, None)
         rule = "upstream.timeout" if code == UPSTREAM_TIMEOUT else "upstream.failed"
         reply = self._conversation.fail(self._request_id, self._pending, text, code=code, rule=rule)
-        await self._finish(200, reply, [])  # without a session: one that did not open has none
+        await self._finish(200, reply)
 
-    async def _finish(self, status: int, reply: bytes, headers: Headers) -> None:
+    async def _finish(self, status: int, reply: bytes) -> None:
         if self._stream is None:
-            await self._http.respond(status, [JSON, *headers], reply)
+            await self._http.respond(status, [JSON], reply)
             return
         await self._stream.write(reply)
         await self._stream.end()

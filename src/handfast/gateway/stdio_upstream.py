@@ -8,13 +8,14 @@ import msgspec
 
 from handfast.gateway.bridge.held_calls import HeldCalls
 from handfast.gateway.bridge.judged_server import JudgedServer
-from handfast.gateway.bridge.legacy_server import LegacyServer
+from handfast.gateway.bridge.legacy_server import EraRefused, LegacyServer
 from handfast.gateway.bridge.modern_server import ModernServer
 from handfast.gateway.bridge.native_server import NativeServer
 from handfast.gateway.bridge.stdio_sessions import StdioSessions
 from handfast.gateway.channel import Channel
 from handfast.gateway.child import ChildStartFailed
 from handfast.gateway.children import MODERN, Children
+from handfast.gateway.client_era import is_modern
 from handfast.gateway.conversation import Conversation, ServerSide
 from handfast.gateway.event_log import EventLog, EventShelf
 from handfast.gateway.http_exchange import JSON, HttpExchange, HttpProblem
@@ -26,7 +27,6 @@ from handfast.gateway.session import Session
 from handfast.gateway.session_owner import UNKNOWN_SESSION, refuse_stranger
 from handfast.gateway.settings.blocks import Isolation, Limits
 from handfast.wire.codes import HEADER_MISMATCH, METHOD_NOT_FOUND, UPSTREAM_FAILED
-from handfast.wire.eras import META_VERSION, MODERN_REVISION
 from handfast.wire.headers import check_envelope, check_modern_headers
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message
 from handfast.wire.replies import error_reply, request
@@ -43,6 +43,8 @@ class ServerDeaf(Exception):
 
 
 class StdioUpstream:
+    is_process = True
+
     def __init__(
         self,
         server: ServerSide,
@@ -64,6 +66,8 @@ class StdioUpstream:
             held=HeldCalls(lambda: limits().question_timeout_s),
             refused=lambda reason: server.journal.diagnose(server.name, "message.unowned", reason),
             version=version,
+            limits=limits,
+            now=server.now,
         )
         self.backend = JudgedServer(
             server,
@@ -93,22 +97,24 @@ class StdioUpstream:
         for session in self._sessions.values():
             session.close()
         await self.backend.close()
+        await self._bridge.close()
         await self._children.close()
 
     # --- the three methods -----------------------------------------------------------------------------------------
 
-    async def post(self, http: HttpExchange, message: Message) -> None:
+    async def post(self, http: HttpExchange, message: Message, *, may_refuse: bool = False) -> None:
+        """Raises: EraRefused, where it may, for a handshake that the server will not have."""
         try:
-            await self._post(http, message)
+            await self._post(http, message, may_refuse=may_refuse)
         except ChildStartFailed as problem:
-            await self._refuse(http, message, f"The server {problem}")
+            await self.refuse(http, message, f"The server {problem}")
         except (UpstreamResting, ServerDeaf) as problem:
-            await self._refuse(http, message, str(problem))
+            await self.refuse(http, message, str(problem))
         except (ConnectionError, TimeoutError):
             text = "The server did not complete its handshake. Look at its messages in the gateway's output."
-            await self._refuse(http, message, text)
+            await self.refuse(http, message, text)
 
-    async def _refuse(self, http: HttpExchange, message: Message, text: str) -> None:
+    async def refuse(self, http: HttpExchange, message: Message, text: str) -> None:
         """No child can take the message. A call is judged and recorded all the same."""
         reply = error_reply(message.id, UPSTREAM_FAILED, text)
         if message.method == "tools/call" and message.id is not None:
@@ -121,13 +127,13 @@ class StdioUpstream:
                 reply = conversation.fail(message.id, pending, text)
         await http.respond(200, [JSON], reply)
 
-    async def _post(self, http: HttpExchange, message: Message) -> None:
+    async def _post(self, http: HttpExchange, message: Message, *, may_refuse: bool) -> None:
         session_id = http.header(b"mcp-session-id")
-        if session_id is None and message.method is not None and _is_modern(http, message):
+        if session_id is None and message.method is not None and is_modern(http, message):
             await self._post_modern(http, message)
             return
         if session_id is None and message.method == "initialize":
-            await self._initialize(http, message)
+            await self._initialize(http, message, may_refuse=may_refuse)
             return
         session = self._session(http)
         if message.method in _NEEDS_OWN_CHILD and self._may_isolate():
@@ -160,7 +166,7 @@ class StdioUpstream:
     def _may_isolate(self) -> bool:
         return self._isolation() is not Isolation.SHARED
 
-    async def _initialize(self, http: HttpExchange, message: Message) -> None:
+    async def _initialize(self, http: HttpExchange, message: Message, *, may_refuse: bool) -> None:
         try:
             params = message.params()
             capabilities = bytes(params.get("capabilities", msgspec.Raw(b"{}")))
@@ -175,7 +181,7 @@ class StdioUpstream:
                 channel = await self._children.start()
                 session = self._open_session(http.actor, channel, owns_channel=True)
             session.opening = message
-            await self._open_own(http, session, message)
+            await self._open_own(http, session, message, may_refuse=may_refuse)
             return
         channel = await self._children.shared(version)
         assert channel.greeting is not None
@@ -183,21 +189,44 @@ class StdioUpstream:
         if channel.greeting.has_error:
             # The server will not have this revision; the next client may ask for another.
             self._children.forget(version)
-            await http.respond(200, [JSON], raw)
             await self._children.stop(channel)
+            await self._pass_on_refusal(http, raw, may_refuse=may_refuse)
             return
         session = self._open_session(http.actor, channel, owns_channel=False)
         session.opening = message
         session.version = version
         await http.respond(200, [JSON, _session_header(session)], raw)
 
-    async def _open_own(self, http: HttpExchange, session: Session, message: Message) -> None:
-        """The client's own handshake with its own child; a child that does not complete it is of no use."""
-        seconds = self._limits().handshake_timeout_s
-        if not await self._relay(http, session, message, [_session_header(session)], seconds=seconds):
-            if session.channel.is_alive:
-                self.health.failed(f"It did not answer initialize within {seconds:g} s.")
+    async def _open_own(self, http: HttpExchange, session: Session, message: Message, *, may_refuse: bool) -> None:
+        """The client's own handshake with its own child."""
+        conversation = session.conversation
+        step = await conversation.from_client(message)
+        assert step.to_server is not None
+        client_id = msgspec.json.encode(message.id)
+        try:
+            greeting = await self._children.initialize(
+                session.channel, lambda own_id: replace_values(message.raw, {("id",): b"%d" % own_id})
+            )
+        except BaseException:
             await self._end(session)
+            raise
+        greeting.raw = replace_values(greeting.raw, {("id",): client_id})
+        greeting.id = message.id
+        reply = await conversation.from_server(greeting)
+        assert reply is not None
+        if greeting.has_error:
+            await self._end(session)
+            await self._pass_on_refusal(http, reply, may_refuse=may_refuse)
+            return
+        await http.respond(200, [JSON, _session_header(session)], reply)
+
+    async def _pass_on_refusal(self, http: HttpExchange, reply: bytes, *, may_refuse: bool) -> None:
+        """Raises: EraRefused, where the server wants no handshake at all."""
+        native = self.backend.native
+        if may_refuse and await native.is_modern():
+            native.refused_handshake()
+            raise EraRefused
+        await http.respond(200, [JSON], reply)
 
     def _open_session(self, actor: str, channel: Channel, *, owns_channel: bool) -> Session:
         now = self._server.now
@@ -236,7 +265,7 @@ class StdioUpstream:
             raise HttpProblem(404, "The server behind this session has exited. Send initialize to begin a new one.")
         await self._wait_for_room(session.channel)
         if message.is_request:
-            await self._relay(http, session, message, [])
+            await self._relay(http, session, message)
             return
         step = await session.conversation.from_client(message)
         if step.to_server is not None:
@@ -251,27 +280,17 @@ class StdioUpstream:
         for answer in session.answers:
             session.channel.send_cancel(message, answer, client_id)
 
-    async def _relay(
-        self,
-        http: HttpExchange,
-        session: Session,
-        message: Message,
-        header: list[tuple[bytes, bytes]],
-        *,
-        seconds: float | None = None,
-    ) -> bool:
-        """Whether the child answered, or had nothing to answer."""
+    async def _relay(self, http: HttpExchange, session: Session, message: Message) -> None:
         step = await session.conversation.from_client(message, http)
         if step.to_server is None:
-            await http.respond(200 if step.to_client else 202, [JSON, *header], step.to_client or b"")
-            return True
+            await http.respond(200 if step.to_client else 202, [JSON], step.to_client or b"")
+            return
         answer = PostAnswer(
             http,
             session.conversation,
             self._server,
             message,
             health=self.health,
-            headers=header,
             log=session.log,
             other_channel=lambda: self._move_to_next(session),
         )
@@ -279,11 +298,10 @@ class StdioUpstream:
         session.answers.append(answer)
         try:
             answer.send(session.channel)
-            await answer.run(idle_seconds=seconds or self._limits().call_timeout_s)
+            await answer.run(idle_seconds=self._limits().call_timeout_s)
         finally:
             session.answers.remove(answer)
             session.last_used = self._server.now()
-        return not answer.has_failed
 
     async def _move_to_next(self, session: Session) -> Channel:
         """The child in place of a shared one that died: sessions leave nothing of their own in those.
@@ -386,7 +404,6 @@ class StdioUpstream:
             self._server,
             message,
             health=self.health,
-            headers=[],
             other_channel=lambda: self._children.shared(MODERN),
         )
         answer.send(channel)
@@ -458,19 +475,6 @@ async def _list_nothing(_cursor: bytes | None) -> Message:
 
 def _session_header(session: Session) -> tuple[bytes, bytes]:
     return b"mcp-session-id", session.id.encode()
-
-
-def _is_modern(http: HttpExchange, message: Message) -> bool:
-    """By what the message says of itself; by its header alone it may be modern too, and lack what it must say."""
-    try:
-        if message.may_mention(META_VERSION) and META_VERSION in message.meta():
-            return True
-    except (AmbiguousKeys, NotJson):
-        return False
-    # A client that falls back to the handshake may still send the header of its first attempt.
-    if message.method == "initialize" or not message.is_request:
-        return False
-    return http.header(b"mcp-protocol-version") == MODERN_REVISION.encode()
 
 
 def _is_empty(capabilities: bytes) -> bool:

@@ -1,30 +1,31 @@
-"""The upstreams of the current settings, made and closed as the settings change."""
+"""The servers of the current settings, each with its endpoint, made and closed as the settings change."""
 
 import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
 
-from handfast import __version__
-from handfast.core.exchange import Status
+from handfast.gateway.all_servers import AllServers
 from handfast.gateway.backend import Backend
-from handfast.gateway.breaker import SETTLED_SECONDS, Breaker, reconnect_rest, restart_rest
 from handfast.gateway.call_places import CLOSED
 from handfast.gateway.combined.backend import CombinedBackend
 from handfast.gateway.combined.endpoint import Endpoint
+from handfast.gateway.endpoint import ServerEndpoint
+from handfast.gateway.fronts.both import BothFronts
+from handfast.gateway.fronts.legacy_http import LegacyFront
+from handfast.gateway.fronts.modern_http import ModernFront
 from handfast.gateway.http_exchange import HttpProblem
-from handfast.gateway.http_upstream import HttpUpstream
 from handfast.gateway.launch import Launch, child_environment
 from handfast.gateway.runtime import Runtime
-from handfast.gateway.server_health import HealthReport, ServerHealth, State
-from handfast.gateway.settings import ServerSettings, Settings, Transport
+from handfast.gateway.server_health import HealthReport, State
+from handfast.gateway.settings import Settings, Transport
 from handfast.gateway.settings.changes import changed_servers
-from handfast.gateway.stdio_upstream import StdioUpstream
+from handfast.gateway.upstream import Upstream, http_upstream, stdio_upstream
 
 
 class Upstreams:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._by_name: dict[str, HttpUpstream | StdioUpstream] = {}
+        self._by_name: dict[str, _Served] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self.combined = CombinedBackend(
             Endpoint(
@@ -34,6 +35,7 @@ class Upstreams:
                 diagnose=runtime.journal.diagnose,
             )
         )
+        self.all = AllServers(self.combined, lambda backend: BothFronts(*_fronts(runtime, "", backend)))
         self._open(name for name, server in runtime.settings.servers.items() if not server.disabled)
 
     def names(self) -> list[str]:
@@ -41,25 +43,26 @@ class Upstreams:
 
     def backends(self) -> dict[str, Backend]:
         """Each server as what answers in the modern form; one that was started anew is another."""
-        return {name: upstream.backend for name, upstream in self._by_name.items()}
+        return {name: served.backend for name, served in self._by_name.items()}
 
     def health(self) -> dict[str, HealthReport]:
         """How each server of the settings is, by name."""
         disabled = [name for name, server in self._runtime.settings.servers.items() if server.disabled]
         waiting = self._runtime.places.waiting
         reports = {
-            name: replace(upstream.health.report(), waiting=waiting(name)) for name, upstream in self._by_name.items()
+            name: replace(served.upstream.health.report(), waiting=waiting(name))
+            for name, served in self._by_name.items()
         }
         reports |= {name: HealthReport(state=State.DISABLED) for name in disabled}
         return dict(sorted(reports.items()))
 
-    def find(self, name: str) -> HttpUpstream | StdioUpstream:
+    def find(self, name: str) -> ServerEndpoint:
         """Raises: HttpProblem 404."""
-        upstream = self._by_name.get(name)
-        if upstream is None:
+        served = self._by_name.get(name)
+        if served is None:
             known = ", ".join(self.names()) or "none"
             raise HttpProblem(404, f"There is no server of this name. Servers: {known}.")
-        return upstream
+        return served.endpoint
 
     def apply(self, old: Settings, new: Settings) -> None:
         """Take changed settings: only the servers whose command, url or environment changed start anew."""
@@ -73,57 +76,57 @@ class Upstreams:
             self.combined.servers_changed()
 
     def quiesce(self) -> None:
-        for upstream in self._by_name.values():
-            upstream.quiesce()
+        self.all.quiesce()
+        for served in self._by_name.values():
+            served.quiesce()
 
     async def close(self) -> None:
-        await asyncio.gather(*(upstream.close() for upstream in self._by_name.values()), *self._closing)
+        await self.all.close()
+        await asyncio.gather(*(served.close() for served in self._by_name.values()), *self._closing)
 
     def _open(self, names: Iterable[str]) -> None:
         for name in names:
-            self._by_name[name] = self._make(name, self._runtime.settings.servers[name])
+            self._by_name[name] = _Served(self._runtime, name)
 
-    def _close(self, upstream: HttpUpstream | StdioUpstream) -> None:
-        task = asyncio.create_task(upstream.close())
+    def _close(self, served: "_Served") -> None:
+        task = asyncio.create_task(served.close())
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 
-    def _make(self, name: str, server: ServerSettings) -> HttpUpstream | StdioUpstream:
-        runtime = self._runtime
+
+class _Served:
+    """A server and the endpoint in front of it."""
+
+    def __init__(self, runtime: Runtime, name: str) -> None:
+        server = runtime.settings.servers[name]
         if server.transport is Transport.HTTP:
-            assert server.url is not None
-            return HttpUpstream(
-                runtime.server_side(name, (server.url,)),
-                server.url,
-                [(key.lower().encode(), value.encode()) for key, value in server.headers.items()],
-                health=self._health_of(name, Transport.HTTP),
-                limits=lambda: runtime.settings.limits,
-                version=__version__,
-            )
-        assert server.command is not None
-        command = (server.command, *server.args)
-        return StdioUpstream(
-            runtime.server_side(name, command),
-            Launch(command, child_environment(server.env), server.cwd),
-            health=self._health_of(name, Transport.STDIO),
-            isolation=lambda: runtime.settings.servers[name].isolation,
-            limits=lambda: runtime.settings.limits,
-            version=__version__,
+            self.upstream: Upstream = http_upstream(runtime, name, server)
+        else:
+            assert server.command is not None
+            launch = Launch((server.command, *server.args), child_environment(server.env), server.cwd)
+            self.upstream = stdio_upstream(runtime, name, launch)
+        self.backend: Backend = self.upstream.backend
+        self.endpoint = ServerEndpoint(
+            self.upstream,
+            self.upstream.backend.native,
+            *_fronts(runtime, name, self.backend),
+            settings=lambda: runtime.settings.servers.get(name, server),
         )
 
-    def _health_of(self, name: str, transport: Transport) -> ServerHealth:
-        runtime = self._runtime
-        now = runtime.clock.monotonic
-        if transport is Transport.HTTP:
-            breaker = Breaker(now, rest_after=lambda n: reconnect_rest(n, runtime.settings.limits.connection_failures))
-        else:
-            breaker = Breaker(
-                now,
-                rest_after=lambda n: restart_rest(n, runtime.settings.limits.restarts),
-                settles_after=SETTLED_SECONDS,
-            )
+    def quiesce(self) -> None:
+        self.endpoint.quiesce()
+        self.upstream.quiesce()
 
-        def on_change(state: State, reason: str, status: Status) -> None:
-            runtime.journal.server_state(name, state.value, reason, status)
+    async def close(self) -> None:
+        await self.endpoint.close()
+        await self.upstream.close()
 
-        return ServerHealth(breaker, runtime.clock, on_change=on_change)
+
+def _fronts(runtime: Runtime, name: str, backend: Backend) -> tuple[ModernFront, LegacyFront]:
+    legacy = LegacyFront(
+        backend,
+        limits=lambda: runtime.settings.limits,
+        diagnose=lambda rule, reason: runtime.journal.diagnose(name, rule, reason),
+        now=runtime.clock.monotonic,
+    )
+    return ModernFront(backend), legacy

@@ -55,7 +55,7 @@ def asking(entry: Json, folder: Path, work: Callable[[Backend], Awaitable[None]]
         runtime = Runtime(load_settings(config, environ={}), folder / "state")
         upstreams = Upstreams(runtime)
         try:
-            await work(upstreams.find("up").backend)
+            await work(upstreams.backends()["up"])
         finally:
             await upstreams.close()
             await runtime.close()

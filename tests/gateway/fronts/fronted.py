@@ -115,7 +115,7 @@ def fronted(
     async def serve() -> None:
         runtime = Runtime(settings, folder / "state")
         upstreams = Upstreams(runtime)
-        backend: Backend = server if is_scripted else upstreams.find("up").backend
+        backend: Backend = server if is_scripted else upstreams.backends()["up"]
         legacy = LegacyFront(
             backend,
             limits=lambda: limits or settings.limits,

@@ -31,8 +31,11 @@ class HttpSessions:
         self._version = version
         self._modern = HttpLine(http, modern_headers)
 
-    async def modern_line(self) -> HttpLine:
-        return self._modern
+    async def modern_line(self, _caller: str | None) -> HttpLine:
+        return self._modern  # each request has a stream of its own, which says whose everything on it is
+
+    async def close(self) -> None:
+        """Sessions are closed by whoever had them opened."""
 
     async def leave_modern(self) -> None:
         """Nothing was kept open."""

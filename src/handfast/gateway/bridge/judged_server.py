@@ -12,7 +12,7 @@ from handfast.gateway.bridge.native_server import NativeServer
 from handfast.gateway.conversation import Conversation, Pending, ServerSide
 from handfast.gateway.http_response import UpstreamFailed, UpstreamTimeout
 from handfast.gateway.param_headers import param_mismatch
-from handfast.gateway.server_health import Era, ServerHealth, State
+from handfast.gateway.server_health import Era, ServerHealth, State, UpstreamResting
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.codes import HEADER_MISMATCH, INVALID_REQUEST, UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from handfast.wire.eras import META_CAPABILITIES
@@ -65,7 +65,8 @@ class JudgedServer:
             answer = read_message(await asking)
         except (UpstreamFailed, BadMessage, AmbiguousKeys, NotJson) as problem:
             is_timeout = isinstance(problem, UpstreamTimeout)
-            self._health.note_error(str(problem))
+            if not isinstance(problem, UpstreamResting):  # that one only tells of an earlier error
+                self._health.note_error(str(problem))
             return conversation.fail(
                 message.id,
                 pending,

@@ -4,23 +4,25 @@ from collections.abc import Awaitable, Callable
 
 from handfast.gateway.backend import Origin
 from handfast.gateway.bridge.line import Line
+from handfast.wire.eras import META_LOG_LEVEL
 from handfast.wire.message import Message
 
 
 class ModernServer:
-    def __init__(self, connect: Callable[[], Awaitable[Line]]) -> None:
-        """`connect` gives the line that all callers share; requests carry all that a server needs to know of them."""
+    def __init__(self, connect: Callable[[str | None], Awaitable[Line]]) -> None:
+        """`connect` gives the line that all callers share, or one for a caller's log messages alone.
+
+        Requests carry all that a server needs to know of them. Only log messages do not say whose they are.
+        """
         self._connect = connect
 
     async def request(self, message: Message, origin: Origin) -> bytes:
-        """Raises: UpstreamFailed."""
-        line = await self._connect()
+        """Raises: UpstreamFailed, AmbiguousKeys, NotJson."""
+        has_level = message.may_mention(META_LOG_LEVEL) and META_LOG_LEVEL in message.meta()
+        line = await self._connect(origin.caller if has_level else None)
 
         def deliver(found: Message) -> None:
             if found.is_notification:
                 origin.send(found.raw)
 
         return (await line.exchange(message, deliver, origin.params)).raw
-
-    async def close(self) -> None:
-        """The line is not ours to close."""

@@ -28,6 +28,7 @@ class NativeServer:
         self._legacy = legacy
         self._leave_modern = leave_modern
         self._is_modern: bool | None = None
+        self._takes_handshake: bool | None = None
         self._probe: asyncio.Task[bool] | None = None
 
     async def request(self, message: Message, origin: Origin) -> bytes:
@@ -58,13 +59,29 @@ class NativeServer:
             if probe.done() and self._probe is probe:
                 self._probe = None
 
+    async def is_only_modern(self) -> bool:
+        """Whether it will have no handshake: what its versions say is not enough, for some name only the newest."""
+        if not await self.is_modern():
+            return False
+        if self._takes_handshake is None:
+            self._takes_handshake = await self._legacy.accepts_handshake()
+        return not self._takes_handshake
+
+    def refused_handshake(self) -> None:
+        """Somebody else tried."""
+        self._takes_handshake = False
+
+    @property
+    def is_known_only_modern(self) -> bool:
+        return self._is_modern is True and self._takes_handshake is False
+
     @property
     def is_known_modern(self) -> bool:
         return self._is_modern is True
 
     def forget(self) -> None:
         """What was known does not fit any more: the next who asks finds out anew."""
-        self._is_modern = None
+        self._is_modern = self._takes_handshake = None
 
     async def close(self) -> None:
         if self._probe is not None:

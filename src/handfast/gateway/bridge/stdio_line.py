@@ -14,6 +14,17 @@ class StdioLine:
         """`stop` ends the process with the line; without it the process is shared and goes on."""
         self._channel = channel
         self._stop = stop
+        self._open: dict[int, _Waiter] = {}
+        self.last_used = 0.0
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._open
+
+    def deliver_to_latest(self, message: Message) -> None:
+        """What does not say whose it is, on a line that one caller has to itself."""
+        if self._open:
+            self._open[max(self._open)].deliver(message)
 
     @property
     def is_alive(self) -> bool:
@@ -22,11 +33,14 @@ class StdioLine:
     async def exchange(self, message: Message, deliver: Deliver, headers: Headers | None = None) -> Message:  # noqa: ARG002 - a line has no headers
         waiter = _Waiter(deliver)
         own_id = self._channel.send_request(message, waiter)
+        self._open[own_id] = waiter
         try:
             return await waiter.answer
         except asyncio.CancelledError:
             self._channel.abandon(own_id, "The client cancelled the request.")
             raise
+        finally:
+            del self._open[own_id]
 
     async def send(self, raw: bytes) -> None:
         if not self.is_alive:

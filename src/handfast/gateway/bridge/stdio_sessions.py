@@ -1,5 +1,6 @@
 """Sessions of handfast's own with a stdio server: each on a process of its own, or on the one that is shared."""
 
+import asyncio
 from collections.abc import Callable
 
 import msgspec
@@ -7,11 +8,13 @@ import msgspec
 from handfast.gateway.bridge.held_calls import HeldCalls
 from handfast.gateway.bridge.legacy_server import EraRefused, Opening
 from handfast.gateway.bridge.legacy_session import LegacySession, read_greeting
+from handfast.gateway.bridge.pool import Pool
 from handfast.gateway.bridge.stdio_line import StdioLine
 from handfast.gateway.channel import Channel, Owner
 from handfast.gateway.child import ChildStartFailed
 from handfast.gateway.children import MODERN, Children
 from handfast.gateway.http_response import UpstreamFailed
+from handfast.gateway.settings.blocks import Limits
 from handfast.wire.eras import LEGACY_REVISION
 from handfast.wire.message import BadMessage, Message
 from handfast.wire.replies import initialize
@@ -21,7 +24,15 @@ _NO_HANDSHAKE = "The server did not complete its handshake. Look at its messages
 
 class StdioSessions:
     def __init__(
-        self, children: Children, owner: Owner, *, held: HeldCalls, refused: Callable[[str], None], version: str
+        self,
+        children: Children,
+        owner: Owner,
+        *,
+        held: HeldCalls,
+        refused: Callable[[str], None],
+        version: str,
+        limits: Callable[[], Limits],
+        now: Callable[[], float],
     ) -> None:
         self._children = children
         self._owner = owner
@@ -29,13 +40,28 @@ class StdioSessions:
         self._refused = refused
         self._version = version
         self._shared: LegacySession | None = None
+        self._logging = Pool[str, StdioLine](limits=limits, now=now, is_shared=lambda _caller: False)
 
-    async def modern_line(self) -> StdioLine:
-        """Raises: UpstreamFailed."""
+    async def modern_line(self, caller: str | None) -> StdioLine:
+        """Shared by all, or a caller's own process: on a shared one nobody knows whose a log message is.
+
+        Raises: UpstreamFailed.
+        """
         try:
-            return StdioLine(await self._children.shared(MODERN))
+            if caller is None:
+                return StdioLine(await self._children.shared(MODERN))
+            return await self._logging.get(caller, lambda _caller: asyncio.create_task(self._open_logging()))
         except (ChildStartFailed, ConnectionError, TimeoutError) as problem:
             raise _failure(problem) from None
+
+    async def _open_logging(self) -> StdioLine:
+        owner = _Owned(self._owner)
+        line = StdioLine(await self._children.start(owner), stop=self._children.stop)
+        owner.belongs_to(line.deliver_to_latest)
+        return line
+
+    async def close(self) -> None:
+        await self._logging.close()
 
     async def leave_modern(self) -> None:
         """The server is not modern, so the process that modern clients would share is of no use."""
@@ -66,7 +92,7 @@ class StdioSessions:
         return self._shared
 
     async def _open_own(self, opening: Opening) -> LegacySession:
-        owner = _SessionOwner(self._owner)
+        owner = _Owned(self._owner)
         channel = await self._children.start(owner)
         capabilities = msgspec.Raw(opening.capabilities)
         greeting = await self._children.greet(
@@ -76,7 +102,7 @@ class StdioSessions:
             await self._children.stop(channel)
             raise EraRefused(f"it answered initialize with error {greeting.error_code()}.")
         session = self._session(StdioLine(channel, stop=self._children.stop), greeting)
-        owner.belongs_to(session)
+        owner.belongs_to(session.stray, session.ended)
         if opening.log_level:
             await session.plain("logging/setLevel", {"level": opening.log_level})
         return session
@@ -89,26 +115,24 @@ def _failure(problem: Exception) -> UpstreamFailed:
     return UpstreamFailed(f"The server {problem}" if isinstance(problem, ChildStartFailed) else _NO_HANDSHAKE)
 
 
-class _SessionOwner:
-    """A process that speaks to one session alone."""
+class _Owned:
+    """A process that speaks to one session, or one caller, alone."""
 
     def __init__(self, rest: Owner) -> None:
         self._rest = rest
-        self._session: LegacySession | None = None
-        self._early: list[Message] = []  # said before the session was there
+        self._take: Callable[[Message], None] | None = None
+        self._end: Callable[[], None] | None = None
+        self._early: list[Message] = []  # said before there was anybody to tell
 
-    def belongs_to(self, session: LegacySession) -> None:
-        self._session = session
+    def belongs_to(self, take: Callable[[Message], None], end: Callable[[], None] | None = None) -> None:
+        self._take, self._end = take, end
         for message in self._early:
-            session.stray(message)
+            take(message)
 
     def uncorrelated(self, channel: Channel, message: Message) -> bool:
         if message.is_answer:
             return self._rest.uncorrelated(channel, message)
-        if self._session is None:
-            self._early.append(message)
-        else:
-            self._session.stray(message)
+        (self._take or self._early.append)(message)
         return True
 
     def unreadable(self, problem: BadMessage) -> None:
@@ -118,6 +142,6 @@ class _SessionOwner:
         self._rest.overlong()
 
     def exited(self, channel: Channel, code: int) -> None:
-        if self._session is not None:
-            self._session.ended()
+        if self._end is not None:
+            self._end()
         self._rest.exited(channel, code)

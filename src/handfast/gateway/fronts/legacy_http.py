@@ -49,6 +49,14 @@ class LegacyFront:
         while self._sessions:
             self._sessions.popitem()[1].close()
 
+    def knows(self, session_id: bytes) -> bool:
+        """Whether it is the id of one of these sessions."""
+        return session_id.decode("latin-1") in self._sessions
+
+    @property
+    def is_unused(self) -> bool:
+        return not self._sessions
+
     # --- the three methods -----------------------------------------------------------------------------------------
 
     async def post(self, http: HttpExchange, message: Message) -> None:

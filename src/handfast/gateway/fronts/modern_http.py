@@ -29,6 +29,10 @@ class ModernFront:
         self._keep_alive = keep_alive_seconds
         self._open: dict[HttpReply, Message] = {}
 
+    @property
+    def is_unused(self) -> bool:
+        return not self._open
+
     def quiesce(self) -> None:
         """The gateway is about to stop: streams that only listen end now, and say that they do."""
         for reply, message in self._open.items():
@@ -48,6 +52,12 @@ class ModernFront:
 
     async def delete(self, http: HttpExchange) -> None:
         await http.respond(405, [(b"allow", b"POST")])
+
+    def refuses(self, http: HttpExchange, message: Message) -> bool:
+        """Whether the request is wrong in itself, whatever the server."""
+        if not message.is_request or message.method == "initialize":
+            return True
+        return find_fault(message, http.headers, self._supported()) is not None
 
     async def post(self, http: HttpExchange, message: Message) -> None:
         if message.is_notification:

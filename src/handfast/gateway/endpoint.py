@@ -1,0 +1,109 @@
+"""One server at `/mcp/<server>`: relayed as it comes where the eras of client and server fit, else bridged."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from handfast.gateway.bridge.legacy_server import EraRefused
+from handfast.gateway.bridge.native_server import NativeServer
+from handfast.gateway.client_era import is_modern
+from handfast.gateway.fronts.legacy_http import LegacyFront
+from handfast.gateway.fronts.modern_http import ModernFront
+from handfast.gateway.http_exchange import HttpExchange
+from handfast.gateway.http_response import UpstreamFailed
+from handfast.gateway.settings import ServerSettings
+from handfast.gateway.settings.blocks import Bridge, Surface
+from handfast.wire.eras import META_LOG_LEVEL
+from handfast.wire.message import Message
+
+
+class Direct(Protocol):
+    """The server's own transport, with nothing translated."""
+
+    is_process: bool  # one process, which modern clients share
+
+    async def post(self, http: HttpExchange, message: Message, *, may_refuse: bool = False) -> None:
+        """`may_refuse`: a handshake that the server will not have is not answered. Raises: EraRefused, then."""
+
+    async def get(self, http: HttpExchange) -> None: ...
+    async def delete(self, http: HttpExchange) -> None: ...
+
+    async def refuse(self, http: HttpExchange, message: Message, text: str) -> None:
+        """Answer what cannot reach the server, judged and on record."""
+
+
+class ServerEndpoint:
+    def __init__(
+        self,
+        direct: Direct,
+        native: NativeServer,
+        modern: ModernFront,
+        legacy: LegacyFront,
+        *,
+        settings: Callable[[], ServerSettings],
+    ) -> None:
+        self._direct = direct
+        self._native = native
+        self._modern = modern
+        self._legacy = legacy
+        self._settings = settings
+
+    def quiesce(self) -> None:
+        self._modern.quiesce()
+        self._legacy.quiesce()
+
+    async def close(self) -> None:
+        await self._modern.close()
+        await self._legacy.close()
+
+    async def post(self, http: HttpExchange, message: Message) -> None:
+        if self._is_bridged_session(http):
+            await self._legacy.post(http, message)
+        elif http.header(b"mcp-session-id") is not None:
+            await self._direct.post(http, message)
+        elif is_modern(http, message):
+            await self._post_modern(http, message)
+        else:
+            await self._post_legacy(http, message)
+
+    async def get(self, http: HttpExchange) -> None:
+        await (self._legacy if self._is_bridged_session(http) else self._direct).get(http)
+
+    async def delete(self, http: HttpExchange) -> None:
+        await (self._legacy if self._is_bridged_session(http) else self._direct).delete(http)
+
+    def _is_bridged_session(self, http: HttpExchange) -> bool:
+        session = http.header(b"mcp-session-id")
+        if session is None:
+            return False
+        # Where no session can be the server's own, one that is not known has ended here.
+        is_only_bridged = self._native.is_known_only_modern or self._settings().surface is not Surface.FULL
+        return is_only_bridged or self._legacy.knows(session)
+
+    async def _post_modern(self, http: HttpExchange, message: Message) -> None:
+        try:
+            is_direct = await self._fits_modern(http, message)
+        except UpstreamFailed as problem:
+            await self._direct.refuse(http, message, str(problem))
+            return
+        await (self._direct if is_direct else self._modern).post(http, message)
+
+    async def _fits_modern(self, http: HttpExchange, message: Message) -> bool:
+        """Raises: UpstreamFailed."""
+        settings = self._settings()
+        if settings.surface is not Surface.FULL:
+            return False
+        if self._direct.is_process and (self._modern.refuses(http, message) or message.may_mention(META_LOG_LEVEL)):
+            # No process is started for a request that is wrong in itself; and a log message from one that is shared
+            # does not say whose it is.
+            return False
+        return settings.bridge is Bridge.OFF or await self._native.is_modern()
+
+    async def _post_legacy(self, http: HttpExchange, message: Message) -> None:
+        settings = self._settings()
+        if settings.surface is Surface.FULL:
+            try:
+                await self._direct.post(http, message, may_refuse=settings.bridge is not Bridge.OFF)
+                return
+            except EraRefused:
+                pass
+        await self._legacy.post(http, message)

@@ -1,0 +1,36 @@
+"""Clients of either era at one address: what each of them sends decides."""
+
+from handfast.gateway.client_era import is_modern
+from handfast.gateway.fronts.legacy_http import LegacyFront
+from handfast.gateway.fronts.modern_http import ModernFront
+from handfast.gateway.http_exchange import HttpExchange
+from handfast.wire.message import Message
+
+
+class BothFronts:
+    def __init__(self, modern: ModernFront, legacy: LegacyFront) -> None:
+        self._modern = modern
+        self._legacy = legacy
+
+    @property
+    def is_unused(self) -> bool:
+        return self._modern.is_unused and self._legacy.is_unused
+
+    async def post(self, http: HttpExchange, message: Message) -> None:
+        has_session = http.header(b"mcp-session-id") is not None
+        front = self._modern if not has_session and is_modern(http, message) else self._legacy
+        await front.post(http, message)
+
+    async def get(self, http: HttpExchange) -> None:
+        await self._legacy.get(http)
+
+    async def delete(self, http: HttpExchange) -> None:
+        await self._legacy.delete(http)
+
+    def quiesce(self) -> None:
+        self._modern.quiesce()
+        self._legacy.quiesce()
+
+    async def close(self) -> None:
+        await self._modern.close()
+        await self._legacy.close()

@@ -1,0 +1,108 @@
+"""Connections kept by key: opened once, bounded, the idle ones closed first."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+import pytest
+
+from handfast.gateway.bridge.pool import Pool
+from handfast.gateway.http_response import UpstreamFailed
+from handfast.gateway.settings.blocks import Limits
+
+
+@dataclass(eq=False)
+class Thing:
+    key: str
+    is_alive: bool = True
+    is_idle: bool = True
+    last_used: float = 0.0
+    closed: int = 0
+    gone: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def close(self) -> None:
+        self.closed += 1
+        self.gone.set()
+        self.is_alive = False
+
+
+class Bench:
+    def __init__(self, *, sessions: int = 2, idle: float = 900.0) -> None:
+        self.time = 0.0
+        self.opened: list[Thing] = []
+        limits = Limits(sessions=sessions, session_idle_s=idle)
+        self.pool = Pool[str, Thing](
+            limits=lambda: limits, now=lambda: self.time, is_shared=lambda key: key == "shared"
+        )
+
+    async def get(self, key: str) -> Thing:
+        self.time += 1
+        return await self.pool.get(key, lambda key: asyncio.create_task(self.open(key)))
+
+    async def open(self, key: str) -> Thing:
+        await asyncio.sleep(0)
+        self.opened.append(Thing(key))
+        return self.opened[-1]
+
+
+def test_who_asks_at_the_same_moment_gets_the_same_one() -> None:
+    async def run() -> None:
+        bench = Bench()
+        found = await asyncio.gather(*(bench.get("a") for _ in range(5)))
+        assert [thing.key for thing in bench.opened] == ["a"]
+        assert all(thing is found[0] for thing in found)
+        await bench.pool.close()
+        assert found[0].closed == 1
+
+    asyncio.run(run())
+
+
+def test_the_one_idle_for_longest_makes_way_and_the_shared_one_never_does() -> None:
+    async def run() -> None:
+        bench = Bench()
+        for key in ("shared", "a", "b", "a", "c"):
+            await bench.get(key)
+        assert [(thing.key, thing.closed) for thing in bench.opened] == [("shared", 0), ("a", 0), ("b", 1), ("c", 0)]
+        await bench.pool.close()
+
+    asyncio.run(run())
+
+
+def test_where_all_are_busy_there_is_no_room() -> None:
+    async def run() -> None:
+        bench = Bench()
+        for key in ("a", "b"):
+            (await bench.get(key)).is_idle = False
+        with pytest.raises(UpstreamFailed, match="Too many sessions"):
+            await bench.get("c")
+        assert (await bench.get("a")).closed == 0
+        await bench.pool.close()
+
+    asyncio.run(run())
+
+
+def test_one_that_died_is_opened_anew_and_one_that_never_opened_is_tried_again() -> None:
+    async def run() -> None:
+        bench = Bench()
+        (await bench.get("a")).is_alive = False
+        assert (await bench.get("a")) is bench.opened[1]
+
+        async def fail(_key: str) -> Thing:
+            raise UpstreamFailed("no")
+
+        with pytest.raises(UpstreamFailed):
+            await bench.pool.get("b", lambda key: asyncio.create_task(fail(key)))
+        assert (await bench.get("b")).key == "b"
+        await bench.pool.close()
+
+    asyncio.run(run())
+
+
+def test_what_was_idle_for_long_is_closed() -> None:
+    async def run() -> None:
+        bench = Bench(idle=0.02)
+        thing = await bench.get("a")
+        bench.time += 10
+        await asyncio.wait_for(thing.gone.wait(), 5)
+        await bench.pool.close()
+
+    asyncio.run(run())

@@ -1,0 +1,88 @@
+"""`/mcp`: all servers at one address for clients of both eras, and a choice of them by the query."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.contracts.rig import HttpGateway, Json
+from tests.gateway.bridge.asking import LEGACY, MODERN
+from tests.gateway.running import TEXT, Serving, read_records, running, send
+from tests.stubs.run import answer, serving, tool, write_stub
+
+JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    """A legacy server over stdio, a modern one over HTTP, and one that does not start."""
+    folder = tmp_path_factory.mktemp("all")
+    old = write_stub(folder, name="old", tools=[tool("add")], answers={"add": answer(TEXT)}, versions=LEGACY)
+    new = write_stub(
+        folder, name="new", tools=[tool("add"), tool("sub")], answers={"sub": answer(TEXT)}, versions=MODERN
+    )
+    with serving(new, "http-json") as url:
+        servers: Json = {
+            "old": {"command": old.command[0], "args": old.command[1:]},
+            "new": {"url": url},
+            "gone": {"command": "handfast-no-such-command"},
+        }
+        with running(servers, folder) as gateway:
+            yield gateway
+
+
+class All(HttpGateway):
+    """A client of `/mcp`."""
+
+    def __init__(self, gateway: Serving, query: str = "", *, is_modern: bool) -> None:
+        super().__init__(gateway.base, gateway.state, is_modern=is_modern)
+        self.path = f"/mcp{query}"
+        self.open()
+
+
+@pytest.mark.requirement("D12")
+@pytest.mark.parametrize("is_modern", [False, True])
+def test_clients_of_both_eras_use_servers_of_both_eras(gateway: Serving, is_modern: bool) -> None:
+    client = All(gateway, is_modern=is_modern)
+    listed = client.request("tools/list").result
+    assert [tool["name"] for tool in listed["tools"]] == ["new__add", "new__sub", "old__add"]
+    assert "gone" in json.dumps(listed["_meta"]), "what is missing is said"
+    assert client.call("old__add").text == "fine"
+    assert client.call("new__sub").text == "fine"
+    assert "no such command" in client.call("gone__add").text
+    assert "old__add" in client.call("old__ad").text, "the nearest name is named"
+
+
+def test_a_call_is_on_record_under_the_server_s_own_names(gateway: Serving) -> None:
+    All(gateway, is_modern=True).call("old__add", {"x": 1})
+    assert {record.tool for record in read_records(gateway.state, server="old", type="tool_call")} == {"add"}
+
+
+@pytest.mark.parametrize("is_modern", [False, True])
+def test_a_client_may_choose_servers(gateway: Serving, is_modern: bool) -> None:
+    client = All(gateway, "?servers=old", is_modern=is_modern)
+    assert [tool["name"] for tool in client.list_tools()] == ["old__add"]
+    assert client.call("new__sub").message["error"]["code"] == -32602
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "words"),
+    [
+        ("?servers=old,nobody", 404, "Servers: gone, new, old."),
+        ("?servers=", 404, "Servers: gone, new, old."),
+        ("?server=old", 400, "/mcp?servers=a,b"),
+        ("?servers=old&x=1", 400, "/mcp?servers=a,b"),
+    ],
+)
+def test_a_choice_that_cannot_be_met_is_refused_with_what_there_is(
+    gateway: Serving, query: str, status: int, words: str
+) -> None:
+    refused = send(gateway.base, "POST", f"/mcp{query}", b"{}", JSON)
+    assert refused.status == status
+    assert words in refused.error["message"]
+
+
+def test_a_session_belongs_to_the_choice_it_was_opened_for(gateway: Serving) -> None:
+    chosen, every = All(gateway, "?servers=old", is_modern=False), All(gateway, is_modern=False)
+    every.session = chosen.session
+    assert every.request("tools/list").status == 404
