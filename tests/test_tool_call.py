@@ -165,6 +165,27 @@ def test_blocked_arguments_leave_a_decision_and_the_call_and_the_reply_waits_for
 
 
 @pytest.mark.requirement("D16")
+@pytest.mark.parametrize("policy", [STRICT, OFF], ids=["strict", "off"])
+def test_a_call_that_cannot_be_forwarded_is_refused_whatever_the_mode(policy: ToolPolicy) -> None:
+    bench = Bench(policy, is_known=False)
+    asyncio.run(bench.path.refuse(bench.call, b"{}", Violation("dispatch.action", "None was named.")))
+    assert bench.shapes == [
+        ("policy_decision", "blocked", "dispatch.action"),
+        ("tool_call", "blocked", "dispatch.action"),
+    ]
+    assert (bench.recorder.waited, bench.recorder.rooms, bench.path.open_calls) == ([1], 1, 0)
+    assert bench.recorder.records[1].details == {"argument_bytes": 2, "argument_digest": "digest of 2 bytes"}
+
+
+@pytest.mark.requirement("D16")
+def test_a_call_that_handfast_answers_itself_is_on_record_as_every_other() -> None:
+    bench = Bench(is_known=False, waits_for_all=True)
+    asyncio.run(bench.path.answer(bench.call, None, Status.SUCCESS, rule="dispatch.help", reason="Explained."))
+    assert bench.shapes == [("tool_call", "success", "dispatch.help")]
+    assert (bench.recorder.waited, bench.recorder.rooms, bench.path.open_calls) == ([1], 1, 0)
+
+
+@pytest.mark.requirement("D16")
 def test_one_call_may_be_warned_about_once_in_each_direction() -> None:
     bench = Bench(ToolPolicy())
     assert isinstance(through(bench, b'{"total":"x"}', WRONG), Warned)

@@ -132,18 +132,36 @@ class CallPath:
 
     async def admit(self, call: Exchange, text: bytes | None) -> Decision:
         """Check the arguments (raw JSON text). Blocked: it is recorded, durable, and must not be forwarded."""
+        await self._take(call, text)
+        decision = await self._judge_arguments(call, text)
+        if isinstance(decision, Blocked):
+            await self._block(call, decision)
+        elif isinstance(decision, Warned):
+            self._record_decision(call, decision, Status.WARNING, mode=call.policy.input.mode, direction="arguments")
+        return decision
+
+    async def refuse(self, call: Exchange, text: bytes | None, violation: Violation) -> None:
+        """A call that cannot be forwarded, whatever the mode. On return it is recorded, and durable."""
+        await self._take(call, text)
+        await self._block(call, Blocked(violation.rule, violation.message))
+
+    async def answer(self, call: Exchange, text: bytes | None, status: Status, *, rule: str, reason: str) -> None:
+        """A call that handfast answers itself: recorded as every other."""
+        await self._take(call, text)
+        self.conclude(call, status, rule=rule, reason=reason, mode=call.policy.input.mode)
+        await self.durable(call)
+
+    async def _take(self, call: Exchange, text: bytes | None) -> None:
         await self._recorder.room()
         call.details["argument_bytes"] = len(text) if text is not None else 0
         if text is not None:
             call.details["argument_digest"] = self._recorder.digest(text)
-        decision = await self._judge_arguments(call, text)
-        if isinstance(decision, Blocked):
-            self._record_decision(call, decision, Status.BLOCKED, mode=call.policy.input.mode, direction="arguments")
-            self.conclude(call, Status.BLOCKED, rule=decision.rule, reason=decision.reason, mode=call.policy.input.mode)
-            await self.durable(call)
-        elif isinstance(decision, Warned):
-            self._record_decision(call, decision, Status.WARNING, mode=call.policy.input.mode, direction="arguments")
-        return decision
+
+    async def _block(self, call: Exchange, decision: Blocked) -> None:
+        mode = call.policy.input.mode
+        self._record_decision(call, decision, Status.BLOCKED, mode=mode, direction="arguments")
+        self.conclude(call, Status.BLOCKED, rule=decision.rule, reason=decision.reason, mode=mode)
+        await self.durable(call)
 
     async def _judge_arguments(self, call: Exchange, text: bytes | None) -> Decision:
         policy = call.policy.input
