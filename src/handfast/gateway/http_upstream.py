@@ -13,6 +13,7 @@ from handfast.gateway.bridge.judged_server import JudgedServer
 from handfast.gateway.bridge.legacy_server import EraRefused, LegacyServer
 from handfast.gateway.bridge.modern_server import ModernServer
 from handfast.gateway.bridge.native_server import NativeServer
+from handfast.gateway.compact.backend import CompactBackend
 from handfast.gateway.conversation import Conversation, ServerSide
 from handfast.gateway.event_relay import EventRelay, is_event_stream
 from handfast.gateway.http_client import (
@@ -86,6 +87,7 @@ class HttpUpstream:
             health=health,
             limits=limits,
         )
+        self.compact = CompactBackend(server, self.backend)
         self._sessions: OrderedDict[bytes, _Known] = OrderedDict()
         self._ids = count()
         self._sweeper: asyncio.Task[None] | None = None

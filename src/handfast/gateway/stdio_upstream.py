@@ -16,6 +16,7 @@ from handfast.gateway.channel import Channel
 from handfast.gateway.child import ChildStartFailed
 from handfast.gateway.children import MODERN, Children
 from handfast.gateway.client_era import is_modern
+from handfast.gateway.compact.backend import CompactBackend
 from handfast.gateway.conversation import Conversation, ServerSide
 from handfast.gateway.event_log import EventLog, EventShelf
 from handfast.gateway.http_exchange import JSON, HttpExchange, HttpProblem
@@ -79,6 +80,7 @@ class StdioUpstream:
             health=health,
             limits=limits,
         )
+        self.compact = CompactBackend(server, self.backend)
         self._waiting_for_room = 0
         self._own_starting = 0  # children for one session alone that have no session yet
         self._sessions: dict[str, Session] = {}

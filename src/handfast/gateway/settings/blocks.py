@@ -187,7 +187,7 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
     """What only a server's own `handfast` block may say."""
 
     surface: Annotated[
-        Surface, Meta(description="`full` lists every tool; `compact` a few that find and call the others.")
+        Surface, Meta(description="`full` lists every tool; `compact` one tool that explains and calls the others.")
     ] = Surface.FULL
     isolation: Annotated[
         Isolation,
