@@ -15,7 +15,6 @@ from pathlib import Path
 
 from benchmarks.processes import ROOT
 from handfast.gateway.backend import Backend, ask, member
-from handfast.gateway.compact.surface import ChosenSurface
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.settings import load_settings
 from handfast.gateway.settings.blocks import Surface
@@ -73,8 +72,7 @@ async def _asking(server: str, command: list[str], folder: Path, surface: Surfac
     runtime = Runtime(load_settings(config, environ={}), folder / "state")
     upstreams = Upstreams(runtime)
     try:
-        upstream = upstreams.find(server)
-        yield ChosenSurface(upstream.backend, upstream.compact, lambda: surface)
+        yield upstreams.backends()[server]
     finally:
         await upstreams.close()
         await runtime.close()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from handfast.gateway.runtime import Runtime
-from handfast.gateway.settings import load_settings
+from handfast.gateway.settings import Settings, load_settings
 from handfast.gateway.upstreams import Upstreams
 from tests.gateway.bridge.asking import Asker
 from tests.gateway.combined.scripted import until
@@ -170,3 +170,40 @@ def test_news_of_a_real_server_arrive_under_the_clients_own_subscription(parts: 
             await asyncio.wait([listening])
 
     behind_one({"everything": parts.everything, "time": parts.time}, tmp_path, work)
+
+
+@pytest.mark.requirement("000-12")
+def test_a_compact_server_is_one_tool_among_those_of_the_others(parts: Parts, tmp_path: Path) -> None:
+    config = tmp_path / "handfast.json"
+    file = tmp_path / "memory.jsonl"
+    entries = {"time": _entry(parts.time), "memory": _entry(parts.memory(file))}
+    ada = {"name": "ada", "entityType": "person", "observations": []}
+
+    def settings(surface: str) -> Settings:
+        memory = {**entries["memory"], "handfast": {"surface": surface}}
+        whole = {"mcpServers": {**entries, "memory": memory}, "limits": {"learn_timeout_s": 60}}
+        config.write_text(json.dumps(whole))
+        return load_settings(config, environ={})
+
+    async def names(asker: Asker) -> list[str]:
+        return [tool["name"] for tool in (await asker.ask("tools/list"))["result"]["tools"]]
+
+    async def run() -> None:
+        runtime = Runtime(settings("compact"), tmp_path / "state")
+        upstreams = Upstreams(runtime)
+        try:
+            asker = Asker(upstreams.combined)
+            assert await names(asker) == ["memory__memory", "time__get_current_time", "time__convert_time"]
+            sent = {"action": "create_entities", "arguments": {"entities": [ada]}}
+            assert (await asker.call("memory__memory", sent))["result"]["structuredContent"] == {"entities": [ada]}
+            refused = await asker.call("memory__memory", {"action": "create_entities", "data": {"entities": [ada]}})
+            assert refused["result"]["content"][0]["text"].endswith('\nDeclared fields: ["entities"].')
+            old, runtime.settings = runtime.settings, settings("full")
+            upstreams.apply(old, runtime.settings)
+            assert "memory__create_entities" in await names(asker)
+        finally:
+            await upstreams.close()
+            await runtime.close()
+
+    asyncio.run(run())
+    assert json.loads(file.read_text()) == {"type": "entity", **ada}

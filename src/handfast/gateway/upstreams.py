@@ -9,6 +9,7 @@ from handfast.gateway.backend import Backend
 from handfast.gateway.call_places import CLOSED
 from handfast.gateway.combined.backend import CombinedBackend
 from handfast.gateway.combined.endpoint import Endpoint
+from handfast.gateway.compact.surface import ChosenSurface
 from handfast.gateway.endpoint import ServerEndpoint
 from handfast.gateway.fronts.both import BothFronts
 from handfast.gateway.fronts.legacy_http import LegacyFront
@@ -18,7 +19,8 @@ from handfast.gateway.launch import Launch, child_environment
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.server_health import HealthReport, State
 from handfast.gateway.settings import Settings, Transport
-from handfast.gateway.settings.changes import changed_servers
+from handfast.gateway.settings.blocks import Surface
+from handfast.gateway.settings.changes import ServerChanges, changed_servers
 from handfast.gateway.upstream import Upstream, http_upstream, stdio_upstream
 
 
@@ -42,8 +44,12 @@ class Upstreams:
         return sorted(self._by_name)
 
     def backends(self) -> dict[str, Backend]:
-        """Each server as what answers in the modern form; one that was started anew is another."""
-        return {name: served.backend for name, served in self._by_name.items()}
+        """Each server as what answers in the modern form; started anew, or with another surface, it is another."""
+        servers = self._runtime.settings.servers
+        return {
+            name: served.upstream.compact if servers[name].surface is Surface.COMPACT else served.upstream.backend
+            for name, served in self._by_name.items()
+        }
 
     def health(self) -> dict[str, HealthReport]:
         """How each server of the settings is, by name."""
@@ -72,7 +78,7 @@ class Upstreams:
             self._close(self._by_name.pop(name))
         self._open((*changes.added, *changes.restarted))
         self._runtime.places.refill()
-        if changes.added or changes.removed or changes.restarted:
+        if changes != ServerChanges():
             self.combined.servers_changed()
 
     def quiesce(self) -> None:
@@ -105,11 +111,13 @@ class _Served:
             assert server.command is not None
             launch = Launch((server.command, *server.args), child_environment(server.env), server.cwd)
             self.upstream = stdio_upstream(runtime, name, launch)
-        self.backend: Backend = self.upstream.backend
+        surface = ChosenSurface(
+            self.upstream.backend, self.upstream.compact, lambda: runtime.settings.servers.get(name, server).surface
+        )
         self.endpoint = ServerEndpoint(
             self.upstream,
             self.upstream.backend.native,
-            *_fronts(runtime, name, self.backend),
+            *_fronts(runtime, name, surface),
             settings=lambda: runtime.settings.servers.get(name, server),
         )
 

@@ -23,7 +23,7 @@ from handfast.gateway.fronts.modern_request import says_modern
 from handfast.gateway.http_exchange import HttpExchange, Receive, Scope, Send
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.serving import address_of, bind
-from handfast.gateway.settings import Settings, load_settings
+from handfast.gateway.settings import load_settings
 from handfast.gateway.settings.blocks import Limits
 from handfast.gateway.upstreams import Upstreams
 from handfast.wire.message import Message
@@ -167,7 +167,6 @@ def fronted(
         running.loop.call_soon_threadsafe(stop.set)
         thread.join(30)
     assert failures == []
-
 
 
 def modern_request(client_id: object, method: str, params: Json = None) -> bytes:
