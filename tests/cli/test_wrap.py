@@ -129,3 +129,27 @@ def test_what_keeps_it_from_starting_is_one_line(
     ran = handfast("wrap", *words)
     assert (ran.code, ran.out, ran.err.count("\n")) == (code, "", 1)
     assert ran.err.startswith(f"handfast: {about}")
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ([], b"wrap needs a command after --, or a --url, and not both"),
+        (
+            ["--url", "http://127.0.0.1:1/mcp", "--", "server"],
+            b"wrap needs a command after --, or a --url, and not both",
+        ),
+        (["--url", "ftp://example.com/"], b"http"),
+    ],
+)
+def test_what_cannot_be_wrapped_is_one_clear_line(tmp_path: Path, words: list[str], text: bytes) -> None:
+    done = wrap(tmp_path, *words)
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
+    assert text in done.stderr
+
+
+def test_a_url_where_nobody_listens_is_an_error_in_the_answer(tmp_path: Path) -> None:
+    done = wrap(tmp_path, "--url", "http://127.0.0.1:1/mcp")
+    found = {message["id"]: message["error"] for line in done.stdout.splitlines() if (message := json.loads(line))}
+    assert found[1]["code"] == -31001
+    assert "127.0.0.1:1" in found[1]["message"]

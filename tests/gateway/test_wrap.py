@@ -182,6 +182,18 @@ def test_a_call_without_progress_is_given_up_and_the_child_is_told(tmp_path: Pat
 
 
 @pytest.mark.requirement("P3")
+def test_a_call_that_was_cancelled_and_never_answered_is_not_given_up_a_second_time(tmp_path: Path) -> None:
+    stub = write_stub(tmp_path, tools=[tool("mute")], answers={"mute": answer(TEXT, "silence")})
+    with wrapping(stub.command, tmp_path, limits={"call_timeout_s": 1.0}) as gateway:
+        gateway.send(call("first", "mute"))
+        gateway.send(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"first"}}')
+        gateway.send(call("second", "mute"))
+        assert gateway.answer_to("second").message["error"]["code"] == -31002
+        told = [e.message["params"] for e in stub.journal.messages() if e.message["method"].endswith("cancelled")]
+        assert told == [{"requestId": "first"}, {"requestId": "second", "reason": "timeout"}]
+
+
+@pytest.mark.requirement("P3")
 def test_a_call_its_client_cancelled_is_recorded_so_and_a_late_answer_still_passes(tmp_path: Path) -> None:
     stub = write_stub(tmp_path, tools=[tool("slow")], answers={"slow": answer(TEXT, "slow:0.3")})
     with wrapping(stub.command, tmp_path) as gateway:

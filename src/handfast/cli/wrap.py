@@ -1,12 +1,17 @@
-"""`handfast wrap -- CMD…`: a drop-in for any stdio server in any client's config."""
+"""`handfast wrap -- CMD…`: a drop-in for any server in any client's config."""
 
 import argparse
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from handfast.cli.console import CommandFailed, print_error, run_command
 from handfast.cli.options import MODES, add_config_flag, add_state_flag, read_settings, settings_path
+
+if TYPE_CHECKING:
+    from handfast.gateway.runtime import Runtime
+    from handfast.gateway.wrap import Misfit
 
 NOT_STARTED = 127  # what a shell says of a command that it cannot find
 _RUNNERS = frozenset(
@@ -17,11 +22,14 @@ _RUNNERS = frozenset(
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = subparsers.add_parser(
         "wrap",
-        help="hold one stdio server to its contract",
-        usage="handfast wrap [--name NAME] [--input MODE] [--output MODE] [--config FILE] [--state DIR] -- CMD...",
-        description="Start CMD and relay between it and this process's own stdin and stdout, judging every tool call.",
+        help="hold one server to its contract",
+        usage="handfast wrap [--name NAME] [--input MODE] [--output MODE] [--config FILE] [--state DIR] "
+        "(-- CMD... | --url URL)",
+        description="Start CMD, or go to URL, and relay between it and this process's own stdin and stdout, judging"
+        " every tool call.",
     )
-    parser.add_argument("--name", help="the server's name in records (default: made from CMD)")
+    parser.add_argument("--name", help="the server's name in records and settings (default: made from CMD or URL)")
+    parser.add_argument("--url", help="a server over HTTP, for a client that can only start commands")
     parser.add_argument("--input", choices=MODES, help="how firmly arguments are held to the input schema")
     parser.add_argument("--output", choices=MODES, help="how firmly results are held to the output schema")
     add_config_flag(parser)
@@ -43,13 +51,13 @@ def _wrap(args: argparse.Namespace, command: list[str]) -> int:
     from handfast.gateway.reload import watching
     from handfast.gateway.runtime import Runtime
     from handfast.gateway.settings import Settings, load_settings
-    from handfast.gateway.wrap import Wrapper
 
-    if not command:
-        raise CommandFailed("wrap needs a command after --, such as: handfast wrap -- npx -y SOME-SERVER", 2)
+    if bool(command) == bool(args.url):
+        example = "handfast wrap -- npx -y SOME-SERVER, or: handfast wrap --url https://SOME-SERVER/mcp"
+        raise CommandFailed(f"wrap needs a command after --, or a --url, and not both, such as: {example}", 2)
     path, flags = _sources(args)
     settings = read_settings(path, flags, needs_servers=False)
-    name = args.name or server_name(command)
+    name = args.name or server_name(command or [_name_in(args.url)])
 
     def load() -> Settings:
         return load_settings(path, environ=os.environ, flags=flags, needs_servers=False)
@@ -57,13 +65,8 @@ def _wrap(args: argparse.Namespace, command: list[str]) -> int:
     async def relay() -> int:
         runtime = Runtime(settings, state_folder(args.state), actor=os.environ.get("HANDFAST_ACTOR", ""))
         try:
-            wrapper = Wrapper(
-                runtime.server_side(name, command),
-                message_limit=settings.limits.message_bytes,
-                call_timeout=lambda: runtime.settings.limits.call_timeout_s,
-            )
             with watching(runtime, path, load):
-                return await wrapper.run(command)
+                return await (_relay_to_url(runtime, name, args.url) if args.url else _relay(runtime, name, command))
         finally:
             await runtime.close()
 
@@ -74,6 +77,61 @@ def _wrap(args: argparse.Namespace, command: list[str]) -> int:
         return NOT_STARTED
     except StoreError as problem:
         raise CommandFailed(str(problem)) from None
+
+
+async def _relay(runtime: "Runtime", name: str, command: list[str]) -> int:
+    """Raises: ChildStartFailed."""
+    from handfast.gateway.settings.blocks import Bridge, Surface
+    from handfast.gateway.wrap import Wrapper
+
+    server = runtime.settings.servers.get(name)
+    if server is not None and server.surface is not Surface.FULL:
+        await _bridge(runtime, name, command, None)
+        return 0
+    wrapper = Wrapper(
+        runtime.server_side(name, command),
+        message_limit=runtime.settings.limits.message_bytes,
+        call_timeout=lambda: runtime.settings.limits.call_timeout_s,
+        may_misfit=server is None or server.bridge is not Bridge.OFF,
+    )
+    outcome = await wrapper.run(command)
+    if isinstance(outcome, int):
+        return outcome
+    await _bridge(runtime, name, command, outcome)
+    return 0
+
+
+async def _bridge(runtime: "Runtime", name: str, command: list[str], misfit: "Misfit | None") -> None:
+    # Only here: what most wrapped servers never need must not cost them their start.
+    from handfast.gateway.launch import Launch
+    from handfast.gateway.upstream import stdio_upstream
+    from handfast.gateway.wrap_bridge import serve_on_stdio
+
+    upstream = stdio_upstream(runtime, name, Launch(command, os.environ))
+    await serve_on_stdio(runtime, name, upstream, misfit=misfit)
+
+
+async def _relay_to_url(runtime: "Runtime", name: str, url: str) -> int:
+    from handfast.gateway.http_client import UrlUnusable
+    from handfast.gateway.settings import ServerSettings, Transport
+    from handfast.gateway.upstream import http_upstream
+    from handfast.gateway.wrap_bridge import serve_on_stdio
+
+    configured = runtime.settings.servers.get(name)
+    headers = configured.headers if configured is not None else {}
+    try:
+        upstream = http_upstream(runtime, name, ServerSettings(transport=Transport.HTTP, url=url, headers=headers))
+    except UrlUnusable as problem:
+        raise CommandFailed(str(problem), 2) from None
+    await serve_on_stdio(runtime, name, upstream)
+    return 0
+
+
+def _name_in(url: str) -> str:
+    """A server's address without what every address has, and without anything that may be a secret."""
+    from urllib.parse import urlsplit
+
+    return (urlsplit(url).hostname or "server").removeprefix("www.").removeprefix("mcp.")
 
 
 def _sources(args: argparse.Namespace) -> tuple[Path | None, dict[str, object]]:

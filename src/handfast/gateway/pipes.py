@@ -20,6 +20,14 @@ class InputPipe(asyncio.Protocol):
         self._transport: asyncio.ReadTransport | None = None
         self._may_read = asyncio.Event()
         self._may_read.set()
+        self._has_ended = False
+
+    def redirect(self, on_data: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
+        """Somebody else reads on from here."""
+        self._on_data, self._on_end = on_data, on_end
+        self.pause(False)
+        if self._has_ended:
+            on_end()
 
     async def open(self, stream: IO[bytes]) -> None:
         if _is_plain_file(stream.fileno()):
@@ -32,6 +40,10 @@ class InputPipe(asyncio.Protocol):
         while chunk := await asyncio.to_thread(os.read, fd, _CHUNK):
             await self._may_read.wait()
             self._on_data(chunk)
+        self._end()
+
+    def _end(self) -> None:
+        self._has_ended = True
         self._on_end()
 
     def pause(self, is_paused: bool) -> None:
@@ -57,7 +69,7 @@ class InputPipe(asyncio.Protocol):
         self._on_data(data)
 
     def connection_lost(self, _exc: Exception | None) -> None:
-        self._on_end()
+        self._end()
 
 
 class OutputPipe(asyncio.Protocol):
@@ -70,6 +82,10 @@ class OutputPipe(asyncio.Protocol):
         self._fd = -1
         self._is_drained = asyncio.Event()
         self._is_drained.set()
+
+    def redirect(self, on_congestion: Callable[[bool], None], on_lost: Callable[[], None]) -> None:
+        """Somebody else writes on from here."""
+        self._on_congestion, self._on_lost = on_congestion, on_lost
 
     async def open(self, stream: IO[bytes]) -> None:
         self._fd = stream.fileno()

@@ -6,6 +6,7 @@ import logging
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any
 
@@ -14,22 +15,42 @@ from handfast.gateway.child import Child
 from handfast.gateway.conversation import Conversation, ServerSide
 from handfast.gateway.pipes import InputPipe, OutputPipe
 from handfast.wire.codes import INTERNAL_ERROR, REQUEST_TOO_LARGE, UPSTREAM_TIMEOUT
+from handfast.wire.eras import MODERN_META, is_discovery, says_modern
 from handfast.wire.lines import LineAssembler, OverlongLine
 from handfast.wire.message import BadMessage, Message, RequestId, read_message
-from handfast.wire.replies import error_reply, notification
+from handfast.wire.replies import error_reply, notification, request
 
 _FORWARDED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGQUIT", "SIGWINCH")
 _SWEEP_SECONDS = 1.0
 _GRACE_SECONDS = 1.5  # twice that is less than the four seconds after which official clients kill us
+_PROBE_SECONDS = 10.0  # a server that is silent for so long does not know what it was asked
 _BROKEN = "handfast failed on this message. The operator finds the cause in its error output."
 _log = logging.getLogger("handfast.gateway")
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """Client and server are of different eras: whoever speaks both goes on with the client where this was read to."""
+
+    input: InputPipe
+    output: OutputPipe
+    unread: bytes
+    is_server_modern: bool
 
 
 class Wrapper:
     """Relays between our client and the child until the child is gone."""
 
-    def __init__(self, server: ServerSide, *, message_limit: int, call_timeout: Callable[[], float]) -> None:
+    def __init__(
+        self, server: ServerSide, *, message_limit: int, call_timeout: Callable[[], float], may_misfit: bool = False
+    ) -> None:
+        """`may_misfit`: a server that does not understand its client is given up, see `Misfit`."""
         self._server = server
+        self._may_misfit = may_misfit
+        self._is_first = True  # no message of the client's was read yet
+        self._opening: bytes | None = None  # the client's handshake, while it is not answered
+        self._held: list[bytes] | None = None  # what the client sends while the server's era is found out
+        self._is_misfit = self._is_server_modern = False
         self._limit = message_limit
         self._call_timeout = call_timeout
         self._conversation = Conversation(server, self._list_page)
@@ -47,7 +68,7 @@ class Wrapper:
         self._input = InputPipe(self._bytes_from_client, self._client_left)
         self._output = OutputPipe(lambda is_paused: self._child.pause_reading(is_paused), self._client_left)
 
-    async def run(self, command: Sequence[str]) -> int:
+    async def run(self, command: Sequence[str]) -> int | Misfit:
         """The child's exit code, as a shell reports it. Raises: ChildStartFailed."""
         await self._child.start(command)
         self._forward_signals()
@@ -56,9 +77,22 @@ class Wrapper:
         sweep = asyncio.create_task(self._sweep())
         await self._child.gone.wait()
         sweep.cancel()
+        if self._is_misfit:
+            return await self._hand_over()
         await self._finish()
         code = self._child.returncode or 0
         return code if code >= 0 else 128 - code
+
+    async def _hand_over(self) -> Misfit:
+        self._conversation.stop_waiting()
+        self._conversation.open_requests.clear()
+        self._server.learner.close()
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+        lines = self._held or []
+        rest = self._client_lines.close() or b""
+        unread = b"".join(line + b"\n" for line in lines) + rest
+        return Misfit(self._input, self._output, unread, self._is_server_modern)
 
     async def _finish(self) -> None:
         self._conversation.stop_waiting()
@@ -82,6 +116,8 @@ class Wrapper:
             self._line_from_client(line)
 
     def _client_left(self) -> None:
+        if self._is_misfit:
+            return
         rest = self._client_lines.close()
         if rest:
             self._line_from_client(rest)
@@ -107,6 +143,16 @@ class Wrapper:
         except BadMessage as problem:
             self._output.write_line(error_reply(problem.id, problem.code, problem.reason))
             return
+        if self._held is not None:
+            self._held.append(line)
+            return
+        if self._is_first and self._may_misfit:
+            self._is_first = False
+            if says_modern(message):
+                self._held = [line]
+                self._spawn(self._go_on_if_modern())
+                return
+            self._opening = line if message.method == "initialize" else None
         task = self._spawn(self._from_client(message))
         self._from_client_tasks.add(task)
         task.add_done_callback(self._from_client_tasks.discard)
@@ -145,6 +191,8 @@ class Wrapper:
                 if not answer.done():  # whoever asked may have given up in this very moment
                     answer.set_result(message)
                 return
+            if message.is_answer and self._opening is not None and await self._is_refused(message):
+                return
             reply = await self._reply_to(message)
         if reply is not None:
             self._output.write_line(reply)
@@ -158,14 +206,58 @@ class Wrapper:
 
     async def _list_page(self, cursor: bytes | None) -> Message:
         """Ask for a page of the tools with an id of our own, which no client uses."""
+        return await self._ask(lambda request_id: self._conversation.list_request(request_id, cursor))
+
+    async def _ask(self, render: Callable[[str], bytes]) -> Message:
         request_id = f"{self._own_prefix}{len(self._own)}-{token_hex(4)}"
         answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self._own[request_id] = answer
-        self._child.send(self._conversation.list_request(request_id, cursor))
+        self._child.send(render(request_id))
         try:
             return await answer
         finally:
             self._own.pop(request_id, None)
+
+    # --- when client and server do not understand each other -------------------------------------------------------
+
+    async def _go_on_if_modern(self) -> None:
+        """A modern client has begun; only a modern server is asked what it asks."""
+        if await self._speaks_modern():
+            self._release()
+        else:
+            await self._give_up()
+
+    async def _is_refused(self, message: Message) -> bool:
+        """Whether this is the refusal of a handshake by a server that knows none."""
+        opening, self._opening = self._opening, None
+        if opening is None or not message.has_error:
+            return False
+        self._held = []
+        if not await self._speaks_modern():
+            self._release()
+            return False
+        self._held.insert(0, opening)
+        self._is_server_modern = True
+        await self._give_up()
+        return True
+
+    def _release(self) -> None:
+        held, self._held = self._held or [], None
+        for line in held:
+            self._line_from_client(line)
+
+    async def _speaks_modern(self) -> bool:
+        asked = self._ask(lambda request_id: request(request_id, "server/discover", {"_meta": MODERN_META}))
+        try:
+            return is_discovery(await asyncio.wait_for(asked, _PROBE_SECONDS))
+        except TimeoutError:
+            return False
+        except asyncio.CancelledError:
+            return True  # the server is gone, and what it was sent is answered as such
+
+    async def _give_up(self) -> None:
+        self._is_misfit = True
+        await self._child.stop(grace=_GRACE_SECONDS)
 
     # --- time and signals ------------------------------------------------------------------------------------------
 
@@ -175,6 +267,8 @@ class Wrapper:
             seconds = self._call_timeout()
             for request_id in self._conversation.overdue(self._server.now(), seconds):
                 pending = self._conversation.open_requests.pop(request_id)
+                if pending.is_cancelled:
+                    continue  # its client does not wait for it any more
                 text = f"The server neither answered nor reported progress for {seconds:g} s. The call was given up."
                 self._output.write_line(
                     self._conversation.fail(request_id, pending, text, code=UPSTREAM_TIMEOUT, rule="upstream.timeout")

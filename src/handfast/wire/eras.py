@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from typing import Final
 
+import msgspec
+
 from handfast import __version__
 from handfast.wire.codes import HEADER_MISMATCH, METHOD_NOT_FOUND
-from handfast.wire.message import Message
+from handfast.wire.message import AmbiguousKeys, Message
+from handfast.wire.scan import NotJson
 
 MODERN_REVISION: Final = "2026-07-28"
 LEGACY_REVISION: Final = "2025-11-25"  # what handfast itself asks a legacy server for
@@ -29,6 +32,23 @@ CACHEABLE: Final = frozenset(
 INTERACTIVE: Final = frozenset(("tools/call", "prompts/get", "resources/read"))
 # HeaderMismatch, MissingRequiredClientCapability, UnsupportedProtocolVersion.
 _BAD_REQUEST: Final = frozenset((HEADER_MISMATCH, -32021, -32022))
+
+
+def says_modern(message: Message) -> bool:
+    """Whether a message names, in its `_meta`, the revision that it is of."""
+    try:
+        return message.may_mention(META_VERSION) and META_VERSION in message.meta()
+    except (AmbiguousKeys, NotJson):
+        return False
+
+
+def is_discovery(answer: Message) -> bool:
+    """Whether an answer to `server/discover` says that the modern revision is spoken."""
+    try:
+        versions = (answer.result() or {}).get("supportedVersions", msgspec.Raw(b"[]"))
+        return MODERN_REVISION in msgspec.json.decode(versions, type=list[str])
+    except (AmbiguousKeys, NotJson, msgspec.DecodeError):
+        return False
 
 
 def http_status(answer: Message) -> int:

@@ -19,13 +19,13 @@ from handfast.gateway.backend import Backend
 from handfast.gateway.draining import Drain
 from handfast.gateway.fronts.legacy_http import LegacyFront
 from handfast.gateway.fronts.modern_http import ModernFront
-from handfast.gateway.fronts.modern_request import says_modern
 from handfast.gateway.http_exchange import HttpExchange, Receive, Scope, Send
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.serving import address_of, bind
 from handfast.gateway.settings import load_settings
 from handfast.gateway.settings.blocks import Limits
 from handfast.gateway.upstreams import Upstreams
+from handfast.wire.eras import says_modern
 from handfast.wire.message import Message
 from tests.contracts.rig import MODERN_META, HttpGateway
 from tests.gateway.fronts.scripted import Json, ScriptedServer

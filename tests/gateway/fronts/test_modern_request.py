@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from handfast.gateway.fronts.modern_request import find_fault, find_legacy_method, says_modern
+from handfast.gateway.fronts.modern_request import find_fault, find_legacy_method
+from handfast.wire.eras import says_modern
 from handfast.wire.message import Message, read_message
 from tests.contracts.rig import MODERN_META, Json
 

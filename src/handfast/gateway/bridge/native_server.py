@@ -6,14 +6,13 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from handfast.gateway.backend import Origin, ask, member
+from handfast.gateway.backend import Origin, ask
 from handfast.gateway.bridge.legacy_server import EraRefused, LegacyServer
 from handfast.gateway.bridge.line import HttpRefused
 from handfast.gateway.bridge.modern_server import ModernServer
 from handfast.gateway.http_response import UpstreamFailed
-from handfast.wire.eras import MODERN_REVISION
-from handfast.wire.message import AmbiguousKeys, Message
-from handfast.wire.scan import NotJson
+from handfast.wire.eras import is_discovery
+from handfast.wire.message import Message
 
 _PROBE_SECONDS = 10.0  # a server that is silent for so long does not know what it was asked
 _MISFITS = frozenset((-32600, -32000, -32022))  # what servers say to whom they do not understand
@@ -67,6 +66,10 @@ class NativeServer:
             self._takes_handshake = await self._legacy.accepts_handshake()
         return not self._takes_handshake
 
+    def knows(self, *, is_modern: bool) -> None:
+        """Somebody else found out."""
+        self._is_modern = is_modern
+
     def refused_handshake(self) -> None:
         """Somebody else tried."""
         self._takes_handshake = False
@@ -94,7 +97,7 @@ class NativeServer:
         is_modern = False
         try:
             answer = await asyncio.wait_for(ask(self._modern, "server/discover"), _PROBE_SECONDS)
-            is_modern = _is_discovery(answer)
+            is_modern = is_discovery(answer)
         except TimeoutError:
             pass
         except HttpRefused as problem:
@@ -124,11 +127,3 @@ class _Error(msgspec.Struct):
 
 class _ErrorAnswer(msgspec.Struct):
     error: _Error
-
-
-def _is_discovery(answer: Message) -> bool:
-    try:
-        versions = member(answer.result(), "supportedVersions")
-        return versions is not None and MODERN_REVISION in msgspec.json.decode(versions, type=list[str])
-    except (AmbiguousKeys, NotJson, msgspec.DecodeError):
-        return False

@@ -25,14 +25,6 @@ ONLY_LEGACY: Final = frozenset(
 )
 
 
-def says_modern(message: Message) -> bool:
-    """Whether the message names its revision itself, as only modern ones do."""
-    try:
-        return message.may_mention(META_VERSION) and META_VERSION in message.meta()
-    except (AmbiguousKeys, NotJson):
-        return False
-
-
 def find_fault(message: Message, headers: Headers | None, supported: Sequence[str]) -> bytes | None:
     """The error for a request that does not say what each must; with HTTP its status is 400. On a line: no headers."""
     fault = find_ambiguity(message) or check_envelope(message)

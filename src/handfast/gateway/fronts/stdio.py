@@ -9,10 +9,10 @@ from typing import IO, Final
 
 from handfast.gateway.backend import Backend, Origin
 from handfast.gateway.fronts.legacy_client import Diagnose, LegacyClient, cancelled_id
-from handfast.gateway.fronts.modern_request import find_fault, find_legacy_method, says_modern
+from handfast.gateway.fronts.modern_request import find_fault, find_legacy_method
 from handfast.gateway.pipes import InputPipe, OutputPipe
 from handfast.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, REQUEST_TOO_LARGE, UPSTREAM_FAILED
-from handfast.wire.eras import MODERN_REVISION
+from handfast.wire.eras import MODERN_REVISION, says_modern
 from handfast.wire.lines import LineAssembler, OverlongLine, one_line
 from handfast.wire.message import BadMessage, Message, RequestId, read_message
 from handfast.wire.replies import error_reply
@@ -56,6 +56,23 @@ class StdioFront:
         """Serve until the client has left and what it asked for is answered."""
         await self._output.open(stdout or sys.stdout.buffer)
         await self._input.open(stdin or sys.stdin.buffer)
+        await self._serve()
+
+    async def take_over(self, given: InputPipe, taken: OutputPipe, unread: bytes) -> None:
+        """As `run`, with a client that somebody else has begun to read."""
+        self._input, self._output = given, taken
+        taken.redirect(lambda is_paused: given.pause(is_paused), self._output_lost)
+        self._bytes_from_client(unread)
+        given.redirect(self._bytes_from_client, self._input_ended)
+        await self._serve()
+
+    def stop(self) -> None:
+        """The client is not served any longer, whatever it waits for."""
+        self._ended.set()
+        for request in self._open.values():
+            request.cancel()
+
+    async def _serve(self) -> None:
         try:
             await self._ended.wait()
             await self._finish()

@@ -1,0 +1,40 @@
+"""`handfast wrap` where nothing can be relayed as it comes: eras that differ, a server over HTTP, a compact surface."""
+
+import asyncio
+import contextlib
+import signal
+
+from handfast.gateway.compact.surface import ChosenSurface
+from handfast.gateway.fronts.stdio import StdioFront
+from handfast.gateway.runtime import Runtime
+from handfast.gateway.settings.blocks import Surface
+from handfast.gateway.upstream import Upstream
+from handfast.gateway.wrap import Misfit
+
+_ENDS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM, signal.SIGINT)
+
+
+async def serve_on_stdio(runtime: Runtime, name: str, upstream: Upstream, *, misfit: Misfit | None = None) -> None:
+    """Serve our own client, or go on with one that was begun with, until it leaves; then the server goes too."""
+
+    def surface() -> Surface:
+        server = runtime.settings.servers.get(name)
+        return Surface.FULL if server is None else server.surface
+
+    front = StdioFront(
+        ChosenSurface(upstream.backend, upstream.compact, surface),
+        message_limit=runtime.settings.limits.message_bytes,
+        diagnose=lambda rule, reason: runtime.journal.diagnose(name, rule, reason),
+    )
+    loop = asyncio.get_running_loop()
+    for number in _ENDS:
+        with contextlib.suppress(NotImplementedError, RuntimeError):
+            loop.add_signal_handler(number, front.stop)
+    try:
+        if misfit is None:
+            await front.run()
+        else:
+            upstream.backend.native.knows(is_modern=misfit.is_server_modern)
+            await front.take_over(misfit.input, misfit.output, misfit.unread)
+    finally:
+        await upstream.close()

@@ -1,0 +1,112 @@
+"""`handfast wrap` where client and server differ in era or transport, and with a compact surface."""
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.contracts.rig import HANDFAST, Json, WrapGateway, end, rig
+from tests.gateway.bridge.asking import LEGACY, MODERN
+from tests.gateway.running import TEXT, eventually, read_records
+from tests.parts import Parts
+from tests.real.gateways import wrap_command
+from tests.stubs.run import Stub, answer, serving, tool, write_stub
+
+
+def stub_of(folder: Path, versions: list[str], *faults: str) -> Stub:
+    return write_stub(folder, tools=[tool("add")], answers={"add": answer(TEXT, *faults)}, versions=versions)
+
+
+@pytest.mark.parametrize(
+    ("is_modern", "versions", "has_handshake"),
+    [(True, LEGACY, True), (False, MODERN, False), (True, MODERN, False), (False, LEGACY, True)],
+)
+def test_a_client_and_a_server_of_any_two_eras_understand_each_other(
+    tmp_path: Path, is_modern: bool, versions: list[str], has_handshake: bool
+) -> None:
+    stub = stub_of(tmp_path, versions)
+    with rig("wrap", stub, tmp_path, is_modern=is_modern) as gateway:
+        assert gateway.call("add", b'{"n": 1.0}').text == "fine"
+        assert [tool["name"] for tool in gateway.list_tools()] == ["add"]
+    (sent,) = stub.journal.calls("add")
+    assert b'"arguments":{"n": 1.0}' in sent.bytes
+    assert ("notifications/initialized" in stub.journal.methods()) is has_handshake
+    assert [record.status for record in read_records(gateway.state, type="tool_call")] == ["success"]
+
+
+@pytest.mark.requirement("E4")
+def test_with_the_bridge_off_the_server_refuses_itself(tmp_path: Path) -> None:
+    stub = stub_of(tmp_path, LEGACY)
+    with rig("wrap", stub, tmp_path, server={"bridge": "off"}, is_modern=True) as gateway:
+        assert gateway.request("server/discover").message["error"]["code"] == -32601
+    assert stub.journal.methods() == ["server/discover"]
+
+
+def test_what_a_client_sends_while_the_era_is_found_out_is_answered_in_full(tmp_path: Path) -> None:
+    stub = stub_of(tmp_path, LEGACY)
+    with rig("wrap", stub, tmp_path, is_modern=True) as gateway:
+        messages = [gateway.render("tools/list"), *(gateway.render("tools/call", {"name": "add"}) for _ in range(5))]
+        for message in messages:
+            gateway.send(json.dumps(message).encode())
+        assert isinstance(gateway, WrapGateway)
+        answers = [gateway.answer_to(message["id"]) for message in messages]
+        assert [answer.text for answer in answers[1:]] == ["fine"] * 5
+
+
+@contextmanager
+def wrap_url(url: str, folder: Path, *flags: str, is_modern: bool = False) -> Iterator[WrapGateway]:
+    command = [*HANDFAST, "wrap", "--url", url, "--state", str(folder / "state"), *flags]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        gateway = WrapGateway(process, folder / "state", is_modern=is_modern)
+        try:
+            gateway.open()
+            yield gateway
+        finally:
+            assert process.stdin is not None
+            process.stdin.close()
+            end(process)
+
+
+@pytest.mark.parametrize("versions", [LEGACY, MODERN], ids=["legacy server", "modern server"])
+@pytest.mark.parametrize("is_modern", [False, True], ids=["legacy client", "modern client"])
+@pytest.mark.parametrize("way", ["http-json", "http-sse"])
+def test_a_server_over_http_is_used_by_a_client_that_only_starts_commands(
+    tmp_path: Path, way: str, is_modern: bool, versions: list[str]
+) -> None:
+    stub = stub_of(tmp_path, versions)
+    with serving(stub, way) as url, wrap_url(url, tmp_path, is_modern=is_modern) as gateway:  # type: ignore[arg-type]  # one of the two
+        assert gateway.call("add", b'{"n": 1.0}').text == "fine"
+    assert b'"arguments":{"n": 1.0}' in stub.journal.calls("add")[0].bytes
+    assert [record.server for record in read_records(tmp_path / "state", type="tool_call")] == ["127.0.0.1"]
+
+
+def test_a_compact_surface_is_offered_on_stdin_too(tmp_path: Path) -> None:
+    stub = stub_of(tmp_path, LEGACY)
+    with rig("wrap", stub, tmp_path, server={"surface": "compact"}) as gateway:
+        assert [tool["name"] for tool in gateway.list_tools()] == ["up"]
+        assert gateway.call("up", {"action": "add", "arguments": {"n": 1}}).text == "fine"
+    assert len(stub.journal.calls("add")) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_bridged_server_with_its_wrapper(tmp_path: Path, number: signal.Signals) -> None:
+    stub = stub_of(tmp_path, LEGACY, "slow:60")
+    with rig("wrap", stub, tmp_path, is_modern=True) as gateway:
+        assert isinstance(gateway, WrapGateway)
+        gateway.send(json.dumps(gateway.render("tools/call", {"name": "add"})).encode())
+        stub.journal.wait_for(lambda journal: journal.calls("add"))
+        gateway.process.send_signal(number)
+        gateway.process.wait(10)
+    pids = {entry.pid for entry in stub.journal.events("started")}
+    assert eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), "the children are gone")
+    assert [record.status for record in read_records(tmp_path / "state", type="tool_call")] == ["cancelled"]
+
+
+def test_a_real_modern_client_uses_a_real_legacy_server(tmp_path: Path, parts: Parts) -> None:
+    steps: Json = [{"call": {"name": "echo", "arguments": {"message": "hi"}}}]
+    (outcome,) = parts.py_client(wrap_command(tmp_path, parts.everything), steps, mode="2026-07-28")
+    assert "Echo: hi" in json.dumps(outcome)
