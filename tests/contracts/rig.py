@@ -194,8 +194,9 @@ class HttpGateway(Gateway):
         if self.is_modern:
             body = json.loads(message)
             headers |= {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": body["method"]}
-            if "name" in body["params"]:
-                headers["Mcp-Name"] = body["params"]["name"]
+            name = body["params"].get("name", body["params"].get("uri"))
+            if name is not None:
+                headers["Mcp-Name"] = name
         return headers
 
     @contextmanager
@@ -271,27 +272,10 @@ def rig(
         # The wrapped server is known by the name `up` in the file, so that its own block holds here too.
         entry = {"command": stub.command[0], "args": stub.command[1:], "handfast": server or {}}
         config.write_text(json.dumps({"mcpServers": {"up": entry}, **(settings or {})}))
-        command = [
-            *HANDFAST,
-            "wrap",
-            "--name",
-            "up",
-            "--config",
-            str(config),
-            "--state",
-            str(state),
-            "--",
-            *stub.command,
-        ]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
+        with wrap(["--", *stub.command], folder, environment=environment) as process:
             gateway = WrapGateway(process, state, is_modern=is_modern)
-            try:
-                gateway.open()
-                yield gateway
-            finally:
-                assert process.stdin is not None
-                process.stdin.close()
-                end(process)
+            gateway.open()
+            yield gateway
         return
     if route == "stdio":
         entry = {"command": stub.command[0], "args": stub.command[1:], "handfast": server or {}}
@@ -306,6 +290,22 @@ def rig(
             http_gateway = HttpGateway(base, state, is_modern=is_modern)
             http_gateway.open()
             yield http_gateway
+
+
+@contextmanager
+def wrap(
+    server: list[str], folder: Path, *, environment: dict[str, str] | None = None
+) -> Iterator["subprocess.Popen[bytes]"]:
+    """`handfast wrap` around the server that the last arguments name, under the settings in the folder."""
+    flags = ["--name", "up", "--config", str(folder / "handfast.json"), "--state", str(folder / "state")]
+    command = [*HANDFAST, "wrap", *flags, *server]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
+        try:
+            yield process
+        finally:
+            assert process.stdin is not None
+            process.stdin.close()
+            end(process)
 
 
 @contextmanager

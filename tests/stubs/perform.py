@@ -20,6 +20,9 @@ async def perform(script: Script, request: Request, reply: Reply) -> Steps:
         yield step
     if reply.aside:
         yield Step("aside", reply.aside)
+    if "heard" in reply.faults and not request.is_modern:
+        async for step in asking(script, "ping"):
+            yield step
     for step in message_steps(reply):
         yield step
     if request.method == "tools/call" and request.params.get("name") == "_change_tools":
@@ -34,12 +37,10 @@ async def before(script: Script, request: Request, faults: Mapping[str, list[str
         await asyncio.sleep(float(faults["progress"][1]))
         params = {"progressToken": request.meta.get("progressToken"), "progress": count + 1}
         yield Step("aside", compact({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}))
-    if "server_request" in faults:
-        asked, question = script.question(faults["server_request"][0] or "elicitation/create")
-        script.waiting[asked] = asyncio.get_running_loop().create_future()
-        answered = script.waiting[asked]
-        yield Step("aside", question)
-        await answered
+    wanted = faults.get("server_request") or (None if request.is_modern else faults.get("ask"))
+    if wanted is not None:
+        async for step in asking(script, wanted[0] or "elicitation/create"):
+            yield step
     if "stderr" in faults:
         await asyncio.to_thread(write_stderr, int(faults["stderr"][0]))
     burst = Step("burst", aside(request) * BURST) if {"notify", "endless"} & faults.keys() else Step("hang")
@@ -52,6 +53,14 @@ async def before(script: Script, request: Request, faults: Mapping[str, list[str
         await asyncio.sleep(float(faults["slow"][0]))
     if "exit" in faults:
         os._exit(int(faults["exit"][0]))
+
+
+async def asking(script: Script, method: str) -> Steps:
+    """Ask the client, and go on once it has answered."""
+    asked, question = script.question(method)
+    answered = script.waiting[asked] = asyncio.get_running_loop().create_future()
+    yield Step("aside", question)
+    await answered
 
 
 def message_steps(reply: Reply) -> list[Step]:

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal  # Any: JSON as received
@@ -104,7 +104,8 @@ class Stub:
     def take_next(self) -> None:
         """Let every running process of this stub take over the `next` SPEC and announce it."""
         for entry in self.journal.events("started"):
-            os.kill(entry.pid, signal.SIGUSR1)
+            with suppress(ProcessLookupError):  # one that has ended has nobody to tell
+                os.kill(entry.pid, signal.SIGUSR1)
 
 
 def raw(value: Raw) -> object:

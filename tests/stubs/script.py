@@ -8,6 +8,7 @@ SPEC is one JSON object. Wherever it says RAW, the value is text, or {"base64": 
     methods   {method: ANSWER}: the same for any other method, before the built-in answers;
               "tasks/get x" is for the task x alone
     versions  protocol revisions served (default: 2025-06-18, 2025-11-25 and 2026-07-28)
+    capabilities  what the server says that it can do (default: tools, whose changes it announces)
     sessions  whether HTTP gives and asks for Mcp-Session-Id in the 2025 revisions (default true)
     newline   what ends a line and an SSE field (default "\\n")
     next      a second SPEC file, taken over on SIGUSR1, which also announces tools/list_changed
@@ -38,6 +39,8 @@ FAULTS = {
     "slow": "slow:SECONDS  wait before answering",
     "progress": "progress:N:SECONDS  N progress notifications first, each after SECONDS",
     "server_request": "server_request[:METHOD]  ask the client (default elicitation/create), wait for its answer",
+    "ask": "ask[:METHOD]  the same in the way of the request's era: a modern one is answered with input_required first",
+    "heard": "2025 revisions: a ping before the message, whose answer says that what came before it has arrived",
     "garbage": "bytes that are no JSON in place of the message",
     "half_line": "half of the message and no end, then silence",
     "silence": "no answer, ever",
@@ -158,6 +161,7 @@ class Script:
         self.answers: Json = spec.get("answers", {})
         self.methods: Json = spec.get("methods", {})
         self.versions: list[str] = spec.get("versions", list(VERSIONS))
+        self.capabilities: Json = spec.get("capabilities", {"tools": {"listChanged": True}})
         self.sessions: bool = spec.get("sessions", True)
         self.newline = spec.get("newline", "\n").encode()
         self.next: str | None = spec.get("next")
@@ -244,10 +248,18 @@ def scripted(request: Request, answer: Json) -> Reply:
     body = raw_bytes(answer.get(kind, '{"content":[]}'))
     if "echo" in faults:
         body = str(request.params["arguments"]["result"]).encode()
+    if "ask" in faults and request.is_modern and "inputResponses" not in request.params:
+        body = input_required(faults["ask"][0] or "elicitation/create")
     parts = [b'"jsonrpc":"2.0"', b'"id":' + request_id, b'"%s":' % kind.encode() + body]
     message = b"{" + b",".join(reversed(parts) if "id_last" in faults else parts) + b"}"
     message = b"%%% not JSON %%%" if "garbage" in faults else message
     return Reply(message=message, faults=faults, headers=headers, aside=aside)
+
+
+def input_required(method: str) -> bytes:
+    """The answer of a modern server that wants to know something first."""
+    asked = {"method": method, "params": ASKED[method]}
+    return compact({"resultType": "input_required", "inputRequests": {"asked": asked}, "requestState": "stub's own"})
 
 
 def spelled_id(request_id: object, faults: Mapping[str, list[str]]) -> bytes:
@@ -268,7 +280,7 @@ def refusal(request: Request, code: int, message: str, data: Json | None = None)
 def built_in(script: Script, request: Request) -> Reply:
     """What a well-behaved server says to everything but tools/call."""
     handshake = [version for version in script.versions if version != MODERN]
-    capabilities = {"tools": {"listChanged": True}}
+    capabilities = script.capabilities
     info = {"name": "stub", "version": "1"}
     if request.method == "initialize" and handshake:
         asked = request.params.get("protocolVersion")

@@ -86,7 +86,8 @@ class Streamable:
             await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
             left = leaving.done()
             if left:
-                self._script.note(event="disconnected", http=f"{request.method} {request.path}")
+                where = f"{request.method} {request.path}"
+                self._script.note(event="disconnected", headers=request.headers, http=where)
             for task in (answering, leaving):
                 task.cancel()
             outcome, _ = await asyncio.gather(answering, leaving, return_exceptions=True)
