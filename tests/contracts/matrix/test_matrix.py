@@ -8,7 +8,7 @@ import pytest
 
 from tests.contracts.judged import RIGHT, TOTAL, WRONG, WRONG_REASON, is_blocked, is_unremarkable, is_warned, structured
 from tests.contracts.matrix.client import PREFIX, Asked
-from tests.contracts.matrix.exactness import elements_of, is_same_result, members_of, own_names, result_of
+from tests.contracts.matrix.exactness import elements_of, is_in_era, is_same_result, members_of, own_names, result_of
 from tests.contracts.matrix.places import PLACES, Place
 from tests.contracts.matrix.stage import LATER, Stage, in_era, matrix_case, staged
 from tests.contracts.rig import Json
@@ -219,17 +219,19 @@ def test_ping_is_answered_in_the_revisions_that_have_it(stage: Stage) -> None:
 @pytest.mark.requirement("004-1")
 @pytest.mark.requirement("D12")
 def test_tools_are_listed_as_their_server_listed_them(stage: Stage) -> None:
-    listed = elements_of(dict(members_of(result_of(stage.client.ask("tools/list"))))["tools"])
+    result = result_of(stage.client.ask("tools/list"))
+    assert is_in_era(stage.place, result, "tools/list")
     scripted = elements_of(json.loads(stage.stub.spec.read_text())["tools"])
-    assert own_names(stage.place, listed) == scripted
+    assert own_names(stage.place, elements_of(dict(members_of(result))["tools"])) == scripted
 
 
 @pytest.mark.parametrize("method", ["resources/list", "prompts/list"])
 def test_resources_and_prompts_are_listed_as_their_server_listed_them(stage: Stage, method: str) -> None:
     kind = method.partition("/")[0]
-    listed = dict(members_of(result_of(stage.client.ask(method))))[kind]
+    result = result_of(stage.client.ask(method))
+    assert is_in_era(stage.place, result, method)
     scripted = dict(members_of(METHODS[method]))[kind]
-    assert own_names(stage.place, elements_of(listed)) == elements_of(scripted)
+    assert own_names(stage.place, elements_of(dict(members_of(result))[kind])) == elements_of(scripted)
 
 
 def test_a_resource_is_read_and_a_prompt_got_as_the_server_has_them(stage: Stage) -> None:
