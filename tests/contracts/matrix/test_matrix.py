@@ -234,6 +234,7 @@ def test_resources_and_prompts_are_listed_as_their_server_listed_them(stage: Sta
     assert own_names(stage.place, elements_of(dict(members_of(result))[kind])) == elements_of(scripted)
 
 
+@pytest.mark.requirement("E5")
 def test_a_resource_is_read_and_a_prompt_got_as_the_server_has_them(stage: Stage) -> None:
     name = json.dumps(f"{stage.place.prefix}greet").encode()
     for method, params in {"resources/read": b'"uri":"test://a/b"', "prompts/get": b'"name":' + name}.items():
