@@ -407,6 +407,7 @@ def test_a_call_that_first_asks_the_client_something_is_awaited_too() -> None:
     question = ResultView(structured=None, is_error=False, is_final=False, size=10)
     assert run(lambda: bench.path.settle(bench.call, question)) == ALLOWED
     assert bench.recorder.waited == [1]
+    assert bench.recorder.records[-1].details["input_required"] is True
 
 
 @pytest.mark.requirement("P2")

@@ -212,7 +212,8 @@ class CallPath:
     async def settle(self, call: Exchange, result: ResultView) -> Decision:
         """Check a result. Returns once what must be on record is; Blocked: the reply is to be replaced."""
         if not result.is_final:
-            # This request is answered; what follows comes with a request of its own.
+            # This request is answered; what follows comes with a request of its own, and a record of its own.
+            call.details["input_required"] = True
             self.conclude(call, Status.SUCCESS, mode=call.policy.output.mode)
             await self.durable(call)
             return ALLOWED
