@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from tests.contracts.rig import HANDFAST, Json, WrapGateway, end, rig
 from tests.gateway.bridge.asking import LEGACY, MODERN
-from tests.gateway.running import TEXT, eventually, read_records
+from tests.gateway.running import TEXT, eventually, read_records, running, wrapping
 from tests.parts import Parts
 from tests.real.gateways import wrap_command
 from tests.stubs.run import Stub, answer, serving, tool, write_stub
@@ -55,6 +56,34 @@ def test_what_a_client_sends_while_the_era_is_found_out_is_answered_in_full(tmp_
         assert isinstance(gateway, WrapGateway)
         answers = [gateway.answer_to(message["id"]) for message in messages]
         assert [answer.text for answer in answers[1:]] == ["fine"] * 5
+
+
+ENDS_AT_WHAT_IT_DOES_NOT_KNOW = """
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    info = {"name": "s", "version": "1"}
+    known = {
+        "initialize": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info},
+        "tools/list": {"tools": [{"name": "add", "inputSchema": {"type": "object"}}]},
+        "tools/call": {"content": [{"type": "text", "text": "fine"}]},
+    }
+    if "id" in message:
+        if message["method"] not in known:
+            sys.exit(3)
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": known[message["method"]]}), flush=True)
+"""
+
+
+def test_a_server_that_ends_at_a_question_about_its_era_is_a_legacy_one(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", ENDS_AT_WHAT_IT_DOES_NOT_KNOW]
+    with wrapping(command, tmp_path, opens=False) as gateway:
+        gateway.is_modern = True
+        assert gateway.call("add").text == "fine"
+    (tmp_path / "served").mkdir()
+    with running({"up": {"command": command[0], "args": command[1:]}}, tmp_path / "served") as served:
+        assert served.client(is_modern=True).call("add").text == "fine"
+        assert served.health()[1]["servers"]["up"]["era"] == "legacy"
 
 
 @contextmanager

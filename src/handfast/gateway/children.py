@@ -95,6 +95,12 @@ class Children:
         """The next who asks for this shared child gets a new one."""
         self._shared.pop(key, None)
 
+    async def stop_shared(self, key: str) -> None:
+        """Nobody will ask for this shared child any more."""
+        task = self._shared.pop(key, None)
+        if task is not None and task.done() and not task.cancelled() and task.exception() is None:
+            await self.stop(task.result())
+
     async def stop(self, channel: Channel) -> None:
         if channel.is_alive:
             self._stopping.add(channel)

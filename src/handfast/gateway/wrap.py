@@ -50,7 +50,7 @@ class Wrapper:
         self._is_first = True  # no message of the client's was read yet
         self._opening: bytes | None = None  # the client's handshake, while it is not answered
         self._held: list[bytes] | None = None  # what the client sends while the server's era is found out
-        self._is_misfit = self._is_server_modern = False
+        self._is_misfit = self._is_server_modern = self._is_probing = False
         self._limit = message_limit
         self._call_timeout = call_timeout
         self._conversation = Conversation(server, self._list_page)
@@ -77,14 +77,17 @@ class Wrapper:
         sweep = asyncio.create_task(self._sweep())
         await self._child.gone.wait()
         sweep.cancel()
-        if self._is_misfit:
+        if self._is_misfit or self._is_probing:  # some legacy servers end at a message that they do not know
             return await self._hand_over()
         await self._finish()
         code = self._child.returncode or 0
         return code if code >= 0 else 128 - code
 
     async def _hand_over(self) -> Misfit:
+        self._is_misfit = True
         self._conversation.stop_waiting()
+        for future in self._own.values():
+            future.cancel()
         self._conversation.open_requests.clear()
         self._server.learner.close()
         while self._tasks:
@@ -222,9 +225,10 @@ class Wrapper:
 
     async def _go_on_if_modern(self) -> None:
         """A modern client has begun; only a modern server is asked what it asks."""
-        if await self._speaks_modern():
+        is_modern = await self._speaks_modern()
+        if is_modern:
             self._release()
-        else:
+        elif not self._is_misfit:
             await self._give_up()
 
     async def _is_refused(self, message: Message) -> bool:
@@ -232,11 +236,14 @@ class Wrapper:
         opening, self._opening = self._opening, None
         if opening is None or not message.has_error:
             return False
-        self._held = []
-        if not await self._speaks_modern():
+        self._held = [opening]
+        is_modern = await self._speaks_modern()
+        if self._is_misfit:
+            return True  # it ended meanwhile, and the client is in other hands
+        if not is_modern:
+            self._held = self._held[1:]
             self._release()
             return False
-        self._held.insert(0, opening)
         self._is_server_modern = True
         await self._give_up()
         return True
@@ -248,12 +255,13 @@ class Wrapper:
 
     async def _speaks_modern(self) -> bool:
         asked = self._ask(lambda request_id: request(request_id, "server/discover", {"_meta": MODERN_META}))
+        self._is_probing = True
         try:
             return is_discovery(await asyncio.wait_for(asked, _PROBE_SECONDS))
-        except TimeoutError:
+        except (TimeoutError, asyncio.CancelledError):
             return False
-        except asyncio.CancelledError:
-            return True  # the server is gone, and what it was sent is answered as such
+        finally:
+            self._is_probing = False
 
     async def _give_up(self) -> None:
         self._is_misfit = True

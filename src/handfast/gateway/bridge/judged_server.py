@@ -12,7 +12,7 @@ from handfast.gateway.bridge.native_server import NativeServer
 from handfast.gateway.conversation import Conversation, Pending, ServerSide
 from handfast.gateway.http_response import UpstreamFailed, UpstreamTimeout
 from handfast.gateway.param_headers import param_mismatch
-from handfast.gateway.server_health import Era, ServerHealth, State, UpstreamResting
+from handfast.gateway.server_health import ServerHealth, State, UpstreamResting
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.codes import HEADER_MISMATCH, INVALID_REQUEST, UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from handfast.wire.eras import META_CAPABILITIES
@@ -114,7 +114,8 @@ class JudgedServer:
             self._health.succeeded()
         if pending.call is not None:
             self._health.answered(self._server.now() - began)
-        self._health.era = Era.MODERN if self.native.is_known_modern else Era.LEGACY
+        if self.native.era is not None:
+            self._health.era = self.native.era
 
     def _param_mismatch(self, message: Message, origin: Origin) -> str | None:
         """What a tool wants repeated in headers is compared here, where both are seen."""

@@ -34,5 +34,9 @@ class HttpRefused(UpstreamFailed):
         self.status = status
 
 
+class ServerExited(UpstreamFailed):
+    """The server's process ended with the request unanswered."""
+
+
 class SessionLost(UpstreamFailed):
     """The server knows the session no more, so it did nothing with the request."""

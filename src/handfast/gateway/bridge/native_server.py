@@ -8,9 +8,10 @@ import msgspec
 
 from handfast.gateway.backend import Origin, ask
 from handfast.gateway.bridge.legacy_server import EraRefused, LegacyServer
-from handfast.gateway.bridge.line import HttpRefused
+from handfast.gateway.bridge.line import HttpRefused, ServerExited
 from handfast.gateway.bridge.modern_server import ModernServer
 from handfast.gateway.http_response import UpstreamFailed
+from handfast.gateway.server_health import Era
 from handfast.wire.eras import is_discovery
 from handfast.wire.message import Message
 
@@ -79,8 +80,11 @@ class NativeServer:
         return self._is_modern is True and self._takes_handshake is False
 
     @property
-    def is_known_modern(self) -> bool:
-        return self._is_modern is True
+    def era(self) -> Era | None:
+        """Which one it is asked in; None while that is not known."""
+        if self._is_modern is None:
+            return None
+        return Era.MODERN if self._is_modern else Era.LEGACY
 
     def forget(self) -> None:
         """What was known does not fit any more: the next who asks finds out anew."""
@@ -98,8 +102,8 @@ class NativeServer:
         try:
             answer = await asyncio.wait_for(ask(self._modern, "server/discover"), _PROBE_SECONDS)
             is_modern = is_discovery(answer)
-        except TimeoutError:
-            pass
+        except (TimeoutError, ServerExited):
+            pass  # silence, or an end, is what some legacy servers have for a message that they do not know
         except HttpRefused as problem:
             if problem.status >= 500:
                 raise  # a server in trouble says nothing about its era

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from handfast.gateway.bridge.line import Deliver
+from handfast.gateway.bridge.line import Deliver, ServerExited
 from handfast.gateway.channel import Channel
 from handfast.gateway.http_response import Headers, UpstreamFailed
 from handfast.wire.message import Message
@@ -70,4 +70,5 @@ class _Waiter:
             self.answer.set_exception(UpstreamFailed(text))
 
     def lost(self, text: str, *, was_sent: bool) -> None:  # noqa: ARG002 - nothing is repeated here
-        self.fail(text)
+        if not self.answer.done():
+            self.answer.set_exception(ServerExited(text))

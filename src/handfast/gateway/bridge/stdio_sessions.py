@@ -65,9 +65,7 @@ class StdioSessions:
 
     async def leave_modern(self) -> None:
         """The server is not modern, so the process that modern clients would share is of no use."""
-        channel = await self._children.shared(MODERN)
-        self._children.forget(MODERN)
-        await self._children.stop(channel)
+        await self._children.stop_shared(MODERN)
 
     def list_changed(self, message: Message) -> None:
         """The shared process said so."""
