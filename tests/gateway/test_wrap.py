@@ -189,6 +189,7 @@ def test_a_call_that_was_cancelled_and_never_answered_is_not_given_up_a_second_t
         gateway.send(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"first"}}')
         gateway.send(call("second", "mute"))
         assert gateway.answer_to("second").message["error"]["code"] == -31002
+        stub.journal.wait_for(lambda journal: journal.methods().count("notifications/cancelled") == 2)
         told = [e.message["params"] for e in stub.journal.messages() if e.message["method"].endswith("cancelled")]
         assert told == [{"requestId": "first"}, {"requestId": "second", "reason": "timeout"}]
 
