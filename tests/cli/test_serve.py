@@ -22,16 +22,37 @@ def test_it_says_where_each_server_is_and_ends_well_when_told_to(tmp_path: Path,
         assert process.stderr is not None
         first = process.stderr.readline()
         url = first.split()[-1]
-        lines = [process.stderr.readline() for _ in range(3)]
+        lines = [process.stderr.readline() for _ in range(4)]
         process.send_signal(number)
         out, rest = process.communicate(timeout=30)
     assert first == f"handfast is listening on {url}\n"
     assert lines == [
+        f"  {url}/mcp  (all servers; tools are named server__tool)\n",
         f"  {url}/mcp/broken  (stdio; input strict, output warn)\n",
         f"  {url}/mcp/contacts  (stdio; input strict, output warn)\n",
         f"  {url}/mcp/gone  (http; input strict, output warn)\n",
     ]
     assert (process.returncode, out, rest) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("entry", "line"),
+    [
+        ({"handfast": {"surface": "compact"}}, "  {url}/mcp/a  (stdio; input warn, output warn; compact)\n"),
+        ({"handfast": {"bridge": "off"}}, "  {url}/mcp/a  (stdio; input warn, output warn; bridge off)\n"),
+        ({"disabled": True}, ""),
+    ],
+)
+def test_it_says_what_differs_from_what_most_servers_are(tmp_path: Path, entry: dict[str, object], line: str) -> None:
+    (tmp_path / "handfast.json").write_text(json.dumps({"mcpServers": {"a": {"command": "x", **entry}}}))
+    command = [*HANDFAST, "serve", "--listen", "127.0.0.1:0", "--state", str(tmp_path / "state")]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        first, all_servers = process.stderr.readline(), process.stderr.readline()
+        process.terminate()
+        rest = process.stderr.read()
+    assert rest == line.format(url=first.split()[-1])
+    assert ("No server is enabled." in all_servers) == (not line)
 
 
 def serve(folder: Path, *words: str) -> Ran:

@@ -4,16 +4,20 @@ import argparse
 import logging
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from handfast.cli.console import CommandFailed, has_colours, run_command
 from handfast.cli.options import add_config_flag, add_state_flag, read_settings, settings_path
+
+if TYPE_CHECKING:  # at run time imported by the command, so that --help stays fast
+    from handfast.gateway.settings import Settings
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = subparsers.add_parser(
         "serve",
         help="run the gateway in front of many servers",
-        description="Serve every server of the settings at /mcp/<server>, judging every tool call.",
+        description="Serve each server of the settings at /mcp/<server>, and all at /mcp, judging every tool call.",
     )
     add_config_flag(parser)
     parser.add_argument("--listen", metavar="HOST:PORT", help="where to listen (default: 127.0.0.1:8480)")
@@ -33,7 +37,7 @@ def _serve(args: argparse.Namespace) -> int:
     from handfast.gateway.open_files import raise_open_files
     from handfast.gateway.runtime import Runtime
     from handfast.gateway.serving import AddressUnavailable, bind, serve
-    from handfast.gateway.settings import Settings, load_settings
+    from handfast.gateway.settings import load_settings
 
     logging.basicConfig(format="handfast: %(message)s", level=logging.WARNING)
     path = settings_path(args.config)
@@ -44,7 +48,7 @@ def _serve(args: argparse.Namespace) -> int:
     if warning is not None:
         sys.stderr.write(f"handfast: {warning}\n")
 
-    def load() -> Settings:
+    def load() -> "Settings":
         return load_settings(path, environ=os.environ, flags=flags)
 
     async def work() -> None:
@@ -59,16 +63,27 @@ def _serve(args: argparse.Namespace) -> int:
     return 0
 
 
-def _announce(url: str, settings: object) -> None:
-    from handfast.gateway.settings import Settings
+def _about(settings: "Settings", name: str) -> str:
+    """How a server is reached and held, and what of it differs from what most are."""
+    from handfast.gateway.settings.blocks import Bridge, Surface
 
-    assert isinstance(settings, Settings)
+    server, policy = settings.servers[name], settings.policy(name, "")
+    words = [server.transport.value, f"input {policy.input.mode}, output {policy.output.mode}"]
+    if server.surface is Surface.COMPACT:
+        words.append("compact")
+    if server.bridge is Bridge.OFF:
+        words.append("bridge off")
+    return "; ".join(words)
+
+
+def _announce(url: str, settings: "Settings") -> None:
     bold, plain = ("\x1b[1m", "\x1b[0m") if has_colours(sys.stderr) else ("", "")
     lines = [f"{bold}handfast{plain} is listening on {url}"]
-    for name, server in sorted(settings.servers.items()):
-        if not server.disabled:
-            policy = settings.policy(name, "")
-            modes = f"input {policy.input.mode}, output {policy.output.mode}"
-            lines.append(f"  {url}/mcp/{name}  ({server.transport}; {modes})")
+    enabled = [name for name, server in sorted(settings.servers.items()) if not server.disabled]
+    if enabled:
+        lines.append(f"  {url}/mcp  (all servers; tools are named server__tool)")
+    else:
+        lines.append("  No server is enabled. Enable one in the settings file: that takes effect at once.")
+    lines += [f"  {url}/mcp/{name}  ({_about(settings, name)})" for name in enabled]
     sys.stderr.write("\n".join(lines) + "\n")
     sys.stderr.flush()
