@@ -50,6 +50,27 @@ def test_the_gateway_is_found_by_the_settings_and_by_the_environment(
     assert not (tmp_path / "state").exists()
 
 
+@pytest.mark.parametrize("words", [[], ["email=ada@example.com", "first_name=Ada"]])
+def test_a_tool_is_called_by_its_name_at_the_combined_endpoint(
+    handfast: Run, demo: DemoGateway, words: list[str]
+) -> None:
+    tool, keys = ("create_contact", {"created", "id"}) if words else ("list_contacts", {"contacts"})
+    # Flags may stand before and after what a tool is given.
+    for given_words in ([*words, "--url", demo.url], ["--url", demo.url, *words]):
+        ran = handfast("call", f"contacts__{tool}", *given_words)
+        assert (ran.code, set(json.loads(ran.out))) == (0, keys)
+
+
+def test_the_server_of_a_combined_name_is_the_only_one_that_is_asked(handfast: Run, demo: DemoGateway) -> None:
+    wrong = handfast("call", "contacts__lst_contacts", "--url", demo.url)
+    near = "contacts__list_contacts or contacts__create_contact"
+    about = f"There is no tool of this name. Did you mean {near}? tools/list shows all."
+    assert wrong == Ran(1, "", f"handfast: {about}\n")
+    unknown = handfast("call", "nope__x", "--url", demo.url)
+    about = "Not every server that was asked for is here. Servers: broken, contacts, gone."
+    assert unknown == Ran(1, "", f"handfast: {about}\n")
+
+
 @pytest.mark.usefixtures("settings_file")
 def test_without_a_gateway_the_call_runs_through_one_of_its_own(handfast: Run, tmp_path: Path) -> None:
     assert handfast("call", "contacts", "create_contact", "email=ada@example.com", "first_name=Ada").code == 0

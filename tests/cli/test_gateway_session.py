@@ -1,7 +1,10 @@
 """The short sessions of `call` and `tools`, with servers of either era and gateways of any kind."""
 
+import contextlib
 import json
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -39,6 +42,43 @@ def test_a_stream_with_news_before_the_answer_is_read_to_the_answer(handfast: Ru
     with serving(stub, "http-sse") as url:
         write_settings(tmp_path, up={"url": url})
         assert handfast("call", "up", "slow") == Ran(0, "fine\n", "")
+
+
+@pytest.mark.parametrize(("status", "body"), [(501, b"<html>"), (404, b'{"detail": "Not Found"}'), (401, b"")])
+def test_an_address_that_is_no_mcp_server_is_named_as_the_cause(
+    handfast: Run, tmp_path: Path, status: int, body: bytes
+) -> None:
+    with one_answer(status, body) as url:
+        write_settings(tmp_path, up={"url": url})
+        ran = handfast("call", "up", "x")
+    about = f"the answer has HTTP status {status} and is no MCP message; check the server's url"
+    assert ran == Ran(1, "", f"handfast: {about}\n")
+
+
+@contextlib.contextmanager
+def one_answer(status: int, body: bytes) -> Iterator[str]:
+    """A web server that knows one answer."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(status)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_words: object) -> None:
+            """Nobody looks."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/mcp"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def test_the_session_is_ended_behind_it(handfast: Run, demo: DemoGateway) -> None:

@@ -74,6 +74,21 @@ def test_a_running_gateway_gives_the_addresses(
     assert [json.loads(ran.out) for ran in (by_flag, by_environment)] == [expected, expected]
 
 
+def test_a_gateway_that_is_named_needs_no_settings(handfast: Run, fresh: DemoGateway) -> None:
+    unknown = {"transport": "unknown", "input": "unknown", "output": "unknown"}
+    names = ("broken", "contacts", "gone")
+    expected = [{**row(name, "", "idle", f"{fresh.url}/mcp/{name}"), **unknown} for name in names]
+    expected.append({**row("off", "", "disabled"), **unknown})
+    assert json.loads(handfast("servers", "-o", "json", "--url", fresh.url).out) == expected
+
+
+@pytest.mark.usefixtures("settings_file")
+@pytest.mark.parametrize("endpoint", ["/", "/mcp", "/mcp/", "/mcp/contacts", "/mcp?servers=contacts,gone"])
+def test_the_address_of_an_endpoint_names_its_gateway(handfast: Run, fresh: DemoGateway, endpoint: str) -> None:
+    shown = handfast("servers", "-o", "json", "--url", fresh.url)
+    assert handfast("servers", "-o", "json", "--url", fresh.url + endpoint) == shown
+
+
 @pytest.fixture
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoGateway]:
     """A gateway of which nothing was asked yet."""
@@ -102,7 +117,8 @@ def test_the_table_fits_the_terminal_and_the_error_gives_way_before_the_address(
 ) -> None:
     handfast("call", "broken", "contact_stats", "--url", fresh.url)
     lines = on_a_terminal(["servers", "--url", fresh.url], tmp_path, columns)
-    assert (len(lines), max(map(len, lines)) <= columns) == (5, True)
+    assert (len(lines), max(map(len, lines)) <= columns) == (6, True)
+    assert lines[-1] == f"All of them: {fresh.url}/mcp"
     (shown,) = [line for line in lines if line.startswith("broken")]
     assert (f"{fresh.url}/mcp/broken" in shown, BROKEN in shown) == (columns > 80, columns == 300)
 

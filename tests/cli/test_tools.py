@@ -66,7 +66,14 @@ def test_every_page_of_a_long_list_is_asked_for(handfast: Run, tmp_path: Path) -
 )
 def test_an_unknown_server_is_one_line(handfast: Run, demo: DemoGateway, words: list[str], about: str) -> None:
     ran = handfast("tools", *words, "--url", demo.url)
-    assert (ran.code, ran.err) == (1, f"handfast: {about}\n")
+    assert ran == Ran(1, "", f"handfast: {about}\n")
+
+
+def test_the_gateway_is_found_by_the_environment(
+    handfast: Run, demo: DemoGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HANDFAST_URL", f"{demo.url}/mcp")
+    assert handfast("tools").out == TABLE
 
 
 def test_without_settings_and_without_a_name_it_says_what_to_do(handfast: Run) -> None:

@@ -1,9 +1,11 @@
-"""`handfast call SERVER TOOL [ARGUMENTS…]`: one call through the gateway, for trying things."""
+"""`handfast call SERVER TOOL [ARGUMENTS…]`, or `SERVER__TOOL`: one call through the gateway, for trying things."""
 
 import argparse
 import json
 import sys
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from handfast.cli.console import CommandFailed, paint, run_command, write
 from handfast.cli.options import add_config_flag, add_state_flag, utf8_text
@@ -13,6 +15,7 @@ examples:
   handfast call memory read_graph
   handfast call contacts create_contact email=ada@example.com first_name=Ada
   handfast call contacts create_contact '{"email": "ada@example.com"}'
+  handfast call memory__read_graph         (by its name at /mcp)
 """
 
 
@@ -20,12 +23,13 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser = subparsers.add_parser(
         "call",
         help="call one tool through the gateway",
+        usage="handfast call SERVER TOOL [ARGUMENTS ...] [--url URL] [--config FILE] [--state DIR] [-o text|json]",
         description="Call a tool through the running gateway; where none runs, one is started for this call alone.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("server", type=utf8_text, help="the server's name in the settings")
-    parser.add_argument("tool", type=utf8_text, help="the tool's name; `handfast tools SERVER` lists them")
+    parser.add_argument("server", type=utf8_text, help="the server's name in the settings, or SERVER__TOOL")
+    parser.add_argument("tool", nargs="?", type=utf8_text, help="the tool's name; `handfast tools SERVER` lists them")
     parser.add_argument(
         "arguments", nargs="*", default=[], help="a JSON object, or name=value pairs (values: JSON or plain text)"
     )
@@ -47,7 +51,34 @@ def add_connection_flags(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from handfast.cli.event_loop import run_async
 
-    return run_command(lambda: run_async(_call(args, read_arguments(args.arguments))))
+    def call() -> int:
+        target = read_target(args.server, [*([] if args.tool is None else [args.tool]), *args.arguments])
+        return run_async(_call(args, target, read_arguments(target.arguments)))
+
+    return run_command(call)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Whom a call is for."""
+
+    server: str
+    path: str  # where the tool has this name
+    tool: str
+    arguments: list[str]
+
+
+def read_target(name: str, words: list[str]) -> Target:
+    """A server and its tool, or the name that the tool has at `/mcp`: no server's name holds `__`.
+
+    Raises: CommandFailed.
+    """
+    server, border, _tool = name.partition("__")
+    if border:
+        return Target(server, f"/mcp?servers={quote(server, safe='')}", name, words)
+    if not words:
+        raise CommandFailed("call needs a tool after the server, or SERVER__TOOL; see: handfast call --help", 2)
+    return Target(server, f"/mcp/{server}", words[0], words[1:])
 
 
 def read_arguments(given: list[str]) -> Any:  # Any: JSON
@@ -83,11 +114,11 @@ def _value(text: str) -> Any:  # Any: JSON
     return msgspec.Raw(raw)
 
 
-async def _call(args: argparse.Namespace, arguments: Any) -> int:  # Any: JSON
+async def _call(args: argparse.Namespace, target: Target, arguments: Any) -> int:  # Any: JSON
     from handfast.cli.gateway_session import open_session
 
-    async with open_session(args, args.server) as session:
-        answer = await session.ask("tools/call", {"name": args.tool, "arguments": arguments})
+    async with open_session(args, target.server, target.path) as session:
+        answer = await session.ask("tools/call", {"name": target.tool, "arguments": arguments})
     if args.output == "json":
         write(json.dumps(answer.get("result", answer), indent=2, ensure_ascii=False))
     if "error" in answer:

@@ -1,8 +1,9 @@
-"""A short session with one server through the gateway, for `call` and `tools`."""
+"""A short session through the gateway, with one server or with the combined endpoint, for `call` and `tools`."""
 
 import base64
 import contextlib
 import os
+import re
 from collections.abc import AsyncIterator, Mapping
 from itertools import count
 from pathlib import Path
@@ -25,10 +26,10 @@ Answer = dict[str, Any]  # Any: decoded JSON
 
 
 class GatewaySession:
-    """Speaks to `/mcp/<server>`: the handshake of the legacy revisions, or none where the server is modern."""
+    """The handshake of the legacy revisions, or none where the server is modern and nothing is bridged."""
 
-    def __init__(self, base: str, server: str) -> None:
-        self._client = HttpClient(f"{base}/mcp/{server}")
+    def __init__(self, url: str) -> None:
+        self._client = HttpClient(url)
         self._ids = count(1)
         self._headers: list[tuple[bytes, bytes]] = []
         self._meta: Mapping[str, Any] | None = None  # Any: decoded JSON
@@ -90,12 +91,16 @@ async def _read_answer(response: Response) -> Answer:
                         return message
         raise CommandFailed("the server closed its answer before it was complete; look at the gateway's output")
     body = await response.read(_LIMIT)
-    if not body:
+    if not body and response.status < 300:
         return {}
     try:
-        answer: Answer = msgspec.json.decode(body)
-    except msgspec.DecodeError:
-        raise CommandFailed(f"the gateway answered with HTTP status {response.status} and no JSON") from None
+        answer: Answer = msgspec.json.decode(body, type=dict[str, Any])  # Any: JSON
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        answer = {}
+    if not answer.keys() & {"result", "error"}:
+        # A gateway says everything in MCP, so this is the server's own, or there is no gateway at this address.
+        text = f"the answer has HTTP status {response.status} and is no MCP message; check the server's url"
+        raise CommandFailed(text)
     if response.status in (403, 404) and "error" in answer and answer.get("id") is None:
         raise CommandFailed(_reason(answer))
     return answer
@@ -113,14 +118,17 @@ def _reason(answer: Answer) -> str:
 
 
 @contextlib.asynccontextmanager
-async def open_session(args: Any, server: str) -> AsyncIterator[GatewaySession]:  # Any: argparse's namespace
-    """A session through the running gateway; where none runs, through one that lives as long as this command."""
+async def open_session(args: Any, server: str, path: str = "") -> AsyncIterator[GatewaySession]:  # Any: argparse's
+    """A session through the running gateway; where none runs, through one that lives as long as this command.
+
+    It is with the server, or with whatever is at `path`.
+    """
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(waiting_for(server))
-        base: str | None = args.url or os.environ.get("HANDFAST_URL") or await running_gateway(args)
+        base = named_gateway(args) or await running_gateway(args)
         if base is None:
             base = await stack.enter_async_context(_own_gateway(args))
-        session = _session(base.rstrip("/"), server)
+        session = _session(base + (path or f"/mcp/{server}"))
         try:
             await session.open()
             yield session
@@ -128,9 +136,9 @@ async def open_session(args: Any, server: str) -> AsyncIterator[GatewaySession]:
             await session.close()
 
 
-def _session(base: str, server: str) -> GatewaySession:
+def _session(url: str) -> GatewaySession:
     try:
-        return GatewaySession(base, server)
+        return GatewaySession(url)
     except UrlUnusable as problem:
         raise CommandFailed(str(problem), 2) from None
 
@@ -155,6 +163,12 @@ async def read_health(base: str) -> dict[str, Any] | None:  # Any: JSON
     finally:
         await client.close()
     return dict(report["servers"]) if "recording" in report else None
+
+
+def named_gateway(args: Any) -> str | None:  # Any: argparse's namespace
+    """The address that was given by flag or by variable; that of an endpoint, as `serve` prints it, will do."""
+    given: str | None = args.url or os.environ.get("HANDFAST_URL")
+    return re.sub(r"(/mcp(/[^/?]*)?)?/*([?].*)?$", "", given) if given else None
 
 
 def gateway_address(args: Any) -> str:  # Any: argparse's namespace

@@ -31,6 +31,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser(given)
     args, rest = parser.parse_known_args(given)
     if rest and (rest[0].startswith("-") or not hasattr(args, "arguments")):
+        if given[0] in COMMANDS:
+            parser.prog = f"handfast {given[0]}"
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     if rest:
         args.arguments += rest  # argparse stops collecting name=value pairs at the first flag between them

@@ -4,11 +4,14 @@ import argparse
 import json
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from handfast.cli.call import add_connection_flags
 from handfast.cli.console import Cell, cut, display_width, render_table, run_command, terminal_width, write
 from handfast.cli.options import read_settings, settings_path
+
+if TYPE_CHECKING:  # at run time imported by what reads them, so that --help stays fast
+    from handfast.gateway.settings import Settings
 
 _SHOWN = {
     "server": "SERVER",
@@ -58,31 +61,45 @@ def run(args: argparse.Namespace) -> int:
 
 def _servers(args: argparse.Namespace) -> int:
     from handfast.cli.event_loop import run_async
-    from handfast.cli.gateway_session import gateway_address, read_health
+    from handfast.cli.gateway_session import gateway_address, named_gateway, read_health
 
-    settings = read_settings(settings_path(args.config), {})
-    base = args.url or os.environ.get("HANDFAST_URL") or gateway_address(args)
+    named = named_gateway(args)
+    base = named or gateway_address(args)
     health = run_async(read_health(base))
-    rows = []
-    for name, server in sorted(settings.servers.items()):
-        policy = settings.policy(name, "")
-        seen = _seen(health, name)
-        rows.append(
-            {
-                "server": name,
-                "transport": server.transport.value,
-                "state": _state(seen, is_disabled=server.disabled, has_gateway=health is not None),
-                "input": policy.input.mode.value,
-                "output": policy.output.mode.value,
-                **{key: seen.get(key, default) for key, default in _UNASKED.items()},
-                "address": f"{base.rstrip('/')}/mcp/{name}" if seen else "",
-            }
-        )
+    is_all_we_know = named is not None and health is not None and not _has_settings(args)
+    settings = None if is_all_we_know else read_settings(settings_path(args.config), {})
+    names = (health or {}) if settings is None else settings.servers
+    rows = [
+        {
+            "server": name,
+            **_held(settings, name),
+            **{key: seen.get(key, default) for key, default in _UNASKED.items()},
+            "state": _state(seen, settings, name, has_gateway=health is not None),
+            "address": f"{base}/mcp/{name}" if seen else "",
+        }
+        for name, seen in ((name, _seen(health, name)) for name in sorted(names))
+    ]
     if args.output == "json":
         write(json.dumps(rows, indent=2))
-    else:
-        _print_table(rows, terminal_width())
+        return 0
+    _print_table(rows, terminal_width())
+    if any(row["address"] for row in rows):
+        write(f"All of them: {base}/mcp")
     return 0
+
+
+def _has_settings(args: argparse.Namespace) -> bool:
+    """Whether a file was named, or is there to be found."""
+    return bool(args.config or os.environ.get("HANDFAST_CONFIG")) or settings_path(None).exists()
+
+
+def _held(settings: "Settings | None", name: str) -> dict[str, str]:
+    """How it is reached and how firmly it is held, which only the settings say."""
+    if settings is None:
+        return dict.fromkeys(("transport", "input", "output"), "unknown")
+    policy = settings.policy(name, "")
+    transport = settings.servers[name].transport.value
+    return {"transport": transport, "input": policy.input.mode.value, "output": policy.output.mode.value}
 
 
 def _seen(health: dict[str, Any] | None, name: str) -> dict[str, Any]:  # Any: JSON
@@ -91,8 +108,10 @@ def _seen(health: dict[str, Any] | None, name: str) -> dict[str, Any]:  # Any: J
     return {} if seen.get("state") == "disabled" else seen
 
 
-def _state(seen: dict[str, Any], *, is_disabled: bool, has_gateway: bool) -> str:  # Any: JSON
-    if is_disabled:
+def _state(seen: dict[str, Any], settings: "Settings | None", name: str, *, has_gateway: bool) -> str:  # Any: JSON
+    if settings is None:
+        return str(seen.get("state", "disabled"))
+    if settings.servers[name].disabled:
         return "disabled"
     if not has_gateway:
         return "no gateway running"

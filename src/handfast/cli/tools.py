@@ -38,7 +38,7 @@ async def _list(args: argparse.Namespace) -> int:
             failed += 1
     if args.output == "json":
         write(json.dumps(rows, indent=2, ensure_ascii=False))
-    else:
+    elif rows or not failed:
         for line in render_table(
             ("SERVER", "TOOL", "INPUT", "OUTPUT", "DESCRIPTION"),
             [
@@ -55,15 +55,15 @@ async def _servers(args: argparse.Namespace) -> list[str]:
     """The one that was named, else all behind the named gateway, else all of the settings."""
     if args.server:
         return [args.server]
-    if args.url:
-        from handfast.cli.gateway_session import served_names
-
-        names = await served_names(args.url)
-        if names is None:
-            raise CommandFailed(f"no gateway answers at {args.url}; start one with `handfast serve`")
-        return names
+    from handfast.cli.gateway_session import named_gateway, served_names
     from handfast.cli.options import read_settings, settings_path
 
+    base = named_gateway(args)
+    if base is not None:
+        names = await served_names(base)
+        if names is None:
+            raise CommandFailed(f"no gateway answers at {base}; start one with `handfast serve`")
+        return names
     settings = read_settings(settings_path(args.config), {})
     return [name for name, server in sorted(settings.servers.items()) if not server.disabled]
 
