@@ -56,6 +56,7 @@ DRIVEN_BY = {
     "gateway/bridge/stdio_sessions.py": "gateway/bridge/test_judged_server.py",
     "gateway/children.py": "gateway/test_stdio_upstream.py",
     "gateway/event_relay.py": "gateway/test_http_upstream.py",
+    "gateway/refused_calls.py": "gateway/test_all_servers.py",
     "gateway/post_relay.py": "gateway/test_http_upstream.py",
 }
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.contracts.rig import HttpGateway, Json
 from tests.gateway.bridge.asking import LEGACY, MODERN
-from tests.gateway.running import TEXT, Serving, read_records, running, send
+from tests.gateway.running import TEXT, Serving, eventually, read_records, running, send
 from tests.stubs.run import answer, serving, tool, write_stub
 
 JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
@@ -51,6 +51,18 @@ def test_clients_of_both_eras_use_servers_of_both_eras(gateway: Serving, is_mode
     assert client.call("new__sub").text == "fine"
     assert "no such command" in client.call("gone__add").text
     assert "old__add" in client.call("old__ad").text, "the nearest name is named"
+
+
+@pytest.mark.parametrize("is_modern", [False, True])
+@pytest.mark.parametrize("name", ["old__none", "nobody__add", "add"])
+def test_a_call_that_reaches_no_server_is_on_record_once(gateway: Serving, name: str, is_modern: bool) -> None:
+    def seen() -> list[tuple[str, str, str, str]]:
+        records = read_records(gateway.state, type="tool_call", tool=name)
+        return [(record.server, record.status, record.rule, record.reason) for record in records]
+
+    before = seen()
+    text = All(gateway, is_modern=is_modern).call(name).text
+    eventually(lambda: seen() == [*before, ("", "error", "combined.refused", text)], "the call on record")
 
 
 def test_a_call_is_on_record_under_the_server_s_own_names(gateway: Serving) -> None:

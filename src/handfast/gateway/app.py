@@ -5,8 +5,9 @@ from typing import Protocol
 
 import msgspec
 
-from handfast.gateway.draining import STOPPING, Drain, record_refused
+from handfast.gateway.draining import STOPPING, Drain
 from handfast.gateway.http_exchange import JSON, ClientLeft, HttpExchange, HttpProblem, Receive, Scope, Send
+from handfast.gateway.refused_calls import record_refused
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.trusted_hosts import check_host, check_origin
 from handfast.gateway.upstreams import Upstreams
@@ -92,8 +93,7 @@ class GatewayApp:
             return
         drain = self._drain
         if drain.is_draining:
-            if message.method == "tools/call":
-                record_refused(self._runtime, _server_of(http), message)
+            record_refused(self._runtime, message, server=_server_of(http), rule="gateway.stopping", reason=STOPPING)
             await http.respond(503, [JSON], error_reply(message.id, UPSTREAM_FAILED, STOPPING))
             return
         if message.method == "subscriptions/listen":  # never finishes by itself

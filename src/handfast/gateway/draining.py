@@ -2,14 +2,6 @@
 
 import asyncio
 
-import msgspec
-
-from handfast.core.exchange import Status
-from handfast.core.redaction import scrub_name
-from handfast.gateway.runtime import Runtime
-from handfast.wire.message import AmbiguousKeys, Message
-from handfast.wire.scan import NotJson
-
 STOPPING = "The gateway is stopping. Send the request again once it is back."
 
 
@@ -45,14 +37,3 @@ class Drain:
             await asyncio.wait_for(self._is_over.wait(), seconds)
         except TimeoutError:
             return
-
-
-def record_refused(runtime: Runtime, server: str, message: Message) -> None:
-    """A call that came too late is a call all the same, and on record."""
-    try:
-        tool = msgspec.json.decode(message.params()["name"], type=str)
-    except (AmbiguousKeys, NotJson, KeyError, msgspec.DecodeError, UnicodeDecodeError):
-        return
-    policy = runtime.settings.policy(server, tool)
-    call = runtime.path.open(server=server, tool=scrub_name(tool), policy=policy, contract=None)
-    runtime.path.conclude(call, Status.ERROR, rule="gateway.stopping", reason=STOPPING)

@@ -16,6 +16,7 @@ from handfast.gateway.fronts.legacy_http import LegacyFront
 from handfast.gateway.fronts.modern_http import ModernFront
 from handfast.gateway.http_exchange import HttpProblem
 from handfast.gateway.launch import Launch, child_environment
+from handfast.gateway.refused_calls import record_refused
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.server_health import HealthReport, State
 from handfast.gateway.settings import Settings, Transport
@@ -35,6 +36,9 @@ class Upstreams:
                 seconds=lambda: runtime.settings.limits.learn_timeout_s,
                 now=runtime.clock.monotonic,
                 diagnose=runtime.journal.diagnose,
+                record_refused=lambda message, actor, reason: record_refused(
+                    runtime, message, actor=actor, rule="combined.refused", reason=reason
+                ),
             )
         )
         self.all = AllServers(self.combined, lambda backend: BothFronts(*_fronts(runtime, "", backend)))

@@ -63,9 +63,11 @@ class CombinedBackend:
         try:
             return await self._answer(message, origin)
         except Refused as refused:
+            self._endpoint.record_refused(message, origin.actor, refused.text)
             return error_reply(message.id, refused.code, refused.text)
         except (AmbiguousKeys, NotJson):
             reason = "The request can be read in more than one way. Send each key once."
+            self._endpoint.record_refused(message, origin.actor, reason)
             return error_reply(message.id, INVALID_PARAMS, reason)
 
     async def _answer(self, message: Message, origin: Origin) -> bytes:

@@ -8,11 +8,13 @@ from typing import Any, Final, Protocol
 
 from handfast.gateway.backend import Backend, Origin
 from handfast.gateway.combined.known import Knowledge, Known
+from handfast.wire.message import Message
 
 _log: Final = logging.getLogger("handfast.gateway")
 
 Servers = Mapping[str, Backend]
 Diagnose = Callable[[str, str, str], None]  # server, rule, reason
+RecordRefused = Callable[[Message, str, str], None]  # the call, its actor, reason
 
 
 class Refused(Exception):
@@ -36,6 +38,8 @@ class Endpoint:
     """How long a server may take to say what it has; past that the others are answered without it."""
     now: Callable[[], float]
     diagnose: Diagnose
+    record_refused: RecordRefused = lambda _message, _actor, _reason: None
+    """Takes a call that reaches no server, so that none records it."""
     first_wait: float = 1.0
     """Seconds before a server that ended a subscription is asked again; doubled each time."""
     only: frozenset[str] | None = None
