@@ -34,6 +34,9 @@ def _result(tool: str) -> bytes:
 
 _RESULTS = {tool: _result(tool) for tool in traffic.ROWS}
 _LIST = json.dumps({"tools": traffic.tools(), "resultType": "complete"}).encode()
+_DISCOVERY = json.dumps(
+    {"supportedVersions": [traffic.REVISION], "capabilities": {"tools": {}}, "resultType": "complete"}
+).encode()
 
 
 def answer(body: bytes) -> bytes:
@@ -42,6 +45,8 @@ def answer(body: bytes) -> bytes:
         return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (bytes(request.id), _RESULTS[request.params.name])
     if request.method == "tools/list":
         return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (bytes(request.id), _LIST)
+    if request.method == "server/discover":
+        return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (bytes(request.id), _DISCOVERY)
     return b'{"jsonrpc":"2.0","id":%b,"error":{"code":-32601,"message":"Not here."}}' % bytes(request.id)
 
 
