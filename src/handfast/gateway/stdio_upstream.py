@@ -69,12 +69,18 @@ class StdioUpstream:
             version=version,
             limits=limits,
             now=server.now,
+            isolates=lambda: isolation() is Isolation.SESSION,
         )
         self.backend = JudgedServer(
             server,
             NativeServer(
                 ModernServer(self._bridge.modern_line),
-                LegacyServer(self._bridge, limits=limits, now=server.now),
+                LegacyServer(
+                    self._bridge,
+                    limits=limits,
+                    now=server.now,
+                    isolates=lambda: isolation() is Isolation.SESSION,
+                ),
                 leave_modern=self._bridge.leave_modern,
             ),
             health=health,

@@ -325,3 +325,18 @@ def test_a_tool_that_is_listed_only_to_able_clients_is_judged_for_them(tmp_path:
     asking(entry, tmp_path, work, {"input_validation": {"mode": "strict"}})
     rules = [record.rule for record in read_records(tmp_path / "state", type="policy_decision")]
     assert rules == ["arguments.schema", "arguments.schema"]
+
+
+@pytest.mark.requirement("P1")
+@pytest.mark.parametrize("versions", [LEGACY, MODERN], ids=["legacy", "modern"])
+def test_with_isolation_no_two_callers_share_a_process(tmp_path: Path, versions: list[str]) -> None:
+    stub = write_stub(tmp_path, tools=[tool("add", NUMBER)], answers={"add": answer(FINE)}, versions=versions)
+
+    async def work(backend: Backend) -> None:
+        for caller in ("a", "b", "a"):
+            await Asker(backend, caller).call("add", {"n": 1})
+
+    with entry_for(stub, "stdio") as entry:
+        asking({**entry, "handfast": {"isolation": "session"}}, tmp_path, work)
+    # One more was only asked for its era, and ended where that is not the modern one.
+    assert len(stub.journal.events("started")) == 2 + 1

@@ -31,7 +31,7 @@ class HttpSessions:
         self._version = version
         self._modern = HttpLine(http, modern_headers)
 
-    async def modern_line(self, _caller: str | None) -> HttpLine:
+    async def modern_line(self, _caller: str, _has_level: bool) -> HttpLine:
         return self._modern  # each request has a stream of its own, which says whose everything on it is
 
     async def close(self) -> None:

@@ -28,11 +28,12 @@ class Opening:
     capabilities: bytes
     log_level: str
     is_subscriber: bool
+    is_own: bool = False
 
     @property
     def is_shared(self) -> bool:
         """Nothing in it is one caller's alone, so that everybody may use the same session."""
-        return self.capabilities == b"{}" and not self.log_level and not self.is_subscriber
+        return self.capabilities == b"{}" and not (self.log_level or self.is_subscriber or self.is_own)
 
 
 _SHARED = Opening("", b"{}", "", is_subscriber=False)
@@ -50,8 +51,17 @@ class EraRefused(Exception):
 
 
 class LegacyServer:
-    def __init__(self, sessions: Sessions, *, limits: Callable[[], Limits], now: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        sessions: Sessions,
+        *,
+        limits: Callable[[], Limits],
+        now: Callable[[], float],
+        isolates: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`isolates`: every caller has sessions of its own, whatever it can do."""
         self._opener = sessions
+        self._isolates = isolates
         self._now = now
         self._sessions = Pool[Opening, LegacySession](
             limits=limits, now=now, is_shared=lambda opening: opening.is_shared
@@ -59,7 +69,7 @@ class LegacyServer:
 
     async def request(self, message: Message, origin: Origin) -> bytes:
         """Raises: UpstreamFailed, EraRefused, AmbiguousKeys, NotJson."""
-        opening = _opening(message, origin)
+        opening = _opening(message, origin, is_own=self._isolates())
         session = await self._session(opening)
         try:
             return await session.request(message, origin)
@@ -87,7 +97,7 @@ class LegacyServer:
         return await self._sessions.get(opening, lambda key: asyncio.create_task(self._opener.open(key)))
 
 
-def _opening(message: Message, origin: Origin) -> Opening:
+def _opening(message: Message, origin: Origin, *, is_own: bool) -> Opening:
     meta = message.meta()
     capabilities = _asked_capabilities(meta)
     level = meta.get(META_LOG_LEVEL)
@@ -97,6 +107,7 @@ def _opening(message: Message, origin: Origin) -> Opening:
         capabilities=capabilities,
         log_level="" if level is None else bytes(level).decode(errors="replace").strip('"'),
         is_subscriber=is_subscriber,
+        is_own=is_own,
     )
     return _SHARED if opening.is_shared else opening
 

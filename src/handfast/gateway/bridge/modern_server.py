@@ -9,17 +9,14 @@ from handfast.wire.message import Message
 
 
 class ModernServer:
-    def __init__(self, connect: Callable[[str | None], Awaitable[Line]]) -> None:
-        """`connect` gives the line that all callers share, or one for a caller's log messages alone.
-
-        Requests carry all that a server needs to know of them. Only log messages do not say whose they are.
-        """
+    def __init__(self, connect: Callable[[str, bool], Awaitable[Line]]) -> None:
+        """`connect` gives a line for a caller, who may want log messages: only those do not say whose they are."""
         self._connect = connect
 
     async def request(self, message: Message, origin: Origin) -> bytes:
         """Raises: UpstreamFailed, AmbiguousKeys, NotJson."""
         has_level = message.may_mention(META_LOG_LEVEL) and META_LOG_LEVEL in message.meta()
-        line = await self._connect(origin.caller if has_level else None)
+        line = await self._connect(origin.caller, has_level)
 
         def deliver(found: Message) -> None:
             if found.is_notification:

@@ -33,22 +33,25 @@ class StdioSessions:
         version: str,
         limits: Callable[[], Limits],
         now: Callable[[], float],
+        isolates: Callable[[], bool],
     ) -> None:
+        """`isolates`: no process is to be shared between callers."""
         self._children = children
         self._owner = owner
         self._held = held
         self._refused = refused
         self._version = version
+        self._isolates = isolates
         self._shared: LegacySession | None = None
         self._logging = Pool[str, StdioLine](limits=limits, now=now, is_shared=lambda _caller: False)
 
-    async def modern_line(self, caller: str | None) -> StdioLine:
+    async def modern_line(self, caller: str, has_level: bool) -> StdioLine:
         """Shared by all, or a caller's own process: on a shared one nobody knows whose a log message is.
 
         Raises: UpstreamFailed.
         """
         try:
-            if caller is None:
+            if not has_level and not self._isolates():
                 return StdioLine(await self._children.shared(MODERN))
             return await self._logging.get(caller, lambda _caller: asyncio.create_task(self._open_logging()))
         except (ChildStartFailed, ConnectionError, TimeoutError) as problem:
