@@ -32,6 +32,7 @@ ANSWERS = {
     "mute": answer(TEXT, "silence"),
     "stopped": answer(TEXT, "silence"),
     "unwanted": answer(TEXT, "silence"),
+    "begun": answer(TEXT, "progress:1:0.1", "silence"),
 }
 
 
@@ -89,6 +90,20 @@ def test_a_call_that_a_legacy_client_cancelled_ends_there_without_an_answer(rig:
     _, report = rig.gateway.health()
     assert report["servers"]["up"]["in_progress"] == 0
     assert "nor reported progress" not in report["servers"]["up"]["last_error"]
+    post.leave()
+
+
+@pytest.mark.requirement("P3")
+def test_a_stream_with_ids_that_was_cancelled_ends_with_an_error(rig: Rig) -> None:
+    """No answer is due, but clients come back for a stream that has ids and ended without one."""
+    client = rig.gateway.client()
+    post = OpenPost(client, call(1, "begun", _meta={"progressToken": "p"}))
+    assert post.next_event()["method"] == "notifications/progress"
+    client.send(notification("notifications/cancelled", requestId=1))
+    error = {"code": -32600, "message": "The request was cancelled."}
+    assert post.next_event() == {"jsonrpc": "2.0", "id": 1, "error": error}
+    assert post.next_event() is None
+    assert outcome(rig.gateway.state, "begun") == ("cancelled", "")
     post.leave()
 
 

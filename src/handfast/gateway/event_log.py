@@ -140,11 +140,6 @@ class EventLog:
         if gone:
             self._drop_all(gone)
 
-    def forget(self, stream: KeptStream) -> None:
-        """End a stream that nobody may come back to."""
-        self._drop_all({stream})
-        self.end(stream)
-
     def _drop_all(self, streams: set[KeptStream]) -> None:
         for serial in [serial for serial, stream in self._kept.items() if stream in streams]:
             self._drop(serial)

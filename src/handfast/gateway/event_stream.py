@@ -51,15 +51,15 @@ class EventStream:
             self._log.end(self._kept)
         await self._http.end_stream()
 
-    async def abandon(self) -> None:
-        """No answer will come, and a client that came back for one would come back for ever: nothing is kept."""
-        if self._log is not None and self._kept is not None:
-            self._log.forget(self._kept)
-        await self._http.end_stream()
-
 
 async def follow(http: HttpExchange, log: EventLog, stream: KeptStream, *, position: int) -> None:
     """Send what came after this position and what still comes, until the stream ends; a newer connection takes over."""
+    if stream.is_over and position == stream.sent:
+        # Version 1 of the TypeScript client takes no error for an answer: it comes back, and to an empty stream it
+        # would come back for ever. 204 ends that, there and in the standard of server-sent events.
+        await http.start_stream(204, [])
+        await http.end_stream()
+        return
     bell = asyncio.Event()
     wake = bell.set
     stream.changed()  # an older reader sees that it has been replaced

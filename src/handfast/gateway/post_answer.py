@@ -13,9 +13,10 @@ from handfast.gateway.event_stream import EventStream, is_primed
 from handfast.gateway.http_exchange import JSON, STREAM_HEADERS, HttpExchange
 from handfast.gateway.repeats import is_repeatable, note_repeat
 from handfast.gateway.server_health import Era, ServerHealth, State, UpstreamResting
-from handfast.wire.codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT
+from handfast.wire.codes import INVALID_REQUEST, UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from handfast.wire.eras import http_status
 from handfast.wire.message import Message
+from handfast.wire.replies import error_reply
 
 # An answer that takes longer than this comes on a stream, which a client can resume if the connection breaks.
 _OPEN_AFTER = 1.0
@@ -252,7 +253,8 @@ class PostAnswer:
     async def _end_unanswered(self) -> None:
         """A legacy client cancelled: no answer is due, and nothing the server says later may still end up here."""
         if self._stream is not None:
-            await self._stream.abandon()
+            # Its events have ids, and clients come back for the rest of such a stream until they see an answer.
+            await self._finish(200, error_reply(self._request_id, INVALID_REQUEST, "The request was cancelled."))
             return
         await self._http.start_stream(200, STREAM_HEADERS)
         await self._http.end_stream()
