@@ -22,6 +22,7 @@ FOLDER = ROOT / ".parts"
 NODE = FOLDER / "node" / "node"
 PYTHON = FOLDER / "py" / "bin" / "python"
 _OFFICIAL = FOLDER / "node" / "node_modules" / "@modelcontextprotocol"
+# package.json puts a small package in the place of rolldown, which only the inspector's browser page is built with.
 INSPECTOR = _OFFICIAL / "inspector" / "clients" / "launcher" / "build" / "index.js"
 
 Mode = Literal["auto", "legacy", "2026-07-28"]
@@ -95,7 +96,7 @@ class Parts:
     def sessions(self, sdk: Sdk, wanted: Sequence[Session]) -> list[list[Outcome]]:
         """Run whole sessions one after the other in one process of a client; the outcomes of each."""
         done = subprocess.run(
-            client_command(sdk), input=json.dumps(wanted).encode(), capture_output=True, timeout=110, check=False
+            client_command(sdk), input=json.dumps(wanted).encode(), capture_output=True, timeout=300, check=False
         )
         reports = [json.loads(line) for line in done.stdout.splitlines()]
         assert len(reports) == len(wanted), f"the client ended early: {done.stderr.decode()[-2000:]}"

@@ -1,6 +1,6 @@
 """The real servers with a world of their own, and what they answer with nothing in between: once per file."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -8,6 +8,7 @@ import pytest
 from tests.parts import Parts
 from tests.real.servers import RealServer, real_servers
 from tests.real.sessions import Direct
+from tests.real.stage import Stage, staged
 
 
 @pytest.fixture(scope="module")
@@ -23,3 +24,10 @@ def servers(parts: Parts, world: Path) -> Mapping[str, RealServer]:
 @pytest.fixture(scope="module")
 def direct(parts: Parts) -> Direct:
     return Direct(parts)
+
+
+@pytest.fixture(scope="session")
+def stage(parts: Parts, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """Six servers and the gateway before them, for every file that holds whole sessions."""
+    with staged(parts, tmp_path_factory.mktemp("stage")) as running:
+        yield running

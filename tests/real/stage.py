@@ -1,4 +1,4 @@
-"""Where whole sessions are held: two servers over both transports, one gateway before them, and `handfast wrap`."""
+"""Where whole sessions are held: servers of every era over both transports, one gateway before them, and `wrap`."""
 
 import json
 import subprocess
@@ -16,7 +16,10 @@ from tests.real.gateways import wrap_command
 from tests.real.sessions import STRICT
 from tests.real.whole_session import Part, everything_session, expected_records, witness_session
 
-ServerName = Literal["witness-http", "witness-stdio", "everything-http", "everything-stdio"]
+# The witness speaks both eras, `modern` is the witness without the older one, and npm's everything knows only that.
+ServerName = Literal[
+    "witness-http", "witness-stdio", "modern-http", "modern-stdio", "everything-http", "everything-stdio"
+]
 Call = tuple[str, str]  # a tool, and how the call ended
 MODES: Mapping[Sdk, Sequence[Mode]] = {
     "py": ("legacy", "2026-07-28"),
@@ -35,7 +38,8 @@ class Endpoint:
     prefix: str = ""
 
 
-ENDPOINTS = (Endpoint("own"),)
+OWN = Endpoint("own")
+ALL = Endpoint("all", "/mcp", "{server}__")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,25 +58,51 @@ class Route:
 
     @property
     def direct(self) -> "Route":
-        """The same server with nothing in between; always over HTTP, because it is running already."""
-        return Route("witness-http" if self.server.startswith("witness") else "everything-http")
+        """The same server, or its twin of both eras, with nothing in between; over HTTP, where it runs already."""
+        return Route("everything-http" if self.server.startswith("everything") else "witness-http")
+
+    @property
+    def is_merged(self) -> bool:
+        return self.endpoint is ALL
 
     @property
     def prefix(self) -> str:
         return self.endpoint.prefix.format(server=self.server) if self.endpoint else ""
 
+    def is_bridged(self, mode: Mode) -> bool:
+        """Whether the server is of the other era alone, so that without the gateway there is no session at all."""
+        return self.server.startswith("modern" if mode == "legacy" else "everything")
+
+    def asks_in_results(self, mode: Mode) -> bool:
+        """Whether questions pass through the gateway in the modern form: between eras, and always at `/mcp`."""
+        return mode != "legacy" or self.is_merged or self.is_bridged(mode)
+
+    def direct_mode(self, mode: Mode) -> Mode:
+        """The mode of the session to compare with: a modern client speaks to everything in the older era."""
+        return "legacy" if self.is_bridged(mode) else mode
+
     def suits(self, sdk: Sdk, mode: Mode) -> bool:
-        """npm's server-everything knows only the older era, and modern clients share a child whatever they declare.
-        `wrap` does nothing for one client or era that it does not for another, so each has it once."""
+        """What a session would show that no other shows.
+
+        `wrap` does nothing for one client or era that it does not for another, so each has it once. Modern clients
+        share a child whatever they declare. A server of one era is for clients of the other; where the eras fit, the
+        witness shows as much, and everything once more, because it is somebody else's.
+        """
         if self.is_wrapped:
             return mode == ("legacy" if sdk in ("py", "ts1") else "2026-07-28")
-        return mode == "legacy" or (self.server.startswith("witness") and self.asks)
+        if self.endpoint is None:
+            return mode == "legacy" or self.server.startswith("witness")
+        if self.server.startswith("modern") or not self.asks:
+            return mode == "legacy"
+        return True
 
 
 SERVED = (
-    *(Route(server, endpoint) for endpoint in ENDPOINTS for server in ("witness-http", "witness-stdio")),
-    *(Route(server, endpoint) for endpoint in ENDPOINTS for server in ("everything-http", "everything-stdio")),
-    *(Route("witness-stdio", endpoint, asks=False) for endpoint in ENDPOINTS),
+    *(Route(server, OWN) for server in ("witness-http", "witness-stdio", "everything-http", "everything-stdio")),
+    *(Route(server, OWN) for server in ("modern-http", "modern-stdio")),
+    Route("witness-stdio", OWN, asks=False),
+    # One of each era, over both transports: each client meets each of them at `/mcp`, with all six behind it.
+    *(Route(server, ALL) for server in ("witness-stdio", "everything-http", "modern-http")),
 )
 WRAPPED = Route("witness-stdio", is_wrapped=True)
 ROUTES: Mapping[str, Route] = {route.name: route for route in (*SERVED, WRAPPED)}
@@ -112,12 +142,15 @@ class Stage:
 
     def _due(self, sdk: Sdk, route: Route) -> list[Call]:
         modes = [mode for mode in MODES[sdk] if route.suits(sdk, mode)]
-        return [call for mode in modes for call in expected_records(self.script(sdk, mode, route))]
+        parts = [part for mode in modes for part in self.script(sdk, mode, route)]
+        # `/mcp` knows every name, so it asks no server about one that there is not.
+        return expected_records([part for part in parts if not (route.is_merged and part.name == "unknown tool")])
 
     def script(self, sdk: Sdk, mode: Mode, route: Route) -> Sequence[Part]:
         if route.server.startswith("everything"):
-            return everything_session(_number(sdk, route))
-        return witness_session(tag(sdk, mode, route), is_modern=mode != "legacy", asks=route.asks)
+            number = _number(sdk, mode, route)
+            return everything_session(number, asks_in_results=route.asks_in_results(mode))
+        return witness_session(tag(sdk, mode, route), asks=route.asks, asks_in_results=route.asks_in_results(mode))
 
     def _hold_sessions(self, sdk: Sdk) -> None:
         """One process for all of a client's sessions: starting it takes longer than most of them."""
@@ -128,13 +161,16 @@ class Stage:
             for route in (*directs, *ROUTES.values())
             if route.suits(sdk, mode)
         ]
-        before = sum(map(len, self._records.values()))
+        before = len(self.recorded())
         reports = self.parts.sessions(sdk, [self._session(*key) for key in keys])
         self._reports.update(zip(keys, reports, strict=True))
         due = before + sum(len(self._due(sdk, route)) for route in SERVED)
-        state = self.folder / "state"
-        eventually(lambda: len(read_records(state, type="tool_call")) >= due, "every call on record")
-        self._records[sdk] = read_records(state, type="tool_call")[before:]
+        eventually(lambda: len(self.recorded()) >= due, "every call on record")
+        self._records[sdk] = self.recorded()[before:]
+
+    def recorded(self) -> list[Record]:
+        """Every call through the gateway so far."""
+        return read_records(self.folder / "state", type="tool_call")
 
     def _session(self, sdk: Sdk, mode: Mode, route: Route) -> Session:
         steps = [part.for_endpoint(route.prefix) for part in self.script(sdk, mode, route)]
@@ -179,23 +215,31 @@ def tag(sdk: Sdk, mode: Mode, route: Route) -> str:
     return f"{sdk} {mode} {route.name}"
 
 
-def _number(sdk: Sdk, route: Route) -> int:
+def _number(sdk: Sdk, mode: Mode, route: Route) -> int:
     """A number that no other session has."""
     names = [*ROUTES, *(r.direct.name for r in ROUTES.values())]
-    return list(MODES).index(sdk) * len(names) + names.index(route.name)
+    clients = [(one, its) for one, modes in MODES.items() for its in modes]
+    return clients.index((sdk, mode)) * len(names) + names.index(route.name)
 
 
 @contextmanager
 def staged(parts: Parts, folder: Path) -> Iterator[Stage]:
-    script = str(ROOT / "tests" / "real" / "witness_server.py")
-    witness = ["env", f"PYTHONPATH={FOLDER / 'everything'}", str(PYTHON), script, str(folder / "journal")]
+    environment = ["env", f"PYTHONPATH={FOLDER / 'everything'}:{ROOT}", f"WITNESS_JOURNAL={folder / 'journal'}"]
+    witness = [*environment, str(PYTHON), "-m", "tests.real.witness_server"]
+    modern = [*environment, str(PYTHON), "-m", "tests.real.modern_witness"]
     # In this shape the server itself is the child: its tool works on when it is cancelled, and only a signal ends it.
     tap = 'exec "$@" < <(tee -a "$0")'
     tapped = ["bash", "-c", tap, str(folder / "wire"), *parts.everything]
-    with _listening(witness) as witness_url, parts.everything_over_http() as everything_url:
+    with (
+        _listening(witness) as witness_url,
+        _listening(modern) as modern_url,
+        parts.everything_over_http() as everything_url,
+    ):
         targets: dict[ServerName, Target] = {
             "witness-http": witness_url,
             "witness-stdio": witness,
+            "modern-http": modern_url,
+            "modern-stdio": modern,
             "everything-http": everything_url,
             "everything-stdio": tapped,
         }
@@ -203,14 +247,16 @@ def staged(parts: Parts, folder: Path) -> Iterator[Stage]:
             name: {"url": target} if isinstance(target, str) else {"command": target[0], "args": target[1:]}
             for name, target in targets.items()
         }
-        with serve({"mcpServers": entries, **STRICT}, folder) as base:
+        # The default is for a quiet machine; here six servers start while others run.
+        limits = {"learn_timeout_s": 60}
+        with serve({"mcpServers": entries, "limits": limits, **STRICT}, folder) as base:
             yield Stage(parts, folder, targets, base)
 
 
 @contextmanager
 def _listening(command: Sequence[str]) -> Iterator[str]:
     port = free_port()
-    command = [*command, str(port)]
+    command = [*command, "--port", str(port)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             wait_for_port(port, process)

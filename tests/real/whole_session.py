@@ -36,8 +36,11 @@ def call(name: str, tool: str, *, status: str = "success", rounds: int = 1, **ar
     return Part(name, {"call": {"name": tool, "arguments": arguments}}, status, rounds)
 
 
-def witness_session(tag: str, *, is_modern: bool, asks: bool) -> Sequence[Part]:
-    """With the server of the conformance suite, which speaks both eras (witness_server.py)."""
+def witness_session(tag: str, *, asks: bool, asks_in_results: bool) -> Sequence[Part]:
+    """With the server of the conformance suite, which speaks both eras (witness_server.py).
+
+    `asks_in_results`: it is spoken to in the form of 2026-07-28, whatever the client's own era is.
+    """
     prompt, uri = "test_prompt_with_arguments", "test://static-text"
     return [
         Part("info", {"info": True}),
@@ -56,12 +59,20 @@ def witness_session(tag: str, *, is_modern: bool, asks: bool) -> Sequence[Part]:
         Part("prompt", {"prompt": {"name": prompt, "arguments": {"arg1": "a", "arg2": "b"}}}),
         Part("completion", {"complete": {"prompt": prompt, "argument": {"name": "arg1", "value": "a"}}}),
         Part("ping", {"ping": True}),
-        *(_witness_questions(is_modern=is_modern) if asks else ()),
+        *(_witness_questions(asks_in_results=asks_in_results) if asks else ()),
     ]
 
 
-def _witness_questions(*, is_modern: bool) -> Sequence[Part]:
-    if is_modern:
+# What the tools that ask in results say in the end: not every client can also call them with nothing in between.
+ASKED_IN_RESULTS = {
+    "elicitation": "elicitation accept",
+    "sampling": "Model said: An answer.",
+    "questions in turn": "Ada likes Ada.",
+}
+
+
+def _witness_questions(*, asks_in_results: bool) -> Sequence[Part]:
+    if asks_in_results:
         return [
             call("elicitation", "test_streaming_elicitation", rounds=2),
             call("sampling", "test_input_required_result_sampling", rounds=2),
@@ -74,8 +85,12 @@ def _witness_questions(*, is_modern: bool) -> Sequence[Part]:
     ]
 
 
-def everything_session(number: int) -> Sequence[Part]:
-    """With npm's server-everything, of the older era. The number is in the call to be cancelled."""
+def everything_session(number: int, *, asks_in_results: bool) -> Sequence[Part]:
+    """With npm's server-everything, of the older era. The number is in the call to be cancelled.
+
+    `asks_in_results`: the gateway turns its questions into results, so that a call is a request for each round.
+    """
+    rounds = 2 if asks_in_results else 1
     operation, prompt = "trigger-long-running-operation", "completable-prompt"
     slow = {"name": operation, "arguments": {"duration": LONG + number, "steps": (LONG + number) * 10}}
     department = {"department": "Sales", "name": "Eve"}
@@ -96,8 +111,8 @@ def everything_session(number: int) -> Sequence[Part]:
         Part("prompt", {"prompt": {"name": prompt, "arguments": department}}),
         Part("completion", {"complete": {"prompt": prompt, "argument": {"name": "department", "value": "S"}}}),
         Part("ping", {"ping": True}),
-        call("elicitation", "trigger-elicitation-request"),
-        call("sampling", "trigger-sampling-request", prompt="Say something."),
+        call("elicitation", "trigger-elicitation-request", rounds=rounds),
+        call("sampling", "trigger-sampling-request", rounds=rounds, prompt="Say something."),
     ]
 
 

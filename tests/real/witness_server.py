@@ -1,8 +1,10 @@
 """The conformance suite's server, with tools whose fate can be read in a file. Runs in .parts, not in .venv.
 
-python witness_server.py JOURNAL [PORT]: over stdio, or over Streamable HTTP on a port. Both eras; lists in pages.
+python -m tests.real.witness_server [--port PORT]: over stdio, or over Streamable HTTP on a port. Both eras; lists in
+pages. The file is WITNESS_JOURNAL of the environment.
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from mcp.server.mcpserver import Context  # type: ignore[import-not-found]  # as
 from mcp.types import ListToolsResult, PaginatedRequestParams  # type: ignore[import-not-found]  # as above
 from mcp_everything_server.server import event_store, mcp  # type: ignore[import-not-found]  # as above
 
-JOURNAL = Path(sys.argv[1])
+JOURNAL = Path(os.environ["WITNESS_JOURNAL"])
 PAGE = 12  # tools; the server has about thirty
 
 
@@ -63,7 +65,7 @@ async def list_page(context: object, params: PaginatedRequestParams) -> ListTool
 server.add_request_handler("tools/list", PaginatedRequestParams, list_page)
 
 if __name__ == "__main__":
-    if len(sys.argv) == 2:
+    if "--port" not in sys.argv:
         mcp.run(transport="stdio")
     else:
-        mcp.run(transport="streamable-http", port=int(sys.argv[2]), event_store=event_store, retry_interval=100)
+        mcp.run(transport="streamable-http", port=int(sys.argv[-1]), event_store=event_store, retry_interval=100)
