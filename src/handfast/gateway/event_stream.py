@@ -11,11 +11,18 @@ KEEP_ALIVE_SECONDS = 15.0
 _FIRST_PRIMED = b"2025-11-25"
 # How long a client waits before it comes back: short beside a call that is worth resuming, long beside a reconnection.
 _RETRY_MS = 1000
+# An answer that takes longer than this comes on a stream, which a client can resume if the connection breaks.
+OPEN_AFTER_SECONDS = 1.0
 
 
 def is_primed(http: HttpExchange) -> bool:
     """Whether a stream for this client begins with an id, so that it can be resumed before anything was said on it."""
     return (http.header(b"mcp-protocol-version") or b"") >= _FIRST_PRIMED
+
+
+def may_open_early(http: HttpExchange) -> bool:
+    """Whether this client has a use for a stream on which nothing was said yet: it knows what an id alone is for."""
+    return is_primed(http) and b"text/event-stream" in (http.header(b"accept") or b"").lower()
 
 
 def prime(log: EventLog, stream: KeptStream) -> bytes:

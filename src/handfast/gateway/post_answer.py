@@ -9,7 +9,7 @@ from handfast.gateway.channel import Channel
 from handfast.gateway.child import ChildStartFailed
 from handfast.gateway.conversation import Conversation, Pending, ServerSide, is_sign_of_life
 from handfast.gateway.event_log import EventLog
-from handfast.gateway.event_stream import EventStream, is_primed
+from handfast.gateway.event_stream import OPEN_AFTER_SECONDS, EventStream, may_open_early
 from handfast.gateway.http_exchange import JSON, STREAM_HEADERS, HttpExchange
 from handfast.gateway.repeats import is_repeatable, note_repeat
 from handfast.gateway.server_health import Era, ServerHealth, State, UpstreamResting
@@ -17,9 +17,6 @@ from handfast.wire.codes import INVALID_REQUEST, UPSTREAM_FAILED, UPSTREAM_TIMEO
 from handfast.wire.eras import http_status
 from handfast.wire.message import Message
 from handfast.wire.replies import error_reply
-
-# An answer that takes longer than this comes on a stream, which a client can resume if the connection breaks.
-_OPEN_AFTER = 1.0
 
 
 class PostAnswer:
@@ -142,8 +139,8 @@ class PostAnswer:
         if self._timer is not None:
             self._timer.cancel()
         later = asyncio.get_running_loop().call_later
-        if self._may_open_early and not 0 < self._seconds <= _OPEN_AFTER:
-            self._timer = later(_OPEN_AFTER, self._grow_long)  # one timer for both: most answers need neither
+        if self._may_open_early and not 0 < self._seconds <= OPEN_AFTER_SECONDS:
+            self._timer = later(OPEN_AFTER_SECONDS, self._grow_long)  # one timer for both: most answers need neither
         elif self._seconds:
             self._timer = later(self._seconds, self._time_out)
 
@@ -151,9 +148,8 @@ class PostAnswer:
         """A long silence is easily cut off: the client gets an id to come back with, if it knows what that is."""
         self._may_open_early = False
         if self._seconds:
-            self._timer = asyncio.get_running_loop().call_later(self._seconds - _OPEN_AFTER, self._time_out)
-        accepted = (self._http.header(b"accept") or b"").lower()
-        if is_primed(self._http) and b"text/event-stream" in accepted:
+            self._timer = asyncio.get_running_loop().call_later(self._seconds - OPEN_AFTER_SECONDS, self._time_out)
+        if may_open_early(self._http):
             self._is_long = True
             self._wake()
 

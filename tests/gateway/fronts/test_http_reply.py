@@ -1,5 +1,6 @@
 """One POST's answer in front of a Backend: plain or a stream, kept alive, bounded."""
 
+import asyncio
 import json
 import socket
 from collections.abc import Iterator
@@ -10,8 +11,9 @@ import pytest
 
 from tests.contracts.rig import MODERN_META
 from tests.gateway.fronts.fronted import Fronted, fronted, modern_request
-from tests.gateway.fronts.scripted import ScriptedServer, text
+from tests.gateway.fronts.scripted import Call, Json, ScriptedServer, text
 from tests.gateway.running import OpenPost, call, eventually
+from tests.gateway.test_event_stream import Event, Stream, said
 
 
 @pytest.fixture
@@ -81,3 +83,45 @@ def test_a_client_that_does_not_read_loses_its_request_and_nothing_grows(running
     error = json.loads(last[5:])["error"]
     said = "The client reads more slowly than messages come, so its request was cancelled. Read them as they come."
     assert error == {"code": -32603, "message": said}
+
+
+class Waiting:
+    """A tool that says nothing until it is let go."""
+
+    def __init__(self) -> None:
+        self.may_end = asyncio.Event()
+
+    async def __call__(self, _server: ScriptedServer, _call: Call) -> Json:
+        await self.may_end.wait()
+        return text("at last")
+
+
+AT_LAST = {"jsonrpc": "2.0", "id": 1, "result": text("at last")}
+
+
+@pytest.mark.requirement("P3")
+def test_a_legacy_client_that_leaves_a_silent_call_comes_back_for_the_answer(tmp_path: Path) -> None:
+    waiting = Waiting()
+    with fronted(ScriptedServer({"wait": waiting}), tmp_path) as running:
+        client = running.client("legacy")
+        stream = Stream(client, call(1, "wait"))
+        primed = stream.next()
+        assert primed is not None
+        assert primed == Event(primed.id, None, "1000")
+        stream.leave()
+        running.on_loop(waiting.may_end.set)
+        assert said(Stream(client, after=primed.id).rest()) == [AT_LAST]
+
+
+@pytest.mark.parametrize(
+    "of", [{"revision": "2025-06-18"}, {"accept": "application/json"}], ids=["an older client", "one without streams"]
+)
+def test_a_client_without_a_use_for_it_gets_no_stream_for_a_silent_call(tmp_path: Path, of: dict[str, str]) -> None:
+    waiting = Waiting()
+    with fronted(ScriptedServer({"wait": waiting}), tmp_path) as running:
+        client = running.client("legacy")
+        stream, witness = Stream(client, call(1, "wait"), **of), Stream(client, call(2, "wait"))
+        assert witness.next() is not None  # by now a stream would have been opened
+        running.on_loop(waiting.may_end.set)
+        assert stream.plain() == ("application/json", AT_LAST)
+        assert said(witness.rest()) == [{**AT_LAST, "id": 2}]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from handfast.gateway.event_log import EventLog
-from handfast.gateway.event_stream import KEEP_ALIVE_SECONDS, EventStream
+from handfast.gateway.event_stream import KEEP_ALIVE_SECONDS, OPEN_AFTER_SECONDS, EventStream, may_open_early
 from handfast.gateway.http_exchange import JSON, Headers, HttpExchange
 from handfast.wire.codes import INTERNAL_ERROR, INVALID_REQUEST
 from handfast.wire.message import RequestId
@@ -98,10 +98,24 @@ class HttpReply:
             return False
         self._bell.clear()
         try:
-            await asyncio.wait_for(self._bell.wait(), None if self._stream is None else self._keep_alive)
+            await asyncio.wait_for(self._bell.wait(), self._patience())
         except TimeoutError:
-            await self._http.send_chunk(b": still here\n\n")
+            await self._end_silence(headers)
         return True
+
+    def _patience(self) -> float | None:
+        """How long nothing may be said; None where there is nothing that could be said."""
+        if self._stream is not None:
+            return self._keep_alive
+        can_open = self._log is not None and not self._http.has_left and may_open_early(self._http)
+        return OPEN_AFTER_SECONDS if can_open else None
+
+    async def _end_silence(self, headers: Headers) -> None:
+        """A long silence is easily cut off: the client gets an id to come back with, then signs of life."""
+        if self._stream is None:
+            await self._open_stream(headers)
+        else:
+            await self._http.send_chunk(b": still here\n\n")
 
     async def _open_stream(self, headers: Headers) -> EventStream:
         self._stream = EventStream(self._http, self._log)
