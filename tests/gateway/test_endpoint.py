@@ -104,3 +104,19 @@ def test_a_request_that_is_wrong_in_itself_starts_no_process(tmp_path: Path) -> 
         body = request(1, "tools/list", _meta=MODERN_META)
         assert client.post(body, {**client.headers(body), "Mcp-Method": "other"}).status == 400
         assert stub.journal.events("started") == []
+
+
+LEVEL = "io.modelcontextprotocol/logLevel"
+
+
+def test_a_legacy_client_gets_log_messages_unasked_where_it_is_known_whose_they_are(tmp_path: Path, way: Way) -> None:
+    with gateway_for(tmp_path, way, MODERN) as (gateway, stub):
+        client = gateway.client()
+        client.call("add")
+        client.list_tools()
+        client.request("logging/setLevel", {"level": "error"})
+        client.call("add")
+    levels = [sent.message["params"]["_meta"].get(LEVEL) for sent in stub.journal.calls("add")]
+    assert levels == [None if way == "stdio" else "info", "error"]
+    lists = [entry.message for entry in stub.journal.messages() if entry.message.get("method") == "tools/list"]
+    assert {sent["params"]["_meta"].get(LEVEL) for sent in lists} == {None}

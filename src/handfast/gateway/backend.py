@@ -35,6 +35,9 @@ class Origin:
     params: Headers | None = None
     """The Mcp-Param-* headers that came with the request; None where the client has no way to send them."""
 
+    takes_logs: bool = False
+    """Whether log messages are welcome although the request names no level, as they are to clients of 2025."""
+
 
 class Backend(Protocol):
     async def request(self, message: Message, origin: Origin) -> bytes:

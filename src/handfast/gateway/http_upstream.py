@@ -80,7 +80,7 @@ class HttpUpstream:
         self.backend = JudgedServer(
             server,
             NativeServer(
-                ModernServer(self._bridge.modern_line),
+                ModernServer(self._bridge.modern_line, tells_logs_apart=True),  # a stream for each request
                 LegacyServer(self._bridge, limits=limits, now=server.now),
                 leave_modern=self._bridge.leave_modern,
             ),

@@ -74,7 +74,7 @@ class StdioUpstream:
         self.backend = JudgedServer(
             server,
             NativeServer(
-                ModernServer(self._bridge.modern_line),
+                ModernServer(self._bridge.modern_line, tells_logs_apart=False),
                 LegacyServer(
                     self._bridge,
                     limits=limits,

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Callable
+from dataclasses import replace
 
 import msgspec
 
@@ -83,7 +84,7 @@ class JudgedServer:
         return reply or conversation.fail(message.id, pending, "The server's answer was not usable.")
 
     async def _ask(self, message: Message, origin: Origin, inbox: "asyncio.Queue[bytes | None]") -> bytes:
-        watched = Origin(origin.caller, inbox.put_nowait, origin.actor, origin.params)
+        watched = replace(origin, send=inbox.put_nowait)
         try:
             return await self.native.request(message, watched)
         finally:

@@ -172,7 +172,7 @@ class LegacyClient:
         if message.may_mention("requestState") or message.may_mention("inputResponses"):
             raw = drop(raw, [("params", "requestState"), ("params", "inputResponses")])  # no words of this revision
         raw = to_modern_request(raw, self._envelope)
-        origin = Origin(self._caller, send, self._actor)
+        origin = Origin(self._caller, send, self._actor, takes_logs=True)
 
         async def repeat(more: Mapping[str, bytes]) -> Message:
             own_id = msgspec.json.encode(f"handfast-again-{next(self._ids)}")
