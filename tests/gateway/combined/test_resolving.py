@@ -165,7 +165,11 @@ def test_the_page_of_a_tool_is_read_from_its_server() -> None:
 def test_an_unknown_uri_is_asked_for_once_and_then_refused() -> None:
     server = _server(resources=items("x:1", key="uri"))
     rig = Rig({"a": server})
-    assert "No server has listed" in _refusal(asyncio.run(rig.ask("resources/read", {"uri": "x:9"})))
+    assert asyncio.run(rig.ask("resources/read", {"uri": "x:9"}))["error"] == {
+        "code": -32602,
+        "message": "No server has listed, templated or linked this URI. Take one from resources/list.",
+        "data": {"uri": "x:9"},
+    }
     assert sorted(server.methods()) == ["resources/list", "resources/templates/list", "server/discover"]
 
 

@@ -64,7 +64,7 @@ class CombinedBackend:
             return await self._answer(message, origin)
         except Refused as refused:
             self._endpoint.record_refused(message, origin.actor, refused.text)
-            return error_reply(message.id, refused.code, refused.text)
+            return error_reply(message.id, refused.code, refused.text, data=refused.data)
         except (AmbiguousKeys, NotJson):
             reason = "The request can be read in more than one way. Send each key once."
             self._endpoint.record_refused(message, origin.actor, reason)

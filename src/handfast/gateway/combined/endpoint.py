@@ -20,10 +20,11 @@ RecordRefused = Callable[[Message, str, str], None]  # the call, its actor, reas
 class Refused(Exception):
     """A request that is answered with this error and goes no further."""
 
-    def __init__(self, code: int, text: str) -> None:
+    def __init__(self, code: int, text: str, *, data: Mapping[str, object] | None = None) -> None:
         super().__init__(text)
         self.code = code
         self.text = text
+        self.data = data
 
 
 class Listener(Protocol):

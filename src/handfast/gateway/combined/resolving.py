@@ -44,7 +44,7 @@ class Resolver:
             owner = self.known_owner(uri, origin)
         if owner is None:
             reason = "No server has listed, templated or linked this URI. Take one from resources/list."
-            raise Refused(INVALID_PARAMS, reason)
+            raise Refused(INVALID_PARAMS, reason, data={"uri": uri})  # as the protocol has servers say which
         return owner
 
     async def template(self, text: str, message: Message, origin: Origin) -> str:
