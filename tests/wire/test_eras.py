@@ -1,8 +1,8 @@
-"""Which HTTP status 2026-07-28 asks for."""
+"""Which HTTP status 2026-07-28 asks for, and which answers show that a server speaks it."""
 
 import pytest
 
-from handfast.wire.eras import http_status
+from handfast.wire.eras import http_status, is_discovery
 from handfast.wire.message import read_message
 
 
@@ -23,3 +23,21 @@ from handfast.wire.message import read_message
 )
 def test_errors_of_the_envelope_have_a_status_of_their_own(answer: str, status: int) -> None:
     assert http_status(read_message(f'{{"jsonrpc":"2.0","id":1,{answer}}}'.encode())) == status
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_modern"),
+    [
+        ('"result":{"supportedVersions":["2025-11-25","2026-07-28"]}', True),
+        ('"result":{"supportedVersions":["2025-11-25"]}', False),
+        ('"result":{"supportedVersions":"2026-07-28"}', False),
+        ('"result":{}', False),
+        ('"error":{"code":-32022,"message":"x","data":{"supported":["2026-07-28"],"requested":"y"}}', True),
+        ('"error":{"code":-32022,"message":"x","data":{"supported":["2025-11-25"]}}', False),
+        ('"error":{"code":-32022,"message":"x"}', False),
+        ('"error":{"code":-32602,"message":"x","data":{"supported":["2026-07-28"]}}', False),
+        ('"error":{"code":-32601,"message":"x"}', False),
+    ],
+)
+def test_a_server_speaks_the_modern_revision_when_it_says_so_also_in_a_refusal(answer: str, is_modern: bool) -> None:
+    assert is_discovery(read_message(f'{{"jsonrpc":"2.0","id":1,{answer}}}'.encode())) is is_modern

@@ -31,7 +31,8 @@ CACHEABLE: Final = frozenset(
 # Whose answers may ask the client for something first.
 INTERACTIVE: Final = frozenset(("tools/call", "prompts/get", "resources/read"))
 # HeaderMismatch, MissingRequiredClientCapability, UnsupportedProtocolVersion.
-_BAD_REQUEST: Final = frozenset((HEADER_MISMATCH, -32021, -32022))
+_UNSUPPORTED_VERSION: Final = -32022
+_BAD_REQUEST: Final = frozenset((HEADER_MISMATCH, -32021, _UNSUPPORTED_VERSION))
 
 
 def says_modern(message: Message) -> bool:
@@ -42,9 +43,23 @@ def says_modern(message: Message) -> bool:
         return False
 
 
+class _Supported(msgspec.Struct):
+    supported: list[str]
+
+
+class _VersionError(msgspec.Struct):
+    data: _Supported
+
+
+class _VersionRefused(msgspec.Struct):
+    error: _VersionError
+
+
 def is_discovery(answer: Message) -> bool:
-    """Whether an answer to `server/discover` says that the modern revision is spoken."""
+    """Whether an answer to `server/discover` says that the modern revision is spoken; a refusal may say so too."""
     try:
+        if answer.error_code() == _UNSUPPORTED_VERSION:
+            return MODERN_REVISION in msgspec.json.decode(answer.raw, type=_VersionRefused).error.data.supported
         versions = (answer.result() or {}).get("supportedVersions", msgspec.Raw(b"[]"))
         return MODERN_REVISION in msgspec.json.decode(versions, type=list[str])
     except (AmbiguousKeys, NotJson, msgspec.DecodeError):
