@@ -106,6 +106,14 @@ def test_a_request_that_is_wrong_in_itself_starts_no_process(tmp_path: Path) -> 
         assert stub.journal.events("started") == []
 
 
+@pytest.mark.parametrize("capabilities", [{}, ASKED], ids=["sharing", "own"])
+def test_a_server_that_refused_the_handshake_is_not_asked_again(tmp_path: Path, way: Way, capabilities: Json) -> None:
+    with gateway_for(tmp_path, way, MODERN) as (gateway, stub):
+        for _ in range(3):
+            assert gateway.client(capabilities=capabilities).call("add").text == "fine"
+    assert stub.journal.methods().count("initialize") == 1
+
+
 LEVEL = "io.modelcontextprotocol/logLevel"
 
 

@@ -100,9 +100,11 @@ class ServerEndpoint:
 
     async def _post_legacy(self, http: HttpExchange, message: Message) -> None:
         settings = self._settings()
-        if settings.surface is Surface.FULL:
+        may_refuse = settings.bridge is not Bridge.OFF
+        is_refused = may_refuse and self._native.is_known_only_modern  # to ask again could cost a process
+        if settings.surface is Surface.FULL and not is_refused:
             try:
-                await self._direct.post(http, message, may_refuse=settings.bridge is not Bridge.OFF)
+                await self._direct.post(http, message, may_refuse=may_refuse)
                 return
             except EraRefused:
                 pass
