@@ -9,7 +9,7 @@ from conformance.bridge import carry_out_bridge
 from conformance.checks import SuiteFailed
 from conformance.client_suite import carry_out_clients
 from conformance.exclusions import UPSTREAMS, read_exclusions, read_left_out
-from conformance.report import Result, render_json, render_tables, write_block
+from conformance.report import LEGS, Leg, Result, render_json, render_tables, write_block
 from conformance.servers import ROOT
 from conformance.suite import REVISIONS, Progress, carry_out
 
@@ -29,10 +29,10 @@ def read_command_line(arguments: Sequence[str] | None = None) -> argparse.Namesp
         "--scenario", nargs="+", default=[], metavar="NAME", help="only these (default: the whole suite)"
     )
     legs = parser.add_mutually_exclusive_group()
-    legs.add_argument("--server", action="store_true", help="only the server scenarios")
+    legs.add_argument("--server", action="store_true", help="only the server scenarios, the server of the same era")
     legs.add_argument("--client", action="store_true", help="only the client scenarios")
     legs.add_argument(
-        "--bridge", action="store_true", help="the server scenarios, in front of a server of the other era"
+        "--bridge", action="store_true", help="only the server scenarios in front of a server of the other era"
     )
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
     parser.add_argument(
@@ -47,18 +47,24 @@ def read_command_line(arguments: Sequence[str] | None = None) -> argparse.Namesp
     return options
 
 
+def legs_of(options: argparse.Namespace) -> Sequence[Leg]:
+    """The one that was asked for, or all of them."""
+    return [leg for leg in LEGS if getattr(options, leg)] or LEGS
+
+
 def run_legs(options: argparse.Namespace, progress: Progress) -> list[Result]:
     """Raises: SuiteFailed, or ValueError for exclusions that cannot be read."""
     revisions, scenarios = options.revision, options.scenario
     upstreams = (options.upstream,) if options.upstream else UPSTREAMS
     exclusions = read_exclusions()
-    if options.bridge:
-        return carry_out_bridge(revisions, upstreams, scenarios, exclusions=exclusions, progress=progress)
+    legs = legs_of(options)
     results: list[Result] = []
-    if not options.client:
+    if "server" in legs:
         results += carry_out(revisions, upstreams, scenarios, exclusions=exclusions, progress=progress)
-    if not options.server:
+    if "client" in legs:
         results += carry_out_clients(revisions, scenarios, left_out=read_left_out(), progress=progress)
+    if "bridge" in legs:
+        results += carry_out_bridge(revisions, upstreams, scenarios, exclusions=exclusions, progress=progress)
     return results
 
 

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 Upstream = Literal["http", "stdio"]
 UPSTREAMS: tuple[Upstream, ...] = get_args(Upstream)
+_FLAGS = ("bridge", "varies")
 FILE = Path(__file__).with_name("exclusions.toml")
 
 
@@ -22,6 +23,7 @@ class Exclusion:
     section: str  # of the specification, as an address
     reason: str
     bridge: bool = False  # in front of a server of the other era, and nowhere else
+    varies: bool = False  # lost or not by how fast the machine is, so that its being kept says nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +54,14 @@ def read_left_out(path: Path = FILE) -> list[LeftOut]:
 
 
 def _exclusion(number: int, entry: dict[str, object]) -> Exclusion:
-    bridge = entry.pop("bridge", False)
-    if not isinstance(bridge, bool):
-        raise ValueError(f"exclusion {number}: bridge must be true or false")
-    _require_texts(f"exclusion {number}", entry, {field.name for field in fields(Exclusion)} - {"bridge"})
+    flags = {name: entry.pop(name) for name in _FLAGS if name in entry}
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise ValueError(f"exclusion {number}: {name} must be true or false")
+    _require_texts(f"exclusion {number}", entry, {field.name for field in fields(Exclusion)} - set(_FLAGS))
     if entry["upstream"] not in UPSTREAMS:
         raise ValueError(f"exclusion {number}: upstream must be one of {', '.join(UPSTREAMS)}")
-    return Exclusion(**entry, bridge=bridge)  # type: ignore[arg-type]  # each was just checked
+    return Exclusion(**entry, **flags)  # type: ignore[arg-type]  # each was just checked
 
 
 def _require_texts(name: str, entry: Mapping[str, object], wanted: set[str]) -> None:

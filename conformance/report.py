@@ -4,12 +4,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from conformance.checks import Findings, lost_checks
 from conformance.exclusions import Exclusion, Upstream
 
 Leg = Literal["server", "client", "bridge"]
+LEGS: tuple[Leg, ...] = get_args(Leg)
 
 BEGIN, END = "<!-- conformance:begin -->", "<!-- conformance:end -->"
 HEADER = "| in front of | scenarios directly | behind handfast | checks directly | behind handfast | lost | excluded |"
@@ -57,13 +58,14 @@ class Result:
     ) -> "Result":
         lost = lost_checks(direct, gateway)
         here = (revision, upstream, leg == "bridge")
-        applying = (entry for entry in exclusions if (entry.revision, entry.upstream, entry.bridge) == here)
+        applying = [entry for entry in exclusions if (entry.revision, entry.upstream, entry.bridge) == here]
         reasons = {entry.check: entry.reason for entry in applying}
         losses = tuple(
             Loss(one.check.scenario, one.check.id, one.status.name, reasons.get(one.check.id)) for one in lost
         )
         made = {check.id for check in direct.worst}
-        stale = tuple(sorted(made & set(reasons) - {one.check.id for one in lost}))
+        certain = {entry.check for entry in applying if not entry.varies}
+        stale = tuple(sorted(made & certain - {one.check.id for one in lost}))
         return Result(
             leg,
             revision,

@@ -1,4 +1,4 @@
-"""Servers of one era: whole for clients of it, refusing those of the other as real ones do, and the bridge between."""
+"""Servers of one era: whole for clients of it, refusing those of the other as real ones do."""
 
 import json
 import subprocess
@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import IO, Any, Literal  # Any: JSON
 
 import pytest
-from conformance.bridge import carry_out_bridge, other_era_server
+from conformance.bridge import other_era_server
 from conformance.checks import require_sound
-from conformance.exclusions import read_exclusions
 from conformance.servers import ENVIRONMENT, PYTHON, Server, direct_url, running_direct
 from conformance.suite import judge
 
@@ -162,10 +161,3 @@ def test_a_modern_server_asks_in_a_result(parts: Parts) -> None:
         answer = server.ask(request(2, "tools/call", call | answers))["result"]
     assert (asked["resultType"], answer["resultType"]) == ("input_required", "complete")
     assert answer["content"][0]["text"] == "LLM response: Hello"
-
-
-@pytest.mark.parametrize(("revision", "checks"), [(LEGACY, 3), (MODERN, 4)])
-def test_the_bridge_is_compared_with_the_server_of_both_eras(parts: Parts, revision: str, checks: int) -> None:
-    [result] = carry_out_bridge([revision], ["http"], ["tools-list"], exclusions=read_exclusions())
-    assert (result.leg, result.revision, result.upstream) == ("bridge", revision, "http")
-    assert (result.scenarios, result.passed_directly, result.checks, result.stale) == (1, 1, checks, ())

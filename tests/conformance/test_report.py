@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conformance.__main__ import PAGE, read_command_line
+from conformance.__main__ import PAGE, legs_of, read_command_line
 from conformance.checks import Check, Findings, Status
 from conformance.exclusions import Exclusion, LeftOut, read_exclusions, read_left_out
-from conformance.report import BEGIN, END, HEADER, Loss, Result, render_json, render_tables, write_block
+from conformance.report import BEGIN, END, HEADER, LEGS, Loss, Result, render_json, render_tables, write_block
 from conformance.suite import REVISIONS
 
 REVISION = "2025-11-25"
@@ -54,6 +54,8 @@ def test_an_exclusion_for_the_bridge_holds_there_and_nowhere_else() -> None:
 def test_an_exclusion_of_what_is_not_lost_must_go() -> None:
     kept = Result.of("server", REVISION, "stdio", GOOD, GOOD, [EXCLUDED])
     assert (kept.losses, kept.stale, kept.is_kept) == ((), ("b",), False)
+    varying = Result.of("server", REVISION, "stdio", GOOD, GOOD, [replace(EXCLUDED, varies=True)])
+    assert (varying.stale, varying.is_kept) == ((), True)
     not_made = Result.of(
         "server", REVISION, "stdio", findings(a=Status.SUCCESS), findings(a=Status.SUCCESS), [EXCLUDED]
     )
@@ -111,10 +113,11 @@ def test_scenarios_are_not_left_out_without_a_reason(tmp_path: Path, text: str) 
         read_left_out(path)
 
 
-def test_whether_an_exclusion_is_for_the_bridge_is_said_with_true_or_false(tmp_path: Path) -> None:
+@pytest.mark.parametrize("flag", ["bridge", "varies"])
+def test_whether_an_exclusion_is_for_the_bridge_or_varies_is_said_with_true_or_false(tmp_path: Path, flag: str) -> None:
     path = tmp_path / "exclusions.toml"
-    path.write_text('[[exclusion]]\nbridge = "yes"\n')
-    with pytest.raises(ValueError, match=r"^exclusion 1: bridge must be true or false$"):
+    path.write_text(f'[[exclusion]]\n{flag} = "yes"\n')
+    with pytest.raises(ValueError, match=rf"^exclusion 1: {flag} must be true or false$"):
         read_exclusions(path)
 
 
@@ -153,18 +156,33 @@ def test_only_a_whole_run_may_be_written_down(capsys: pytest.CaptureFixture[str]
     assert "--write needs a whole run" in capsys.readouterr().err
 
 
-def test_the_page_shows_every_revision_on_both_legs_with_nothing_lost_but_the_exclusions() -> None:
+def test_the_page_shows_every_revision_on_every_leg_with_nothing_lost_but_the_exclusions() -> None:
     block = PAGE.read_text("utf-8").partition(BEGIN)[2].partition(END)[0]
-    titles = [*REVISIONS, *(f"{revision}, client scenarios" for revision in REVISIONS)]
-    assert re.findall(r"^### (.+)$", block, re.MULTILINE) == titles
-    excluded = re.findall(r"^- excluded, (\w+): `(.+)` in ", block, re.MULTILINE)
-    committed = [entry for entry in read_exclusions() if not entry.bridge]
-    assert sorted(excluded) == sorted((entry.upstream, entry.check) for entry in committed)
-    rows = re.findall(r"^\| (\w+) \| (\d+)/\d+ \| (\d+)/\d+ \| \d+ \| \d+ \| (\d+) \| \d+ \|$", block, re.MULTILINE)
-    shown = [(upstream, direct == through, lost) for upstream, direct, through, lost in rows]
-    assert shown == [("http", True, "0"), ("stdio", True, "0")] * len(REVISIONS) + [("http", True, "0")] * len(
-        REVISIONS
-    )
+    legs = ("", ", client scenarios", ", in front of a server of the other era")
+    assert re.findall(r"^### (.+)$", block, re.MULTILINE) == [f"{one}{leg}" for leg in legs for one in REVISIONS]
+    rows = re.findall(r"^\| (\w+) \| \d+/\d+ \| \d+/\d+ \| \d+ \| \d+ \| (\d+) \| \d+ \|$", block, re.MULTILINE)
+    both, one = [("http", "0"), ("stdio", "0")] * len(REVISIONS), [("http", "0")] * len(REVISIONS)
+    assert rows == [*both, *one, *both]
+
+
+def test_the_page_shows_what_is_excluded_and_no_scenario_failed_without_it() -> None:
+    block = PAGE.read_text("utf-8").partition(BEGIN)[2].partition(END)[0]
+    shown = {
+        (title[: len(REVISION)], upstream, check, title.endswith("the other era"))
+        for title, text in re.findall(r"^### (.+)\n([^#]*)", block, re.MULTILINE)
+        for upstream, check in re.findall(r"^- excluded, (\w+): `(.+)` in ", text, re.MULTILINE)
+    }
+    committed = {(one.revision, one.upstream, one.check, one.bridge): one for one in read_exclusions()}
+    assert shown <= set(committed)
+    assert all(committed[missing].varies for missing in set(committed) - shown)
+    rows = re.findall(r"^\| \w+ \| (\d+)/\d+ \| (\d+)/\d+ \|.*\| (\d+) \|$", block, re.MULTILINE)
+    assert [row for row in rows if row[0] != row[1] and row[2] == "0"] == []
+
+
+def test_a_whole_run_has_all_legs_and_each_can_be_run_alone() -> None:
+    assert legs_of(read_command_line([])) == ("server", "client", "bridge")
+    assert [legs_of(read_command_line([f"--{leg}"])) for leg in LEGS] == [[leg] for leg in LEGS]
+    assert legs_of(read_command_line(["--scenario", "ping"])) == ["server"]
 
 
 def test_scenarios_are_the_servers_unless_it_is_said_otherwise() -> None:
