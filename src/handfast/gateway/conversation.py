@@ -395,8 +395,9 @@ class Conversation:
         server = self._server
         try:
             result = message.result() or {}
-            view = view_result(result, len(message.raw))
-            task = created_task(result) if pending.asks_for_task or not view.is_final else None
+            view = view_result(result, len(message.raw), is_modern=pending.is_modern)
+            is_task = pending.asks_for_task or not view.is_final
+            task = created_task(result, is_modern=pending.is_modern) if is_task else None
         except (AmbiguousKeys, NotJson) as problem:
             return await server.path.reject(call, ambiguous_violation(str(problem)))
         if task is not None:

@@ -245,9 +245,9 @@ def read_task_id(members: Members) -> str | None:
         return None
 
 
-def created_task(result: Members) -> Members | None:
+def created_task(result: Members, *, is_modern: bool) -> Members | None:
     """The task that an answer to a tools/call consists of. Raises: AmbiguousKeys, NotJson."""
-    kind = result.get("resultType")
+    kind = result.get("resultType") if is_modern else None
     if kind is not None and bytes(kind) == b'"task"':
         return result
     if "structuredContent" in result:

@@ -54,8 +54,8 @@ def to_modern_answer(message: Message, method: str, server_info: bytes | None) -
     result = message.result()
     if result is None:
         return message.raw
-    if "resultType" not in result:
-        values["result", "resultType"] = b'"complete"'
+    # Whatever a legacy server writes there means nothing, and must not keep its result from being judged.
+    values["result", "resultType"] = b'"complete"'
     if method in CACHEABLE:
         values |= {("result", name): value for name, value in _NOT_KEPT.items() if name not in result}
     if server_info is not None:

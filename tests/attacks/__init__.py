@@ -1,0 +1,1 @@
+"""Attempts to break what handfast promises, each of which must fail."""
