@@ -36,11 +36,19 @@ class Http(Protocol):
 
 
 class HttpLine:
-    def __init__(self, http: Http, headers_of: Callable[[Message], Headers], on_stray: Deliver | None = None) -> None:
+    def __init__(
+        self,
+        http: Http,
+        headers_of: Callable[[Message], Headers],
+        on_stray: Deliver | None = None,
+        *,
+        has_session: bool = True,
+    ) -> None:
         """`headers_of` gives what the era wants said in headers; `on_stray` takes what belongs to no request."""
         self._http = http
         self._headers_of = headers_of
         self._on_stray = on_stray
+        self._has_session = has_session
         self._listening: asyncio.Task[None] | None = None
         self._sending: set[asyncio.Task[None]] = set()
         self.session: bytes | None = None
@@ -115,6 +123,8 @@ class HttpLine:
 
     async def _post(self, body: bytes, headers: Headers) -> Response:
         response = await self._http.request("POST", [JSON, _ACCEPT, *self._in_session(), *headers], body)
+        if not self._has_session:
+            return response  # one that is offered all the same would be everybody's who shares the line
         if self.session is None:
             self.session = response.header(_SESSION)
         elif response.status == 404:

@@ -29,7 +29,7 @@ class HttpSessions:
         self._held = held
         self._refused = refused
         self._version = version
-        self._modern = HttpLine(http, modern_headers)
+        self._modern = HttpLine(http, modern_headers, has_session=False)
 
     async def modern_line(self, _caller: str, _has_level: bool) -> HttpLine:
         return self._modern  # each request has a stream of its own, which says whose everything on it is

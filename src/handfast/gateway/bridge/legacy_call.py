@@ -1,8 +1,8 @@
 """One request to a legacy server under way: what the server says and asks before it answers."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from typing import Any, Final
+from collections.abc import Coroutine
+from typing import Any, Final, Protocol
 
 from handfast.gateway.backend import Origin
 from handfast.wire.eras import INTERACTIVE, META_LOG_LEVEL
@@ -15,6 +15,14 @@ _TOGETHER_SECONDS = 0.03
 _LEVELS: Final = (b"debug", b"info", b"notice", b"warning", b"error", b"critical", b"alert", b"emergency")
 
 
+class Home(Protocol):
+    """The session that a call was made in, whichever one its retry comes by."""
+
+    def send(self, raw: bytes) -> None: ...
+    def forget(self, call: "LegacyCall") -> None: ...
+    def abandoned(self, call: "LegacyCall") -> None: ...
+
+
 class LegacyCall:
     """Held while the client is asked: `origin` is then nobody, and a retry brings a new one."""
 
@@ -23,12 +31,12 @@ class LegacyCall:
         message: Message,
         origin: Origin,
         exchange: Coroutine[Any, Any, Message],  # Any: a coroutine's send types
-        on_abandon: Callable[["LegacyCall"], None],
+        home: Home,
     ) -> None:
         self.method = message.method
         self.questions: dict[str, Message] = {}  # asked and not answered, by the name the client knows them by
         self._count = 0
-        self._on_abandon = on_abandon
+        self.home = home
         self._origin: Origin | None = None
         self._token: bytes | None = None
         self._level: bytes | None = None
@@ -112,5 +120,5 @@ class LegacyCall:
                 return
 
     def abandon(self) -> None:
-        self._on_abandon(self)
+        self.home.abandoned(self)
         self._exchange.cancel()

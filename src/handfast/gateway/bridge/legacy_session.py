@@ -98,7 +98,7 @@ class LegacySession:
         for name, response in responses_in(message).items():
             question = held.questions.pop(name, None)
             if question is not None and question.id is not None:
-                self._send(to_answer(question.id, response))
+                held.home.send(to_answer(question.id, response))
         return held
 
     def _begin(self, message: Message, origin: Origin) -> LegacyCall:
@@ -108,7 +108,7 @@ class LegacySession:
             values["params", "_meta", "progressToken"] = b"%d" % own_id
         sent = read_message(put(to_legacy_request(message), values))
         exchange = self.line.exchange(sent, lambda found: self._deliver(own_id, found))
-        call = LegacyCall(message, origin, exchange, lambda _call: self._abandoned(own_id))
+        call = LegacyCall(message, origin, exchange, self)
         self._calls[own_id] = call
         return call
 
@@ -116,13 +116,13 @@ class LegacySession:
         try:
             found = await call.step()
         except BaseException:
-            self._forget(call)
+            call.home.forget(call)
             raise
         if found is None:
             requests = {name: to_input_request(question) for name, question in call.questions.items()}
             call.put_down()
             return input_required(message, requests, self._held.hold(call, message, origin.caller))
-        self._forget(call)
+        call.home.forget(call)
         urls = urls_required(found) if message.method in INTERACTIVE else {}
         if urls:
             return input_required(message, urls, self._held.hold(_Again(), message, origin.caller))
@@ -130,14 +130,15 @@ class LegacySession:
         raw = to_modern_answer(found, message.method, self._info)
         return put(raw, {("id",): msgspec.json.encode(message.id)})
 
-    def _forget(self, call: LegacyCall) -> None:
+    def forget(self, call: LegacyCall) -> None:
         self._calls = {own_id: other for own_id, other in self._calls.items() if other is not call}
 
-    def _abandoned(self, own_id: int) -> None:
-        call = self._calls.pop(own_id, None)
-        if call is not None and self.is_alive:
+    def abandoned(self, call: LegacyCall) -> None:
+        is_known = call in self._calls.values()
+        self.forget(call)
+        if is_known and self.is_alive:
             for question in call.questions.values():
-                self._send(to_refusal(question))
+                self.send(to_refusal(question))
 
     # --- from the server -------------------------------------------------------------------------------------------
 
@@ -170,7 +171,7 @@ class LegacySession:
         """Most likely about the call that began last; it is the same client's whichever it is."""
         assert question.id is not None
         if question.method == "ping":
-            self._send(answer(question.id, {}))
+            self.send(answer(question.id, {}))
             return
         if self._is_askable(question):
             for call in reversed(self._calls.values()):
@@ -179,7 +180,7 @@ class LegacySession:
                     return
         self._refused(f"The server sent {question.method} outside a call, and was refused.")
         text = "Nobody can be asked at the moment: the client speaks a revision in which only a call can ask."
-        self._send(error_reply(question.id, METHOD_NOT_FOUND, text))
+        self.send(error_reply(question.id, METHOD_NOT_FOUND, text))
 
     def _is_askable(self, message: Message) -> bool:
         return message.method in ASKABLE
@@ -189,7 +190,8 @@ class LegacySession:
             token = bytes(message.params().get("progressToken", msgspec.Raw(b"")))
         except (AmbiguousKeys, NotJson):
             return
-        call = self._calls.get(int(token)) if token.isdigit() else None
+        # Ours are short: what cannot be one of them is not even read, for Python refuses numbers of many digits.
+        call = self._calls.get(int(token)) if token.isdigit() and len(token) < 19 else None
         if call is not None:
             call.progress(message)
 
@@ -209,7 +211,7 @@ class LegacySession:
         raw = msgspec.json.encode({"jsonrpc": "2.0", "id": own_id, "method": method, "params": params})
         return await self.line.exchange(read_message(raw), self.stray)
 
-    def _send(self, raw: bytes) -> None:
+    def send(self, raw: bytes) -> None:
         task = asyncio.create_task(self._send_quietly(raw))
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)
