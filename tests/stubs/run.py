@@ -45,7 +45,7 @@ class Entry:
     def message(self) -> Any:  # Any: the JSON that arrived; None for what is no JSON
         try:
             return json.loads(self.bytes)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
 
 

@@ -129,5 +129,6 @@ async def serve(transport: str, spec: Path) -> None:
 
 
 if __name__ == "__main__":
+    sys.setrecursionlimit(10_000)  # what is nested deeply is read like anything else
     with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):
         asyncio.run(serve(sys.argv[1], Path(sys.argv[2])))

@@ -23,7 +23,10 @@ class AllServers:
         """The fronts for what the address asks for. Raises: HttpProblem."""
         if not query:
             return self._every
-        wanted = parse_qs(query.decode("latin-1"), keep_blank_values=True, max_num_fields=20)
+        try:
+            wanted = parse_qs(query.decode("latin-1"), keep_blank_values=True, max_num_fields=20)
+        except ValueError:  # more fields than that
+            wanted = {}
         if set(wanted) != {"servers"}:
             raise HttpProblem(400, "The address may only choose servers, as in /mcp?servers=a,b. Leave the rest out.")
         names = frozenset(name.strip() for part in wanted["servers"] for name in part.split(",") if name.strip())

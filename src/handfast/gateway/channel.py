@@ -232,7 +232,8 @@ class Channel:
 
     def _entry(self, token: msgspec.Raw | None) -> _Open | None:
         text = bytes(token) if token is not None else b""
-        return self._open.get(int(text)) if text.isdigit() else None
+        # Ours are short: what cannot be one of them is not even read, for Python refuses numbers of many digits.
+        return self._open.get(int(text)) if text.isdigit() and len(text) < 19 else None
 
     def _answered(self, message: Message) -> bool:
         own_id = message.id

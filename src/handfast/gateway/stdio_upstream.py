@@ -488,5 +488,5 @@ def _session_header(session: Session) -> tuple[bytes, bytes]:
 def _is_empty(capabilities: bytes) -> bool:
     try:
         return not msgspec.json.decode(capabilities)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return False

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from handfast.gateway.backend import Origin
+from handfast.gateway.backend import Origin, member
+from handfast.gateway.combined.reading import level_of
 from handfast.gateway.http_response import UpstreamFailed
 from handfast.wire.codes import INVALID_PARAMS
 from handfast.wire.eras import META_SUBSCRIPTION
@@ -57,7 +58,7 @@ class _Listen:
 class LegacyListens:
     def __init__(self, session: "LegacySession", capabilities: dict[str, Any]) -> None:  # Any: JSON
         self._session = session
-        self._capabilities = msgspec.json.decode(msgspec.json.encode(capabilities))
+        self._capabilities = capabilities
         self._open: list[_Listen] = []
         self._subscribing = asyncio.Lock()
         self._unsubscribing: set[asyncio.Task[None]] = set()
@@ -73,7 +74,7 @@ class LegacyListens:
         """Until it is cancelled, or the session ends. Raises: UpstreamFailed, AmbiguousKeys, NotJson."""
         try:
             wanted = msgspec.json.decode(message.params()["notifications"], type=_Filter)
-        except (KeyError, msgspec.DecodeError, UnicodeDecodeError):
+        except (KeyError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             text = "params.notifications must say what to listen for. Add it and send the request again."
             return error_reply(message.id, INVALID_PARAMS, text)
         listen = _Listen(message, origin)
@@ -101,7 +102,7 @@ class LegacyListens:
 
     def _offers(self, capability: str, feature: str) -> bool:
         found = self._capabilities.get(capability)
-        return isinstance(found, dict) and found.get(feature) is True
+        return found is not None and member(level_of(bytes(found)), feature) == b"true"
 
     async def _subscribe(self, listen: _Listen, uris: list[str]) -> list[str]:
         taken: list[str] = []

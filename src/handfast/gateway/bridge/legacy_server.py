@@ -118,6 +118,6 @@ def _asked_capabilities(meta: Members) -> bytes:
     try:
         declared = {} if found is None else read_level(bytes(found))
         asked = {name: msgspec.json.decode(declared[name]) for name in _ASKED_OF_CLIENTS if name in declared}
-    except (NotJson, msgspec.DecodeError, UnicodeDecodeError):
-        return b"{}"
+    except (NotJson, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return b"{}"  # what cannot be read cannot be asked for
     return msgspec.json.encode(asked, order="sorted")

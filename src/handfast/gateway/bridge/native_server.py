@@ -121,7 +121,7 @@ class NativeServer:
 def _error_code(raw: bytes) -> int | None:
     try:
         return msgspec.json.decode(raw, type=_ErrorAnswer).error.code
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 

@@ -64,5 +64,5 @@ def urls_required(answer: Message) -> dict[str, Any]:  # Any: JSON
             }
             for number, params in enumerate(wanted, 1)
         }
-    except (KeyError, AmbiguousKeys, NotJson, msgspec.DecodeError):
+    except (KeyError, AmbiguousKeys, NotJson, msgspec.DecodeError, RecursionError):
         return {}

@@ -249,7 +249,7 @@ def _read_filter(message: Message) -> Filter:
 def _decoded(value: msgspec.Raw) -> object:
     try:
         return msgspec.json.decode(value)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 

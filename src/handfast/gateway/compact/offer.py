@@ -114,5 +114,5 @@ def _annotations(tools: Collection[ToolContract]) -> dict[str, bool]:
 def _read_hints(tool: ToolContract) -> _Hints:
     try:
         return msgspec.json.decode(tool.annotations or b"{}", type=_Hints)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _Hints()

@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from handfast.gateway.backend import Backend, Origin, ignore, member, text_member
+from handfast.gateway.combined.reading import level_of
 from handfast.gateway.fronts.input_rounds import settle
 from handfast.gateway.fronts.listening import Listening
 from handfast.gateway.fronts.modern_request import find_ambiguity
@@ -248,17 +249,10 @@ class LegacyClient:
         return await self._backend.request(message, Origin(self._caller, send, self._actor))
 
 
-def _offered(capabilities: Mapping[str, object]) -> tuple[str, ...]:
+def _offered(capabilities: Mapping[str, msgspec.Raw]) -> tuple[str, ...]:
     """What the server tells when it changes."""
-    found = []
-    for name, flag in _LISTS.items():
-        try:
-            offered = msgspec.json.decode(msgspec.json.encode(capabilities.get(name)))
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            continue
-        if isinstance(offered, dict) and offered.get("listChanged") is True:
-            found.append(flag)
-    return tuple(found)
+    offered = {name: level_of(member(dict(capabilities), name)) for name in _LISTS}
+    return tuple(flag for name, flag in _LISTS.items() if member(offered[name], "listChanged") == b"true")
 
 
 def _uri(message: Message) -> str:

@@ -208,7 +208,7 @@ def _granted(acknowledged: Message) -> frozenset[str]:
     try:
         notifications = acknowledged.params().get("notifications", msgspec.Raw(b"{}"))
         found = msgspec.json.decode(notifications, type=dict[str, object]).get("resourceSubscriptions")
-    except (AmbiguousKeys, NotJson, msgspec.DecodeError, UnicodeDecodeError):
+    except (AmbiguousKeys, NotJson, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return frozenset()
     return frozenset(uri for uri in found if isinstance(uri, str)) if isinstance(found, list) else frozenset()
 

@@ -48,8 +48,9 @@ def read_questions(requests: bytes) -> dict[str, Question]:
             method = text_member(question, "method")
             if method is None:
                 raise CannotContinue("The server asked the client for something without saying what.")
+            asked.key.encode()  # half of a pair of surrogates is no text that could be sent back
             found[asked.key] = Question(method, member(question, "params"))
-    except (AmbiguousKeys, NotJson):
+    except (AmbiguousKeys, NotJson, UnicodeEncodeError):
         raise CannotContinue("What the server asked the client for could not be read.") from None
     if len(found) != len(members):
         raise CannotContinue("The server asked the client for two things under one name.")
