@@ -59,8 +59,8 @@ class GatewayApp:
             check_host(caller[1], settings)
             check_origin(caller[2], settings)
             self._welcome = caller
-        if http.path.startswith(_PREFIX) and _server_of(http):
-            await self._mcp(http, self._upstreams.find(_server_of(http)))
+        if name := _server_of(http):
+            await self._mcp(http, self._upstreams.find(name))
         elif http.path in ("/mcp", _PREFIX):
             await self._mcp(http, await self._upstreams.all.find(http.query))
         elif http.path == "/health":
@@ -116,4 +116,4 @@ class GatewayApp:
 
 
 def _server_of(http: HttpExchange) -> str:
-    return http.path[len(_PREFIX) :].rstrip("/")
+    return http.path[len(_PREFIX) :].rstrip("/") if http.path.startswith(_PREFIX) else ""

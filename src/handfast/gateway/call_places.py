@@ -182,7 +182,8 @@ class _LocalPlace:
         self.send_away(NoPlace("queue.dismissed", text))
 
     def release(self) -> None:
-        self.send_away(None)
         if self.is_granted:
             self.is_granted = False
             self._owner.give_back(self)
+        elif self.is_in_line:
+            self.send_away(None)

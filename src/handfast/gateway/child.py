@@ -128,7 +128,12 @@ class Child(asyncio.SubprocessProtocol):
         if fd == _STDERR and self._on_stderr is not None:
             self._on_stderr(data)
             return
-        self._held.extend(self._lines.feed(data))
+        lines = self._lines.feed(data)
+        if not self._held and len(lines) <= _LINES_AT_ONCE:  # nearly always
+            for line in lines:
+                self._on_line(line)
+            return
+        self._held.extend(lines)
         self._hand_over(_LINES_AT_ONCE)
         if self._held and not self._is_catching_up:
             self._is_catching_up = True

@@ -10,6 +10,7 @@ from handfast.gateway.fronts.legacy_http import LegacyFront
 from handfast.gateway.fronts.modern_http import ModernFront
 from handfast.gateway.http_exchange import HttpExchange
 from handfast.gateway.http_response import UpstreamFailed
+from handfast.gateway.server_health import Era
 from handfast.gateway.settings import ServerSettings
 from handfast.gateway.settings.blocks import Bridge, Surface
 from handfast.wire.eras import META_LOG_LEVEL
@@ -56,10 +57,9 @@ class ServerEndpoint:
         await self._legacy.close()
 
     async def post(self, http: HttpExchange, message: Message) -> None:
-        if self._is_bridged_session(http):
-            await self._legacy.post(http, message)
-        elif http.header(b"mcp-session-id") is not None:
-            await self._direct.post(http, message)
+        session = http.header(b"mcp-session-id")
+        if session is not None:
+            await (self._legacy if self._is_bridged(session) else self._direct).post(http, message)
         elif is_modern(http, message):
             await self._post_modern(http, message)
         else:
@@ -73,11 +73,13 @@ class ServerEndpoint:
 
     def _is_bridged_session(self, http: HttpExchange) -> bool:
         session = http.header(b"mcp-session-id")
-        if session is None:
-            return False
+        return session is not None and self._is_bridged(session)
+
+    def _is_bridged(self, session: bytes) -> bool:
+        if self._legacy.knows(session):
+            return True
         # Where no session can be the server's own, one that is not known has ended here.
-        is_only_bridged = self._native.is_known_only_modern or self._settings().surface is not Surface.FULL
-        return is_only_bridged or self._legacy.knows(session)
+        return self._native.is_known_only_modern or self._settings().surface is not Surface.FULL
 
     async def _post_modern(self, http: HttpExchange, message: Message) -> None:
         try:
@@ -92,11 +94,13 @@ class ServerEndpoint:
         settings = self._settings()
         if settings.surface is not Surface.FULL:
             return False
-        if self._direct.is_process and (self._modern.refuses(http, message) or message.may_mention(META_LOG_LEVEL)):
-            # No process is started for a request that is wrong in itself; and a log message from one that is shared
-            # does not say whose it is.
-            return False
-        return settings.bridge is Bridge.OFF or await self._native.is_modern()
+        is_known = self._native.era is Era.MODERN
+        if self._direct.is_process:
+            if message.may_mention(META_LOG_LEVEL):
+                return False  # a log message from a process that is shared does not say whose it is
+            if not is_known and self._modern.refuses(http, message):
+                return False  # no process is started for a request that is wrong in itself
+        return is_known or settings.bridge is Bridge.OFF or await self._native.is_modern()
 
     async def _post_legacy(self, http: HttpExchange, message: Message) -> None:
         settings = self._settings()

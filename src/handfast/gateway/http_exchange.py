@@ -1,7 +1,9 @@
 """One HTTP request from a client and its answer, as the gateway uses ASGI."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+import contextlib
+import types
+from collections.abc import Awaitable, Callable, Generator, MutableMapping
 from typing import Any
 
 Scope = MutableMapping[str, Any]  # Any: ASGI's own shape
@@ -86,9 +88,14 @@ class HttpExchange:
         """A client that keeps its connection and reads nothing counts as gone, or its call would never end."""
         if self.has_left:
             return
+        sending = self._send(event).__await__()
+        try:
+            waits_for = next(sending)
+        except StopIteration:
+            return  # nearly always: there was room for it, so nothing had to be watched
         try:
             async with asyncio.timeout(_UNREAD_SECONDS):
-                await self._send(event)
+                await _go_on(sending, waits_for)
         except TimeoutError:
             self.has_left = True
             if self._on_left is not None:
@@ -120,3 +127,18 @@ class HttpExchange:
 
 class ClientLeft(Exception):
     """The client closed the connection before its request was whole."""
+
+
+@types.coroutine
+def _go_on(
+    steps: Generator[Any, Any, None], waits_for: Any
+) -> Generator[Any, Any, None]:  # Any: between awaitable and loop
+    """Go on with something that has begun and waits."""
+    with contextlib.suppress(StopIteration):
+        while True:
+            try:
+                found = yield waits_for
+            except BaseException as problem:  # noqa: BLE001 - handed on to whom it concerns
+                waits_for = steps.throw(problem)
+            else:
+                waits_for = steps.send(found)

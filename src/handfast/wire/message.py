@@ -55,6 +55,13 @@ _READ = (
     "taskId",
     "task",
     "status",
+    # In the `_meta` of every modern request; `eras` has them by name, and stands on this file.
+    "io.modelcontextprotocol/protocolVersion",
+    "io.modelcontextprotocol/clientCapabilities",
+    "io.modelcontextprotocol/clientInfo",
+    "io.modelcontextprotocol/subscriptionId",
+    "io.modelcontextprotocol/logLevel",
+    "io.modelcontextprotocol/serverInfo",
 )
 _FOLDED: Final = {name: name.casefold() for name in _READ}
 _READ_FOLDED: Final = frozenset(_FOLDED.values())
@@ -132,6 +139,7 @@ class Message:
     _params: _Pairs | bytes | None = None
     _result: _Pairs | bytes | None = None
     _param_members: Members | None = field(default=None, compare=False)
+    _meta_members: Members | None = field(default=None, compare=False)
 
     @property
     def is_request(self) -> bool:
@@ -172,15 +180,15 @@ class Message:
         """Read the envelope anew after `raw` was changed below the top level."""
         again = read_message(self.raw)
         self._params, self._result, self._error = again._params, again._result, again._error
-        self._param_members = None
+        self._param_members = self._meta_members = None
 
     def meta(self) -> Members:
-        """The members of params._meta. Raises: AmbiguousKeys, NotJson."""
-        found = self.params().get("_meta")
-        if found is None:
-            return {}
-        text = bytes(found)
-        return read_level(text) if text.startswith(b"{") else {}
+        """The members of params._meta; not to be changed. Raises: AmbiguousKeys, NotJson."""
+        if self._meta_members is None:
+            # Every check on a modern request's way looks here, and so does whoever decides which way that is.
+            text = bytes(self.params().get("_meta", b""))
+            self._meta_members = read_level(text) if text.startswith(b"{") else {}
+        return self._meta_members
 
 
 def _level(found: _Pairs | bytes | None) -> Members:
