@@ -1,13 +1,17 @@
 """One client that tries to get what is another's."""
 
 import asyncio
+import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from handfast.gateway.backend import Backend
+from tests.contracts.rig import MODERN_META
 from tests.gateway.bridge.asking import LEGACY, MODERN, PREFIX, Asker, Json, Way, asking, entry_for
-from tests.stubs.run import answer, tool, write_stub
+from tests.gateway.running import Serving, meanwhile, request, running, send, stdio
+from tests.stubs.run import Journal, answer, tool, write_stub
 
 FINE = {"content": [{"type": "text", "text": "fine"}]}
 ACCEPT = {"action": "accept", "content": {}}
@@ -47,3 +51,38 @@ def test_an_answer_reaches_the_process_that_asked_whatever_else_the_retry_says(
 
     with entry_for(stub, way) as entry:
         asking(entry, tmp_path, work)
+
+
+@pytest.mark.requirement("E2")
+def test_a_question_goes_to_the_client_whose_call_it_is_though_nobody_signed_in(tmp_path: Path) -> None:
+    """On a line nothing says which call a question is about, so two clients must not share one."""
+    answers = {"transfer": answer(FINE, "progress:1:0.5", "server_request"), "wait": answer(FINE, "slow:1")}
+    stub = write_stub(tmp_path, tools=[tool(name) for name in answers], answers=answers, versions=LEGACY)
+
+    def has_calls(journal: Journal, number: int) -> bool:
+        return len(journal.calls("transfer")) == number
+
+    def call(gateway: Serving, path: str, client: str, name: str) -> Json:
+        meta = {
+            **MODERN_META,
+            PREFIX + "clientCapabilities": ASKS,
+            PREFIX + "clientInfo": {"name": client, "version": "1"},
+        }
+        name = name if path == "/mcp/up" else f"up__{name}"
+        body = request(1, "tools/call", name=name, arguments={}, _meta=meta)
+        headers = {
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+            "MCP-Protocol-Version": "2026-07-28",
+            "Mcp-Method": "tools/call",
+            "Mcp-Name": name,
+        }
+        return json.loads(send(gateway.base, "POST", path, body, headers).body)["result"]
+
+    with running({"up": stdio(stub)}, tmp_path) as gateway:
+        for number, path in enumerate(("/mcp/up", "/mcp"), 1):
+            with meanwhile(partial(call, gateway, path, "mine", "transfer")) as mine:
+                stub.journal.wait_for(partial(has_calls, number=number))
+                yours = call(gateway, path, "yours", "wait")
+            found = (mine.result()["resultType"], yours["resultType"])
+            assert found == ("input_required", "complete"), path
