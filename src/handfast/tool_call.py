@@ -225,7 +225,15 @@ class CallPath:
 
     async def judge(self, call: Exchange, result: ResultView) -> Decision:
         """The verdict on a result, and nothing else."""
-        return ALLOWED if result.is_error else await self._judge_result(call, result)
+        policy = call.policy.output
+        if result.is_error or not policy.judges:
+            return ALLOWED
+        violation = await self._result_violation(call, result)
+        if violation is None:
+            return ALLOWED
+        if policy.mode is Mode.STRICT:
+            return Blocked(violation.rule, violation.message)
+        return Warned(violation.rule, violation.message)
 
     def note(self, call: Exchange, result: ResultView, decision: Decision) -> None:
         """Record how a call ended that got a result: synchronous, as `conclude` is."""
@@ -239,17 +247,6 @@ class CallPath:
             self.conclude(call, Status.SUCCESS, mode=mode)
         else:
             self.conclude(call, Status.ERROR if result.is_error else Status.SUCCESS, mode=mode)
-
-    async def _judge_result(self, call: Exchange, result: ResultView) -> Decision:
-        policy = call.policy.output
-        if not policy.judges:
-            return ALLOWED
-        violation = await self._result_violation(call, result)
-        if violation is None:
-            return ALLOWED
-        if policy.mode is Mode.STRICT:
-            return Blocked(violation.rule, violation.message)
-        return Warned(violation.rule, violation.message)
 
     async def _result_violation(self, call: Exchange, result: ResultView) -> Violation | None:
         policy = call.policy.output

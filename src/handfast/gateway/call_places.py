@@ -82,7 +82,7 @@ class LocalPlaces:
         if queue is None:
             queue = self._queues[server] = FairQueue()
         bounds = self._bounds_of(server)
-        place = _LocalPlace(self, server, caller)
+        place = _LocalPlace(self, server, caller, queue)
         if queue.take(bounds.places):
             place.is_granted = True
         else:
@@ -107,18 +107,9 @@ class LocalPlaces:
             " it. Call again later, or send fewer calls at once.",
         )
         place.line_up(late, bounds.seconds)
-        self._call_up(place.server, queue)  # there may be more places than when the line began
+        self.call_up(place.server, queue)  # there may be more places than when the line began
 
-    def give_back(self, place: "_LocalPlace") -> None:
-        queue = self._queues[place.server]
-        queue.give_back()
-        if queue.waiting:
-            self._call_up(place.server, queue)
-
-    def leave(self, place: "_LocalPlace") -> None:
-        self._queues[place.server].leave(place.caller, place)
-
-    def _call_up(self, server: str, queue: "FairQueue[_LocalPlace]") -> None:
+    def call_up(self, server: str, queue: "FairQueue[_LocalPlace]") -> None:
         places = self._bounds_of(server).places
         while (chosen := queue.call_next(places)) is not None:
             chosen.is_granted = True
@@ -127,7 +118,7 @@ class LocalPlaces:
     def refill(self) -> None:
         """There may be more places than before: other settings are in force."""
         for server, queue in self._queues.items():
-            self._call_up(server, queue)
+            self.call_up(server, queue)
 
     def dismiss(self, server: str, text: str) -> None:
         for place in list(self._queues.get(server, ())):
@@ -143,10 +134,11 @@ class LocalPlaces:
 class _LocalPlace:
     """In the line, then granted, then neither; or one of these from the beginning."""
 
-    __slots__ = ("_owner", "_timer", "_verdict", "caller", "is_granted", "is_in_line", "server")
+    __slots__ = ("_owner", "_queue", "_timer", "_verdict", "caller", "is_granted", "is_in_line", "server")
 
-    def __init__(self, owner: LocalPlaces, server: str, caller: Hashable) -> None:
+    def __init__(self, owner: LocalPlaces, server: str, caller: Hashable, queue: "FairQueue[_LocalPlace]") -> None:
         self._owner = owner
+        self._queue = queue
         self._verdict: asyncio.Future[NoPlace | None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self.server = server
@@ -175,7 +167,7 @@ class _LocalPlace:
 
     def send_away(self, problem: NoPlace | None) -> None:
         if self.is_in_line:
-            self._owner.leave(self)
+            self._queue.leave(self.caller, self)
             self.settle(problem)
 
     def dismiss(self, text: str) -> None:
@@ -184,6 +176,8 @@ class _LocalPlace:
     def release(self) -> None:
         if self.is_granted:
             self.is_granted = False
-            self._owner.give_back(self)
+            self._queue.give_back()
+            if self._queue.waiting:
+                self._owner.call_up(self.server, self._queue)
         elif self.is_in_line:
             self.send_away(None)

@@ -52,6 +52,7 @@ class Runtime:
             on_uncompilable=self._diagnose_schema,
         )
         self.places = LocalPlaces(self._bounds_of)
+        self._bounds: tuple[Settings, dict[str, Bounds]] = (settings, {})  # of these settings, made at first need
         self._diagnosed: set[tuple[str, str, str]] = set()
 
     def server_side(self, name: str, command_or_url: Sequence[str]) -> ServerSide:
@@ -92,10 +93,16 @@ class Runtime:
         )
 
     def _bounds_of(self, name: str) -> Bounds:
-        limits = self.settings.limits
-        server = self.settings.servers.get(name)  # a wrapped one need not be in the settings
-        places = server.concurrent_calls if server is not None else None
-        return Bounds(places or limits.calls_per_server, limits.queued_calls, limits.queue_timeout_s)
+        of_settings, bounds = self._bounds
+        if of_settings is not self.settings:
+            bounds = {}
+            self._bounds = (self.settings, bounds)
+        if name not in bounds:
+            limits = self.settings.limits
+            server = self.settings.servers.get(name)  # a wrapped one need not be in the settings
+            places = server.concurrent_calls if server is not None else None
+            bounds[name] = Bounds(places or limits.calls_per_server, limits.queued_calls, limits.queue_timeout_s)
+        return bounds[name]
 
     def _retries_idempotent(self, name: str) -> bool:
         server = self.settings.servers.get(name)
