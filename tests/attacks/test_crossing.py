@@ -86,3 +86,27 @@ def test_a_question_goes_to_the_client_whose_call_it_is_though_nobody_signed_in(
                 yours = call(gateway, path, "yours", "wait")
             found = (mine.result()["resultType"], yours["resultType"])
             assert found == ("input_required", "complete"), path
+
+
+def test_a_session_is_good_at_the_address_that_gave_it_and_nowhere_else(tmp_path: Path) -> None:
+    stubs = {
+        name: write_stub(tmp_path, name=name, tools=[tool("add")], answers={"add": answer(FINE)}, versions=versions)
+        for name, versions in (("old", LEGACY), ("new", MODERN))
+    }
+    places = ("/mcp", "/mcp?servers=old", "/mcp?servers=new", "/mcp/old", "/mcp/new")
+    with running({name: stdio(stub) for name, stub in stubs.items()}, tmp_path) as gateway:
+        for given in places:
+            client = gateway.client(opens=False)
+            client.path = given
+            client.open()
+            assert client.session
+            for path in places:
+                client.path = path
+                body = request(5, "tools/list")
+                for method in ("POST", "GET", "DELETE"):
+                    if path != given:
+                        headers = client.headers(body) | {"Last-Event-ID": "1-1"}
+                        found = send(gateway.base, method, path, body if method == "POST" else None, headers)
+                        assert found.status == 404, (given, path, method, found.body)
+            client.path = given
+            assert client.list_tools(), given
