@@ -43,6 +43,7 @@ TESTED_WITH = {
 DRIVEN_BY = {
     "gateway/fronts/both.py": "gateway/test_all_servers.py",
     "gateway/upstream.py": "gateway/test_endpoint.py",
+    "gateway/bridge/inbox.py": "gateway/bridge/test_faults.py",
     "gateway/bridge/http_line.py": "gateway/bridge/test_judged_server.py",
     "gateway/bridge/http_sessions.py": "gateway/bridge/test_judged_server.py",
     "gateway/bridge/legacy_call.py": "gateway/bridge/test_judged_server.py",

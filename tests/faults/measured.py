@@ -1,6 +1,7 @@
 """What the kernel says of a process: its memory, its sockets, its children."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -26,5 +27,6 @@ def children(pid: int) -> set[int]:
     """The processes it started, those that ended but were not collected included."""
     found: set[int] = set()
     for task in Path(f"/proc/{pid}/task").iterdir():
-        found |= {int(child) for child in (task / "children").read_text().split()}
+        with suppress(FileNotFoundError):  # a thread that ended since
+            found |= {int(child) for child in (task / "children").read_text().split()}
     return found

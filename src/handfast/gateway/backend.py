@@ -8,10 +8,11 @@ or many, is a matter of composition.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
+from handfast.gateway.flow import Flow
 from handfast.wire.eras import META_CAPABILITIES, MODERN_META
 from handfast.wire.message import Members, Message, read_message
 from handfast.wire.replies import request
@@ -34,6 +35,8 @@ class Origin:
     actor: str = ""
     params: Headers | None = None
     """The Mcp-Param-* headers that came with the request; None where the client has no way to send them."""
+    flow: Flow | None = None
+    """Held while the client reads more slowly than messages come; None where nobody can tell."""
 
     takes_logs: bool = False
     """Whether log messages are welcome although the request names no level, as they are to clients of 2025."""
@@ -46,6 +49,19 @@ class Backend(Protocol):
         What is sent to `origin` comes before. Cancelling this coroutine cancels the request. A `subscriptions/listen`
         ends when it is cancelled, or the server ends it.
         """
+
+
+@runtime_checkable
+class Leavable(Protocol):
+    """A Backend that keeps something for its callers."""
+
+    def leave(self, caller: str) -> None:
+        """This caller will not come again: what was kept for it alone is closed."""
+
+
+def leave(backend: Backend, caller: str) -> None:
+    if isinstance(backend, Leavable):
+        backend.leave(caller)
 
 
 def ignore(_notification: bytes) -> None:

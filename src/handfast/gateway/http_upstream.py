@@ -76,6 +76,7 @@ class HttpUpstream:
             held=HeldCalls(lambda: limits().question_timeout_s),
             refused=lambda reason: server.journal.diagnose(server.name, "message.unowned", reason),
             version=version,
+            limits=limits,
         )
         self.backend = JudgedServer(
             server,
@@ -104,6 +105,7 @@ class HttpUpstream:
         if self._sweeper is not None:
             self._sweeper.cancel()
         await self.backend.close()
+        await self._bridge.close()
         self._is_closed = True
         await self._client.close()
         if self._listening_client is not None:
@@ -259,9 +261,14 @@ class HttpUpstream:
     async def send(self, headers: Headers, body: bytes, *, repeats: Callable[[UpstreamFailed], bool]) -> Response:
         return await self._request("POST", headers, body, repeats=repeats)
 
-    async def request(self, method: str, headers: Headers, body: bytes = b"") -> Response:
+    async def request(self, method: str, headers: Headers, body: bytes = b"", *, is_harmless: bool = False) -> Response:
         """A request of handfast's own, with the operator's headers. Raises: UpstreamFailed."""
-        return await self._request(method, to_upstream(headers, self._headers), body)
+
+        def repeats(problem: UpstreamFailed) -> bool:
+            """Always where nothing was sent, else only where that does no harm."""
+            return (is_harmless or isinstance(problem, UpstreamRefused)) and self._repeats_own(problem)
+
+        return await self._request(method, to_upstream(headers, self._headers), body, repeats=repeats)
 
     async def _request(
         self,

@@ -74,7 +74,7 @@ class StdioUpstream:
         self.backend = JudgedServer(
             server,
             NativeServer(
-                ModernServer(self._bridge.modern_line, tells_logs_apart=False),
+                ModernServer(self._bridge.modern_line, self._bridge.leave, tells_logs_apart=False),
                 LegacyServer(
                     self._bridge,
                     limits=limits,

@@ -36,7 +36,7 @@ class Bench:
 
     async def get(self, key: str) -> Thing:
         self.time += 1
-        return await self.pool.get(key, lambda key: asyncio.create_task(self.open(key)))
+        return await self.pool.get(key, self.open)
 
     async def open(self, key: str) -> Thing:
         await asyncio.sleep(0)
@@ -90,7 +90,7 @@ def test_one_that_died_is_opened_anew_and_one_that_never_opened_is_tried_again()
             raise UpstreamFailed("no")
 
         with pytest.raises(UpstreamFailed):
-            await bench.pool.get("b", lambda key: asyncio.create_task(fail(key)))
+            await bench.pool.get("b", fail)
         assert (await bench.get("b")).key == "b"
         await bench.pool.close()
 
@@ -103,6 +103,54 @@ def test_what_was_idle_for_long_is_closed() -> None:
         thing = await bench.get("a")
         bench.time += 10
         await asyncio.wait_for(thing.gone.wait(), 5)
+        await bench.pool.close()
+
+    asyncio.run(run())
+
+
+def test_whoever_saw_the_end_of_one_does_not_close_the_next() -> None:
+    async def run() -> None:
+        bench = Bench()
+        first = await bench.get("a")
+        await bench.pool.end("a", first)
+        second = await bench.get("a")
+        await bench.pool.end("a", first)
+        assert (first.closed, second.closed) == (1, 0)
+        await bench.pool.close()
+
+    asyncio.run(run())
+
+
+def test_what_is_being_opened_for_somebody_who_leaves_is_given_up() -> None:
+    async def run() -> None:
+        bench = Bench()
+        begun, given_up = asyncio.Event(), asyncio.Event()
+
+        async def hang(_key: str) -> Thing:
+            begun.set()
+            try:
+                return await asyncio.Future[Thing]()
+            finally:
+                given_up.set()
+
+        waiting = asyncio.create_task(bench.pool.get("a", hang))
+        await begun.wait()
+        bench.pool.leave(lambda key: key == "a")
+        with pytest.raises(UpstreamFailed, match="closed while"):
+            await waiting
+        assert given_up.is_set()
+        await bench.pool.close()
+
+    asyncio.run(run())
+
+
+def test_two_who_need_room_at_the_same_moment_open_one_each_and_no_more() -> None:
+    async def run() -> None:
+        bench = Bench()
+        for key in ("a", "b"):
+            await bench.get(key)
+        await asyncio.gather(*(bench.get(key) for key in ("c", "c", "d")))
+        assert [(thing.key, thing.closed) for thing in bench.opened] == [("a", 1), ("b", 1), ("c", 0), ("d", 0)]
         await bench.pool.close()
 
     asyncio.run(run())

@@ -60,6 +60,13 @@ class HeldCalls:
         held.timer.cancel()
         return held.call
 
+    def discard(self, call: Resumable) -> None:
+        """It can be carried on no more."""
+        for state, held in list(self._held.items()):
+            if held.call is call:
+                del self._held[state]
+                held.timer.cancel()
+
     def close(self) -> None:
         for state in list(self._held):
             self._expire(state)

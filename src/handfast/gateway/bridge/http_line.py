@@ -7,10 +7,12 @@ from typing import Protocol
 
 import msgspec
 
-from handfast.gateway.bridge.line import Deliver, HttpRefused, SessionLost
+from handfast.gateway.bridge.line import Deliver, HttpRefused, Room, SessionLost
 from handfast.gateway.event_relay import is_event_stream
+from handfast.gateway.flow import HoldBack
 from handfast.gateway.http_exchange import JSON, Headers
-from handfast.gateway.http_response import Response, UpstreamFailed
+from handfast.gateway.http_response import Response, UpstreamFailed, UpstreamTimeout
+from handfast.gateway.repeats import HARMLESS
 from handfast.wire.message import BadMessage, Message, read_message
 from handfast.wire.replies import notification
 from handfast.wire.reshape import put
@@ -22,17 +24,21 @@ _ACCEPT_EVENTS = (b"accept", b"text/event-stream")
 _SESSION = b"mcp-session-id"
 _RETRY_SECONDS = 1.0  # where a server does not say when its stream may be resumed
 _LONGEST_RETRY_SECONDS = 30.0
+_GOODBYE_SECONDS = 2.0  # for a server to say that a session is over; nobody needs to hear it
 _RESUMPTIONS = 100  # of one answer; a server that never gets further is not waited for
 
 
 class Http(Protocol):
     """The server's address, as far as a line needs it."""
 
-    async def request(self, method: str, headers: Headers, body: bytes = b"") -> Response:
-        """Raises: UpstreamFailed."""
+    async def request(self, method: str, headers: Headers, body: bytes = b"", *, is_harmless: bool = False) -> Response:
+        """`is_harmless`: it may be sent twice. Raises: UpstreamFailed."""
 
     @property
     def message_limit(self) -> int: ...
+
+    @property
+    def call_timeout(self) -> float: ...
 
 
 class HttpLine:
@@ -55,22 +61,29 @@ class HttpLine:
         self.version: bytes | None = None
         self.is_alive = True
 
-    async def exchange(self, message: Message, deliver: Deliver, headers: Headers | None = None) -> Message:
+    @property
+    def hold_back(self) -> HoldBack:
+        return _wait_by_itself
+
+    async def exchange(
+        self, message: Message, deliver: Deliver, headers: Headers | None = None, room: Room | None = None
+    ) -> Message:
         own = self._headers_of(message)
         named = {name for name, _ in own}
         try:
-            response = await self._post(message.raw, own + [other for other in headers or () if other[0] not in named])
-            return await self._read(response, message, deliver)
+            sent = own + [other for other in headers or () if other[0] not in named]
+            response = await self._post(message.raw, sent, is_harmless=message.method in HARMLESS)
+            return await self._read(response, message, deliver, room)
         except asyncio.CancelledError:
             if self.version is not None:
                 self._cancel(message)
             raise
 
-    async def _read(self, response: Response, message: Message, deliver: Deliver) -> Message:
+    async def _read(self, response: Response, message: Message, deliver: Deliver, room: Room | None) -> Message:
         try:
             if not is_event_stream(response):
                 return await self._read_body(response, message)
-            return await _Stream(self, message, deliver).follow(response)
+            return await _Stream(self, message, deliver, room).follow(response)
         except BaseException:
             response.abort()
             raise
@@ -88,7 +101,11 @@ class HttpLine:
 
     async def send(self, raw: bytes) -> None:
         response = await self._post(raw, [])
-        await response.read(self._http.message_limit)
+        try:
+            async with asyncio.timeout(self._http.call_timeout):
+                await response.read(self._http.message_limit)
+        except TimeoutError:
+            raise UpstreamTimeout("The server did not finish its answer to a notification.") from None
 
     def listen(self) -> None:
         """Hear what the server says on its own, where it has a stream for that."""
@@ -100,8 +117,9 @@ class HttpLine:
         if self._listening is not None:
             self._listening.cancel()
         if self.session is not None and was_alive:
-            with contextlib.suppress(UpstreamFailed):
-                response = await self._http.request("DELETE", self._in_session())
+            with contextlib.suppress(UpstreamFailed, TimeoutError):
+                async with asyncio.timeout(_GOODBYE_SECONDS):
+                    response = await self._http.request("DELETE", self._in_session())
                 response.abort()
 
     async def resume(self, last_id: bytes) -> Response:
@@ -121,8 +139,9 @@ class HttpLine:
         if self._on_stray is not None:
             self._on_stray(message)
 
-    async def _post(self, body: bytes, headers: Headers) -> Response:
-        response = await self._http.request("POST", [JSON, _ACCEPT, *self._in_session(), *headers], body)
+    async def _post(self, body: bytes, headers: Headers, *, is_harmless: bool = False) -> Response:
+        whole = [JSON, _ACCEPT, *self._in_session(), *headers]
+        response = await self._http.request("POST", whole, body, is_harmless=is_harmless)
         if not self._has_session:
             return response  # one that is offered all the same would be everybody's who shares the line
         if self.session is None:
@@ -185,12 +204,14 @@ class HttpLine:
 class _Stream:
     """The answer to one request as a stream, on as many connections as it takes."""
 
-    def __init__(self, line: HttpLine, message: Message, deliver: Deliver) -> None:
+    def __init__(self, line: HttpLine, message: Message, deliver: Deliver, room: Room | None) -> None:
         self._line = line
         self._id = message.id
         self._deliver = deliver
+        self._room = room
         self._last_id: bytes | None = None
         self._retry = _RETRY_SECONDS
+        self._has_spoilt = False  # it sent something that may have been the answer
 
     async def follow(self, response: Response) -> Message:
         """Raises: UpstreamFailed."""
@@ -199,7 +220,7 @@ class _Stream:
             if answer is not None:
                 response.abort()  # nothing that could still come is anybody's
                 return answer
-            if self._last_id is None:
+            if self._last_id is None or self._has_spoilt:
                 break
             # The server closed the stream on purpose: it will have more to say later.
             await asyncio.sleep(self._retry)
@@ -212,13 +233,16 @@ class _Stream:
             async for chunk in response.chunks():
                 for event in events.feed(chunk):
                     if isinstance(event, OverlongEvent):
+                        self._has_spoilt = True
                         raise UpstreamFailed("The server's answer is over the limit for a message.")
                     self._note(event.id, event.retry)
                     answer = self._take(event.data) if event.data else None
                     if answer is not None:
                         return answer
+                if self._room is not None:
+                    await self._room()
         except UpstreamFailed:
-            if self._last_id is None:
+            if self._last_id is None or self._has_spoilt:
                 raise
         return None
 
@@ -232,13 +256,21 @@ class _Stream:
         try:
             message = read_message(data)
         except BadMessage as problem:
+            self._has_spoilt = True
             if problem.id == self._id:
                 raise UpstreamFailed(f"The server's answer could not be used: {problem.reason}") from None
             return None
         if not message.is_answer:
             self._deliver(message)
             return None
-        return message if message.id == self._id else None
+        if message.id == self._id:
+            return message
+        self._has_spoilt = True
+        return None
+
+
+def _wait_by_itself(_is_held: bool) -> None:
+    """Each request has a stream of its own, which is read on when there is room."""
 
 
 def _with_id(found: Message, message: Message) -> Message:

@@ -1,5 +1,6 @@
 """Sessions of handfast's own with a server over HTTP."""
 
+import asyncio
 from collections.abc import Callable
 
 import msgspec
@@ -9,10 +10,13 @@ from handfast.gateway.bridge.http_line import Http, HttpLine
 from handfast.gateway.bridge.legacy_server import EraRefused, Opening
 from handfast.gateway.bridge.legacy_session import LegacySession, read_greeting
 from handfast.gateway.bridge.line import HttpRefused
-from handfast.gateway.http_response import Headers
+from handfast.gateway.http_response import Headers, UpstreamTimeout
+from handfast.gateway.settings.blocks import Limits
 from handfast.wire.eras import LEGACY_REVISION
 from handfast.wire.message import Message, read_message
 from handfast.wire.replies import initialize, notification
+
+_EARLY = 1000  # messages before the handshake is over; more are a flood
 
 
 class HttpSessions:
@@ -24,11 +28,13 @@ class HttpSessions:
         held: HeldCalls,
         refused: Callable[[str], None],
         version: str,
+        limits: Callable[[], Limits],
     ) -> None:
         self._http = http
         self._held = held
         self._refused = refused
         self._version = version
+        self._limits = limits
         self._modern = HttpLine(http, modern_headers, has_session=False)
 
     async def modern_line(self, _caller: str, _has_level: bool) -> HttpLine:
@@ -36,18 +42,29 @@ class HttpSessions:
 
     async def close(self) -> None:
         """Sessions are closed by whoever had them opened."""
+        self._held.close()
 
     async def leave_modern(self) -> None:
         """Nothing was kept open."""
 
     async def open(self, opening: Opening) -> LegacySession:
         """Raises: UpstreamFailed, EraRefused."""
-        early: list[Message] = []
-        line = HttpLine(self._http, lambda _message: [], lambda message: take(message))
-        take: Callable[[Message], None] = early.append
+        early = _Early()
+        line = HttpLine(self._http, lambda _message: [], early.take)
+        seconds = self._limits().handshake_timeout_s
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._open(opening, line, early)
+        except BaseException as problem:
+            await line.close()  # what was begun is of no use to anybody
+            if isinstance(problem, TimeoutError):
+                raise UpstreamTimeout(f"The server did not complete its handshake within {seconds:g} s.") from None
+            raise
+
+    async def _open(self, opening: Opening, line: HttpLine, early: "_Early") -> LegacySession:
         asked = initialize("handfast", LEGACY_REVISION, msgspec.Raw(opening.capabilities), self._version)
         try:
-            greeting = await line.exchange(read_message(asked), lambda message: take(message))
+            greeting = await line.exchange(read_message(asked), early.take)
         except HttpRefused as problem:
             if problem.status >= 500:
                 raise
@@ -55,13 +72,37 @@ class HttpSessions:
         if greeting.has_error:
             raise EraRefused(f"it answered initialize with error {greeting.error_code()}.")
         members = read_greeting(greeting)
-        session = LegacySession(line, members, held=self._held, refused=self._refused)
-        take = session.stray
+        session = LegacySession(
+            line,
+            members,
+            held=self._held,
+            refused=self._refused,
+            seconds=lambda: self._limits().call_timeout_s,
+        )
         line.version = bytes(members.get("protocolVersion", msgspec.Raw(b'""'))).strip(b'"')
         await line.send(notification("notifications/initialized"))
         line.listen()
-        for message in early:
-            session.stray(message)
+        early.belongs_to(session.stray)
         if opening.log_level:
             await session.plain("logging/setLevel", {"level": opening.log_level})
         return session
+
+
+class _Early:
+    """What a server says before there is a session to say it to."""
+
+    def __init__(self) -> None:
+        self._take: Callable[[Message], None] | None = None
+        self._kept: list[Message] = []
+
+    def belongs_to(self, take: Callable[[Message], None]) -> None:
+        self._take = take
+        kept, self._kept = self._kept, []
+        for message in kept:
+            take(message)
+
+    def take(self, message: Message) -> None:
+        if self._take is not None:
+            self._take(message)
+        elif len(self._kept) < _EARLY:
+            self._kept.append(message)

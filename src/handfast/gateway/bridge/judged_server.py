@@ -9,8 +9,9 @@ import msgspec
 
 from handfast.core.exchange import Status
 from handfast.gateway.backend import Origin, ask
+from handfast.gateway.bridge.inbox import Inbox
 from handfast.gateway.bridge.native_server import NativeServer
-from handfast.gateway.conversation import Conversation, Pending, ServerSide
+from handfast.gateway.conversation import Conversation, Pending, ServerSide, is_sign_of_life
 from handfast.gateway.http_response import UpstreamFailed, UpstreamTimeout
 from handfast.gateway.param_headers import param_mismatch
 from handfast.gateway.server_health import ServerHealth, State, UpstreamResting
@@ -53,13 +54,16 @@ class JudgedServer:
                 # Only where it was not recorded by then.
                 self._server.path.conclude(pending.call, Status.CANCELLED, reason="The client cancelled the call.")
 
+    def leave(self, caller: str) -> None:
+        self.native.leave(caller)
+
     async def close(self) -> None:
         await self.native.close()
 
     async def _relay(self, conversation: Conversation, pending: Pending, message: Message, origin: Origin) -> bytes:
         assert message.id is not None
         began = self._server.now()
-        inbox: asyncio.Queue[bytes | None] = asyncio.Queue()
+        inbox = Inbox(self._note_slow)
         asking = asyncio.create_task(self._ask(message, origin, inbox))
         try:
             await self._pass_on(inbox, conversation, origin, seconds=self._seconds(pending))
@@ -76,6 +80,7 @@ class JudgedServer:
                 rule="upstream.timeout" if is_timeout else "upstream.failed",
             )
         finally:
+            inbox.close()
             asking.cancel()
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await asking  # what it raised was dealt with, or is being raised
@@ -83,28 +88,41 @@ class JudgedServer:
         reply = await conversation.from_server(answer)
         return reply or conversation.fail(message.id, pending, "The server's answer was not usable.")
 
-    async def _ask(self, message: Message, origin: Origin, inbox: "asyncio.Queue[bytes | None]") -> bytes:
-        watched = replace(origin, send=inbox.put_nowait)
+    async def _ask(self, message: Message, origin: Origin, inbox: Inbox) -> bytes:
+        watched = replace(origin, send=inbox.put, flow=inbox.flow)
         try:
             return await self.native.request(message, watched)
         finally:
-            inbox.put_nowait(None)
+            inbox.end()
 
     async def _pass_on(
-        self, inbox: "asyncio.Queue[bytes | None]", conversation: Conversation, origin: Origin, *, seconds: float | None
+        self, inbox: Inbox, conversation: Conversation, origin: Origin, *, seconds: float | None
     ) -> None:
         """Whatever comes before the answer, in order. Raises: UpstreamTimeout."""
-        while True:
-            try:
-                found = await asyncio.wait_for(inbox.get(), seconds)
-            except TimeoutError:
-                text = f"The server neither answered nor reported progress for {seconds:g} s. The call was given up."
-                raise UpstreamTimeout(text) from None
-            if found is None:
-                return
-            reply = await conversation.from_server(read_message(found))
-            if reply is not None:
-                origin.send(reply)
+        clock = asyncio.get_running_loop().time
+        deadline = None if seconds is None else clock() + seconds
+        try:
+            while True:
+                async with asyncio.timeout_at(deadline):
+                    found = await inbox.next()
+                    if found is not None and origin.flow is not None:
+                        await origin.flow.room()
+                if found is None:
+                    return
+                if seconds is not None and is_sign_of_life(found):
+                    deadline = clock() + seconds
+                if deadline is not None and clock() > deadline:  # a flood may leave the timeout no moment to strike
+                    raise TimeoutError
+                reply = await conversation.from_server(found)
+                if reply is not None:
+                    origin.send(reply)
+        except TimeoutError:
+            text = f"The server neither answered nor reported progress for {seconds:g} s. The call was given up."
+            raise UpstreamTimeout(text) from None
+
+    def _note_slow(self) -> None:
+        reason = "Notifications for a client that reads too slowly were dropped."
+        self._server.journal.diagnose(self._server.name, "client.slow", reason)
 
     def _seconds(self, pending: Pending) -> float | None:
         """A subscription may be silent for as long as it likes."""

@@ -1,10 +1,12 @@
 """One request to a legacy server under way: what the server says and asks before it answers."""
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any, Final, Protocol
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final
 
 from handfast.gateway.backend import Origin
+from handfast.gateway.flow import HoldBack
+from handfast.gateway.http_response import UpstreamFailed
 from handfast.wire.eras import INTERACTIVE, META_LOG_LEVEL
 from handfast.wire.message import AmbiguousKeys, Message, RequestId
 from handfast.wire.reshape import put
@@ -15,14 +17,6 @@ _TOGETHER_SECONDS = 0.03
 _LEVELS: Final = (b"debug", b"info", b"notice", b"warning", b"error", b"critical", b"alert", b"emergency")
 
 
-class Home(Protocol):
-    """The session that a call was made in, whichever one its retry comes by."""
-
-    def send(self, raw: bytes) -> None: ...
-    def forget(self, call: "LegacyCall") -> None: ...
-    def abandoned(self, call: "LegacyCall") -> None: ...
-
-
 class LegacyCall:
     """Held while the client is asked: `origin` is then nobody, and a retry brings a new one."""
 
@@ -30,20 +24,27 @@ class LegacyCall:
         self,
         message: Message,
         origin: Origin,
-        exchange: Coroutine[Any, Any, Message],  # Any: a coroutine's send types
-        home: Home,
+        exchange: Callable[["LegacyCall"], Coroutine[Any, Any, Message]],  # Any: a coroutine's send types
+        *,
+        on_resume: Callable[["LegacyCall", Message, Origin], Awaitable[bytes]],
+        on_abandon: Callable[[], None],
+        hold_back: HoldBack | None,
     ) -> None:
+        """`hold_back` makes the server wait, where that is possible."""
         self.method = message.method
         self.questions: dict[str, Message] = {}  # asked and not answered, by the name the client knows them by
         self._count = 0
-        self.home = home
+        self._on_resume = on_resume
+        self._on_abandon = on_abandon
+        self._hold_back = hold_back
+        self._lost = "The call was given up before the server answered."
         self._origin: Origin | None = None
         self._token: bytes | None = None
         self._level: bytes | None = None
         self._news = asyncio.Event()
-        self._exchange = asyncio.create_task(exchange)
-        self._exchange.add_done_callback(self._ended)
         self.take_up(message, origin)
+        self._exchange = asyncio.create_task(exchange(self))
+        self._exchange.add_done_callback(self._ended)
 
     @property
     def may_ask(self) -> bool:
@@ -56,6 +57,17 @@ class LegacyCall:
         self._origin = origin
         self._token = None if token is None else bytes(token)
         self._level = None if level is None else bytes(level)
+        if origin.flow is not None:
+            origin.flow.attach(self._hold_back)
+
+    async def resume(self, message: Message, origin: Origin) -> bytes:
+        """The client has come back with answers. Raises: UpstreamFailed, AmbiguousKeys, NotJson."""
+        return await self._on_resume(self, message, origin)
+
+    async def room(self) -> None:
+        """Wait until whoever waits for the answer takes what came before it."""
+        if self._origin is not None and self._origin.flow is not None:
+            await self._origin.flow.room()
 
     def put_down(self) -> None:
         """Nobody waits at the moment: what the server says meanwhile reaches nobody."""
@@ -107,6 +119,8 @@ class LegacyCall:
                 self._news.clear()
                 await self._news.wait()
                 await self._gather()
+            if self._exchange.cancelled():
+                raise UpstreamFailed(self._lost)
             return self._exchange.result()
         except asyncio.CancelledError:
             self.abandon()
@@ -120,5 +134,11 @@ class LegacyCall:
                 return
 
     def abandon(self) -> None:
-        self.home.abandoned(self)
+        """Nobody waits for the answer any more."""
+        self._on_abandon()
+        self._exchange.cancel()
+
+    def lose(self, text: str) -> None:
+        """No answer will come: whoever waits for it is told so."""
+        self._lost = text
         self._exchange.cancel()

@@ -25,6 +25,7 @@ _LISTS: Final = {
     "resourcesListChanged": ("resources", "notifications/resources/list_changed"),
 }
 _URIS = 10_000  # of one listen
+_EARLY = 1000  # what comes before the acknowledgement; the client is told of changes, not how often
 
 
 class _Filter(msgspec.Struct, rename="camel"):
@@ -50,7 +51,8 @@ class _Listen:
 
     def send(self, message: Message) -> None:
         if not self.is_acknowledged:
-            self.early.append(message)
+            if len(self.early) < _EARLY:
+                self.early.append(message)
             return
         self.origin.send(put(message.raw, {("params", "_meta", META_SUBSCRIPTION): self.id}))
 

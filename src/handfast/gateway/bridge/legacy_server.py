@@ -1,6 +1,5 @@
 """A legacy server asked in the modern form: one session per caller and for what that caller can do."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -74,8 +73,8 @@ class LegacyServer:
         try:
             return await session.request(message, origin)
         except SessionLost:
-            # It did nothing with the request, so it may have it again, in a new session.
-            await self._sessions.end(opening)
+            # The request did nothing, or may be done twice: the server may have it again, in a new session.
+            await self._sessions.end(opening, session)
             session = await self._session(opening)
             return await session.request(message, origin)
         finally:
@@ -90,11 +89,14 @@ class LegacyServer:
         await session.close()
         return True
 
+    def leave(self, caller: str) -> None:
+        self._sessions.leave(lambda opening: not opening.is_shared and opening.caller == caller)
+
     async def close(self) -> None:
         await self._sessions.close()
 
     async def _session(self, opening: Opening) -> LegacySession:
-        return await self._sessions.get(opening, lambda key: asyncio.create_task(self._opener.open(key)))
+        return await self._sessions.get(opening, self._opener.open)
 
 
 def _opening(message: Message, origin: Origin, *, is_own: bool) -> Opening:

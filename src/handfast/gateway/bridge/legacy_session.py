@@ -20,7 +20,7 @@ from handfast.gateway.bridge.questions import (
     to_refusal,
     urls_required,
 )
-from handfast.gateway.http_response import UpstreamFailed
+from handfast.gateway.http_response import UpstreamFailed, UpstreamTimeout
 from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from handfast.wire.eras import INTERACTIVE
 from handfast.wire.message import AmbiguousKeys, Members, Message, RequestId, read_level, read_message
@@ -33,16 +33,27 @@ _NO_STATE: Final = (
     "The requestState is not known, not for this request, or has expired. Send the request again without it."
 )
 
+_CLOSED: Final = "The session with the server was closed before it answered. Repeat the call if that is safe."
+
 
 class LegacySession:
-    def __init__(self, line: Line, greeting: Members, *, held: HeldCalls, refused: Callable[[str], None]) -> None:
-        """`refused` is told of a question that belongs to no call."""
+    def __init__(
+        self,
+        line: Line,
+        greeting: Members,
+        *,
+        held: HeldCalls,
+        refused: Callable[[str], None],
+        seconds: Callable[[], float],
+    ) -> None:
+        """`refused` is told of a question that belongs to no call; `seconds` is for requests of handfast's own."""
         self.line = line
         self._discovery = discovery_of(greeting)
         info = greeting.get("serverInfo")
         self._info = None if info is None else bytes(info)
         self._held = held
         self._refused = refused
+        self._seconds = seconds
         self._ids = count(1)
         self._calls: dict[int, LegacyCall] = {}  # by the id the server knows them by
         self._listens = LegacyListens(self, self._discovery["capabilities"])
@@ -58,14 +69,18 @@ class LegacySession:
         return self.line.is_alive
 
     async def close(self) -> None:
+        calls = list(self._calls.values())
         self.ended()
+        for call in calls:
+            call.lose(_CLOSED)
         await self.line.close()
 
     def ended(self) -> None:
-        """The server is gone, or its session is."""
+        """The server is gone. Calls under way end with their line; those that were held cannot be carried on."""
         self._listens.end()
-        for call in list(self._calls.values()):
-            call.abandon()
+        calls, self._calls = self._calls, {}
+        for call in calls.values():
+            self._held.discard(call)
 
     # --- towards the client ----------------------------------------------------------------------------------------
 
@@ -79,27 +94,25 @@ class LegacySession:
         if message.method.startswith("tasks/"):
             text = "The server's tasks are of an earlier revision and cannot be offered in this one."
             return error_reply(message.id, METHOD_NOT_FOUND, text)
-        call = self._take_up(message, origin)
-        if call is None:
-            return error_reply(message.id, INVALID_PARAMS, _NO_STATE)
-        return await self._step(call, message, origin)
-
-    def _take_up(self, message: Message, origin: Origin) -> LegacyCall | None:
-        """A new call, or the held one that a retry carries on."""
         state = text_member(message.params(), "requestState") if message.method in INTERACTIVE else None
         if state is None:
-            return self._begin(message, origin)
+            return await self._step(self._begin(message, origin), message, origin)
         held = self._held.claim(state, message, origin.caller)
-        if isinstance(held, _Again):
-            return self._begin(message, origin)
-        if not isinstance(held, LegacyCall):
-            return None
-        held.take_up(message, origin)
+        if isinstance(held, LegacyCall):
+            # In the session that it began in, whatever the client says of itself by now.
+            return await held.resume(message, origin)
+        if held is None:
+            return error_reply(message.id, INVALID_PARAMS, _NO_STATE)
+        return await self._step(self._begin(message, origin), message, origin)
+
+    async def _resume(self, call: LegacyCall, message: Message, origin: Origin) -> bytes:
+        """A held call that a retry carries on."""
+        call.take_up(message, origin)
         for name, response in responses_in(message).items():
-            question = held.questions.pop(name, None)
+            question = call.questions.pop(name, None)
             if question is not None and question.id is not None:
-                held.home.send(to_answer(question.id, response))
-        return held
+                self._send(to_answer(question.id, response))
+        return await self._step(call, message, origin)
 
     def _begin(self, message: Message, origin: Origin) -> LegacyCall:
         own_id = next(self._ids)
@@ -107,8 +120,14 @@ class LegacySession:
         if "progressToken" in message.meta():
             values["params", "_meta", "progressToken"] = b"%d" % own_id
         sent = read_message(put(to_legacy_request(message), values))
-        exchange = self.line.exchange(sent, lambda found: self._deliver(own_id, found))
-        call = LegacyCall(message, origin, exchange, self)
+        call = LegacyCall(
+            message,
+            origin,
+            lambda call: self.line.exchange(sent, lambda found: self._deliver(own_id, found), room=call.room),
+            on_resume=self._resume,
+            on_abandon=lambda: self._abandoned(own_id),
+            hold_back=self.line.hold_back,
+        )
         self._calls[own_id] = call
         return call
 
@@ -116,13 +135,13 @@ class LegacySession:
         try:
             found = await call.step()
         except BaseException:
-            call.home.forget(call)
+            self._forget(call)
             raise
         if found is None:
             requests = {name: to_input_request(question) for name, question in call.questions.items()}
             call.put_down()
             return input_required(message, requests, self._held.hold(call, message, origin.caller))
-        call.home.forget(call)
+        self._forget(call)
         urls = urls_required(found) if message.method in INTERACTIVE else {}
         if urls:
             return input_required(message, urls, self._held.hold(_Again(), message, origin.caller))
@@ -130,15 +149,14 @@ class LegacySession:
         raw = to_modern_answer(found, message.method, self._info)
         return put(raw, {("id",): msgspec.json.encode(message.id)})
 
-    def forget(self, call: LegacyCall) -> None:
+    def _forget(self, call: LegacyCall) -> None:
         self._calls = {own_id: other for own_id, other in self._calls.items() if other is not call}
 
-    def abandoned(self, call: LegacyCall) -> None:
-        is_known = call in self._calls.values()
-        self.forget(call)
-        if is_known and self.is_alive:
+    def _abandoned(self, own_id: int) -> None:
+        call = self._calls.pop(own_id, None)
+        if call is not None and self.is_alive:
             for question in call.questions.values():
-                self.send(to_refusal(question))
+                self._send(to_refusal(question))
 
     # --- from the server -------------------------------------------------------------------------------------------
 
@@ -171,7 +189,7 @@ class LegacySession:
         """Most likely about the call that began last; it is the same client's whichever it is."""
         assert question.id is not None
         if question.method == "ping":
-            self.send(answer(question.id, {}))
+            self._send(answer(question.id, {}))
             return
         if self._is_askable(question):
             for call in reversed(self._calls.values()):
@@ -180,7 +198,7 @@ class LegacySession:
                     return
         self._refused(f"The server sent {question.method} outside a call, and was refused.")
         text = "Nobody can be asked at the moment: the client speaks a revision in which only a call can ask."
-        self.send(error_reply(question.id, METHOD_NOT_FOUND, text))
+        self._send(error_reply(question.id, METHOD_NOT_FOUND, text))
 
     def _is_askable(self, message: Message) -> bool:
         return message.method in ASKABLE
@@ -206,12 +224,16 @@ class LegacySession:
     # --- to the server ---------------------------------------------------------------------------------------------
 
     async def plain(self, method: str, params: dict[str, Any]) -> Message:  # Any: JSON
-        """A request of handfast's own. Raises: UpstreamFailed."""
+        """A request of handfast's own, which nobody else sets a time for. Raises: UpstreamFailed."""
         own_id = next(self._ids)
         raw = msgspec.json.encode({"jsonrpc": "2.0", "id": own_id, "method": method, "params": params})
-        return await self.line.exchange(read_message(raw), self.stray)
+        try:
+            async with asyncio.timeout(self._seconds()):
+                return await self.line.exchange(read_message(raw), self.stray)
+        except TimeoutError:
+            raise UpstreamTimeout(f"The server did not answer {method} within {self._seconds():g} s.") from None
 
-    def send(self, raw: bytes) -> None:
+    def _send(self, raw: bytes) -> None:
         task = asyncio.create_task(self._send_quietly(raw))
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)

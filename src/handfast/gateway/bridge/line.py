@@ -1,20 +1,25 @@
 """A connection of handfast's own to a server: what differs between transports, and nothing about eras."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
+from handfast.gateway.flow import HoldBack
 from handfast.gateway.http_response import Headers, UpstreamFailed
 from handfast.wire.message import Message
 
 Deliver = Callable[[Message], None]
+Room = Callable[[], Awaitable[None]]
 
 
 class Line(Protocol):
-    async def exchange(self, message: Message, deliver: Deliver, headers: Headers | None = None) -> Message:
+    async def exchange(
+        self, message: Message, deliver: Deliver, headers: Headers | None = None, room: Room | None = None
+    ) -> Message:
         """Send a request; give its answer, under the id it was sent with.
 
         `deliver` takes what belongs to the request and comes before: progress, and whatever else its stream carries.
-        `headers` go along where there are any. Cancelling tells the server. Raises: UpstreamFailed.
+        `headers` go along where there are any. Where each request has a stream of its own, that is read on only when
+        there is `room`. Cancelling tells the server. Raises: UpstreamFailed.
         """
 
     async def send(self, raw: bytes) -> None:
@@ -22,6 +27,10 @@ class Line(Protocol):
 
     @property
     def is_alive(self) -> bool: ...
+
+    @property
+    def hold_back(self) -> HoldBack | None:
+        """Makes the server wait; None where others would wait with it."""
 
     async def close(self) -> None: ...
 
@@ -39,4 +48,4 @@ class ServerExited(UpstreamFailed):
 
 
 class SessionLost(UpstreamFailed):
-    """The server knows the session no more, so it did nothing with the request."""
+    """The session is gone and the request did nothing, or may be done twice: it may be sent again, elsewhere."""

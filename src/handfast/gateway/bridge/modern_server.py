@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from handfast.gateway.backend import Origin
-from handfast.gateway.bridge.line import Line
+from handfast.gateway.bridge.line import Line, SessionLost
 from handfast.wire.eras import INTERACTIVE, META_LOG_LEVEL
 from handfast.wire.message import Message, read_message
 from handfast.wire.reshape import put
@@ -13,23 +13,38 @@ _USUAL_LEVEL = b'"info"'
 
 
 class ModernServer:
-    def __init__(self, connect: Callable[[str, bool], Awaitable[Line]], *, tells_logs_apart: bool) -> None:
+    def __init__(
+        self,
+        connect: Callable[[str, bool], Awaitable[Line]],
+        leave: Callable[[str], None] = lambda _caller: None,
+        *,
+        tells_logs_apart: bool,
+    ) -> None:
         """`connect` gives a line for a caller, who may want log messages: only those do not say whose they are.
 
-        On a line that `tells_logs_apart` they cost nothing, and whoever takes them gets them unasked.
+        `leave` closes what is kept for a caller alone. On a line that `tells_logs_apart` log messages cost nothing, and
+        whoever takes them gets them unasked.
         """
         self._connect = connect
         self._tells_logs_apart = tells_logs_apart
+        self.leave = leave
 
     async def request(self, message: Message, origin: Origin) -> bytes:
         """Raises: UpstreamFailed, AmbiguousKeys, NotJson."""
         has_level = message.may_mention(META_LOG_LEVEL) and META_LOG_LEVEL in message.meta()
-        line = await self._connect(origin.caller, has_level)
         if self._tells_logs_apart and origin.takes_logs and not has_level and message.method in INTERACTIVE:
             message = read_message(put(message.raw, {("params", "_meta", META_LOG_LEVEL): _USUAL_LEVEL}))
+        try:
+            return await self._ask(await self._connect(origin.caller, has_level), message, origin)
+        except SessionLost:
+            return await self._ask(await self._connect(origin.caller, has_level), message, origin)
 
+    async def _ask(self, line: Line, message: Message, origin: Origin) -> bytes:
         def deliver(found: Message) -> None:
             if found.is_notification:
                 origin.send(found.raw)
 
-        return (await line.exchange(message, deliver, origin.params)).raw
+        if origin.flow is not None:
+            origin.flow.attach(line.hold_back)
+        room = None if origin.flow is None else origin.flow.room
+        return (await line.exchange(message, deliver, origin.params, room)).raw

@@ -52,12 +52,14 @@ class NativeServer:
             return self._is_modern
         if self._probe is None:
             self._probe = asyncio.create_task(self._ask())
-        probe = self._probe
-        try:
-            return await asyncio.shield(probe)
-        finally:
-            if probe.done() and self._probe is probe:
-                self._probe = None
+            self._probe.add_done_callback(self._probed)
+        return await asyncio.shield(self._probe)
+
+    def _probed(self, probe: "asyncio.Task[bool]") -> None:
+        """Whoever asks after a failure asks anew, also where nobody waited for this one to the end."""
+        self._probe = None
+        if not probe.cancelled():
+            probe.exception()
 
     async def is_only_modern(self) -> bool:
         """Whether it will have no handshake: what its versions say is not enough, for some name only the newest."""
@@ -89,6 +91,10 @@ class NativeServer:
     def forget(self) -> None:
         """What was known does not fit any more: the next who asks finds out anew."""
         self._is_modern = self._takes_handshake = None
+
+    def leave(self, caller: str) -> None:
+        self._modern.leave(caller)
+        self._legacy.leave(caller)
 
     async def close(self) -> None:
         if self._probe is not None:

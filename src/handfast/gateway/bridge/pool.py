@@ -1,7 +1,7 @@
 """Connections of handfast's own to one server: opened once per key, bounded, and closed when idle for long."""
 
 import asyncio
-from collections.abc import Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, Protocol, TypeVar
 
 from handfast.gateway.http_response import UpstreamFailed
@@ -31,44 +31,70 @@ class Pool(Generic[Key, Value]):
         self._now = now
         self._is_shared = is_shared
         self._opened: dict[Key, asyncio.Task[Value]] = {}
+        self._closing: set[asyncio.Task[None]] = set()
         self._sweeper: asyncio.Task[None] | None = None
 
-    async def get(self, key: Key, open_it: Callable[[Key], "asyncio.Task[Value]"]) -> Value:
+    async def get(self, key: Key, open_it: Callable[[Key], Awaitable[Value]]) -> Value:
         """The one for this key, opened once however many ask at the same moment. Raises: what opening it does."""
         task = self._opened.get(key)
         if task is None or not _is_usable(task):
-            if not self._is_shared(key):
-                await self._make_room()
-            task = self._opened[key] = open_it(key)
+            task = self._opened[key] = asyncio.create_task(self._open(key, task, open_it))
+            task.add_done_callback(lambda task: self._opened_or_failed(key, task))
             if self._sweeper is None:
                 self._sweeper = asyncio.create_task(self._sweep())
-        value = await asyncio.shield(task)
+        await asyncio.wait((task,))
+        if task.cancelled():
+            raise UpstreamFailed("The session was closed while it was being opened.")
+        value = task.result()
         value.last_used = self._now()
         return value
 
-    async def end(self, key: Key) -> None:
-        task = self._opened.pop(key, None)
-        if task is not None and _has_opened(task):
-            await task.result().close()
+    def _opened_or_failed(self, key: Key, task: "asyncio.Task[Value]") -> None:
+        """Nobody may be left who waits for it, and then an error would be reported as never seen."""
+        if not _has_opened(task) and self._opened.get(key) is task:
+            del self._opened[key]
+
+    async def _open(
+        self, key: Key, old: "asyncio.Task[Value] | None", open_it: Callable[[Key], Awaitable[Value]]
+    ) -> Value:
+        if old is not None:
+            await _close(old)
+        if not self._is_shared(key):
+            await self._make_room()
+        return await open_it(key)
+
+    async def end(self, key: Key, value: Value | None = None) -> None:
+        """Close the one for this key; `value`: only if it still is that one, as others may have seen its end too."""
+        task = self._opened.get(key)
+        if task is None or (value is not None and not (_has_opened(task) and task.result() is value)):
+            return
+        del self._opened[key]
+        await _close(task)
+
+    def leave(self, is_left: Callable[[Key], bool]) -> None:
+        """Close these, whatever is under way on them."""
+        for key in [key for key in self._opened if is_left(key)]:
+            closing = asyncio.create_task(_close(self._opened.pop(key)))
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
 
     async def close(self) -> None:
         if self._sweeper is not None:
             self._sweeper.cancel()
-        opened = [task.result() for task in self._opened.values() if _has_opened(task)]
-        for task in self._opened.values():
-            task.cancel()
-        self._opened.clear()
-        await asyncio.gather(*(value.close() for value in opened))
+            await asyncio.wait((self._sweeper,))
+        opened, self._opened = self._opened, {}
+        await asyncio.gather(*map(_close, opened.values()), *self._closing)
 
     async def _make_room(self) -> None:
         """The one that is idle for longest makes way. Raises: UpstreamFailed."""
-        own = {key: task for key, task in self._opened.items() if not self._is_shared(key)}
-        if len(own) < self._limits().sessions:
-            return
-        idle = {key: task for key, task in own.items() if not _is_usable(task) or _is_idle(task)}
-        if not idle:
-            raise UpstreamFailed("Too many sessions are open with this server. Try again later.")
-        await self.end(min(idle, key=lambda key: _last_used(idle[key])))
+        while True:
+            own = {key: task for key, task in self._opened.items() if not self._is_shared(key)}
+            if len(own) <= self._limits().sessions:  # with the one that needs the room
+                return
+            idle = {key: task for key, task in own.items() if not _is_usable(task) or _is_idle(task)}
+            if not idle:
+                raise UpstreamFailed("Too many sessions are open with this server. Try again later.")
+            await self.end(min(idle, key=lambda key: _last_used(idle[key])))
 
     async def _sweep(self) -> None:
         while True:
@@ -78,6 +104,15 @@ class Pool(Generic[Key, Value]):
                 is_old = _is_idle(task) and self._now() - _last_used(task) > seconds
                 if is_old or not _is_usable(task):
                     await self.end(key)
+
+
+async def _close(task: "asyncio.Task[Value]") -> None:
+    """One that is still being opened is given up, and cleans up after itself."""
+    if not task.done():
+        task.cancel()
+        await asyncio.wait((task,))
+    if _has_opened(task):
+        await task.result().close()
 
 
 def _has_opened(task: "asyncio.Task[Value]") -> bool:

@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from handfast.gateway.bridge.line import Deliver, ServerExited
+from handfast.gateway.bridge.line import Deliver, Room, ServerExited, SessionLost
 from handfast.gateway.channel import Channel
+from handfast.gateway.flow import HoldBack
 from handfast.gateway.http_response import Headers, UpstreamFailed
+from handfast.gateway.repeats import HARMLESS
 from handfast.wire.message import Message
 
 
@@ -30,8 +32,20 @@ class StdioLine:
     def is_alive(self) -> bool:
         return self._channel.is_alive
 
-    async def exchange(self, message: Message, deliver: Deliver, headers: Headers | None = None) -> Message:  # noqa: ARG002 - a line has no headers
-        waiter = _Waiter(deliver)
+    @property
+    def hold_back(self) -> HoldBack | None:
+        return None if self._stop is None else self._channel.hold_back
+
+    async def exchange(
+        self,
+        message: Message,
+        deliver: Deliver,
+        headers: Headers | None = None,  # noqa: ARG002 - a line has no headers
+        room: Room | None = None,  # noqa: ARG002 - and what comes on it cannot wait by itself
+    ) -> Message:
+        # A process that ends on the probe has answered it: some legacy servers know no other way.
+        is_harmless = message.method in HARMLESS and message.method != "server/discover"
+        waiter = _Waiter(deliver, is_harmless=is_harmless)
         own_id = self._channel.send_request(message, waiter)
         self._open[own_id] = waiter
         try:
@@ -55,8 +69,9 @@ class StdioLine:
 class _Waiter:
     """Listens for one request's answer."""
 
-    def __init__(self, deliver: Deliver) -> None:
+    def __init__(self, deliver: Deliver, *, is_harmless: bool) -> None:
         self._deliver = deliver
+        self._is_harmless = is_harmless
         self.answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
 
     def deliver(self, message: Message) -> None:
@@ -69,6 +84,7 @@ class _Waiter:
         if not self.answer.done():
             self.answer.set_exception(UpstreamFailed(text))
 
-    def lost(self, text: str, *, was_sent: bool) -> None:  # noqa: ARG002 - nothing is repeated here
+    def lost(self, text: str, *, was_sent: bool) -> None:
         if not self.answer.done():
-            self.answer.set_exception(ServerExited(text))
+            may_repeat = self._is_harmless or not was_sent
+            self.answer.set_exception(SessionLost(text) if may_repeat else ServerExited(text))

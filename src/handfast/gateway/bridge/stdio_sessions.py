@@ -1,6 +1,5 @@
 """Sessions of handfast's own with a stdio server: each on a process of its own, or on the one that is shared."""
 
-import asyncio
 from collections.abc import Callable
 
 import msgspec
@@ -19,6 +18,7 @@ from handfast.wire.eras import LEGACY_REVISION
 from handfast.wire.message import BadMessage, Message
 from handfast.wire.replies import initialize
 
+_EARLY = 1000  # messages before the handshake is over; more are a flood
 _NO_HANDSHAKE = "The server did not complete its handshake. Look at its messages in the gateway's output."
 
 
@@ -40,6 +40,7 @@ class StdioSessions:
         self._owner = owner
         self._held = held
         self._refused = refused
+        self._limits = limits
         self._version = version
         self._isolates = isolates
         self._shared: LegacySession | None = None
@@ -53,7 +54,7 @@ class StdioSessions:
         try:
             if not has_level and not self._isolates():
                 return StdioLine(await self._children.shared(MODERN))
-            return await self._logging.get(caller, lambda _caller: asyncio.create_task(self._open_logging()))
+            return await self._logging.get(caller, lambda _caller: self._open_logging())
         except (ChildStartFailed, ConnectionError, TimeoutError) as problem:
             raise _failure(problem) from None
 
@@ -63,7 +64,11 @@ class StdioSessions:
         owner.belongs_to(line.deliver_to_latest)
         return line
 
+    def leave(self, caller: str) -> None:
+        self._logging.leave(lambda known: known == caller)
+
     async def close(self) -> None:
+        self._held.close()
         await self._logging.close()
 
     async def leave_modern(self) -> None:
@@ -99,17 +104,26 @@ class StdioSessions:
         greeting = await self._children.greet(
             channel, lambda own_id: initialize(own_id, LEGACY_REVISION, capabilities, self._version)
         )
-        if greeting.has_error:
-            await self._children.stop(channel)
-            raise EraRefused(f"it answered initialize with error {greeting.error_code()}.")
-        session = self._session(StdioLine(channel, stop=self._children.stop), greeting)
-        owner.belongs_to(session.stray, session.ended)
-        if opening.log_level:
-            await session.plain("logging/setLevel", {"level": opening.log_level})
+        try:
+            if greeting.has_error:
+                raise EraRefused(f"it answered initialize with error {greeting.error_code()}.")
+            session = self._session(StdioLine(channel, stop=self._children.stop), greeting)
+            owner.belongs_to(session.stray, session.ended)
+            if opening.log_level:
+                await session.plain("logging/setLevel", {"level": opening.log_level})
+        except BaseException:
+            await self._children.stop(channel)  # nobody else knows of it
+            raise
         return session
 
     def _session(self, line: StdioLine, greeting: Message) -> LegacySession:
-        return LegacySession(line, read_greeting(greeting), held=self._held, refused=self._refused)
+        return LegacySession(
+            line,
+            read_greeting(greeting),
+            held=self._held,
+            refused=self._refused,
+            seconds=lambda: self._limits().call_timeout_s,
+        )
 
 
 def _failure(problem: Exception) -> UpstreamFailed:
@@ -127,13 +141,17 @@ class _Owned:
 
     def belongs_to(self, take: Callable[[Message], None], end: Callable[[], None] | None = None) -> None:
         self._take, self._end = take, end
-        for message in self._early:
+        early, self._early = self._early, []
+        for message in early:
             take(message)
 
     def uncorrelated(self, channel: Channel, message: Message) -> bool:
         if message.is_answer:
             return self._rest.uncorrelated(channel, message)
-        (self._take or self._early.append)(message)
+        if self._take is not None:
+            self._take(message)
+        elif len(self._early) < _EARLY:
+            self._early.append(message)
         return True
 
     def unreadable(self, problem: BadMessage) -> None:

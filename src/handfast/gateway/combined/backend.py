@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from handfast.gateway.backend import Backend, Origin, member, text_member
+from handfast.gateway.backend import Backend, Origin, leave, member, text_member
 from handfast.gateway.combined.asking import error_text
 from handfast.gateway.combined.discovery import Discoveries, discover_all
 from handfast.gateway.combined.endpoint import Endpoint, Refused
@@ -58,6 +58,12 @@ class CombinedBackend:
         """The settings have changed: open subscriptions take up new servers, and their clients are told."""
         for listener in self._endpoint.listeners:
             listener.servers_changed()
+
+    def leave(self, caller: str) -> None:
+        self._endpoint.knowledge.forget(caller)
+        self._discoveries.forget(caller)
+        for backend in self._endpoint.every_server().values():
+            leave(backend, caller)
 
     async def request(self, message: Message, origin: Origin) -> bytes:
         try:

@@ -59,6 +59,10 @@ class Discoveries:
             return kept[2]
         return await self.ask(server, backend, message, origin)
 
+    def forget(self, caller: str) -> None:
+        for key in [key for key in self._kept if key[0] == caller]:
+            del self._kept[key]
+
     async def ask(self, server: str, backend: Backend, message: Message, origin: Origin) -> Discovered:
         """Raises: Unavailable."""
         found = _read(await ask_server(backend, own_request(message, "server/discover"), origin))

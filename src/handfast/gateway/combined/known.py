@@ -101,6 +101,10 @@ class Knowledge:
         self._callers.move_to_end(caller)
         return known
 
+    def forget(self, caller: str) -> None:
+        """It will not come again."""
+        self._callers.pop(caller, None)
+
     def _forget(self) -> None:
         # Once per new caller is enough: each one is bounded by itself.
         total = sum(known.bytes + 1000 for known in self._callers.values())

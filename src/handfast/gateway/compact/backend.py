@@ -12,7 +12,7 @@ from handfast.core.declared import Declared
 from handfast.core.dispatch import HELP, action_missing, action_unknown, check_beside, not_an_object
 from handfast.core.policy import Violation
 from handfast.core.schema import CompiledSchema
-from handfast.gateway.backend import Backend, Origin, member, text_member
+from handfast.gateway.backend import Backend, Origin, leave, member, text_member
 from handfast.gateway.compact.asked import Asked, Refused, read_asked, read_wishes
 from handfast.gateway.compact.help import render_action, render_overview
 from handfast.gateway.compact.offer import dispatcher_name, render_tool
@@ -48,6 +48,9 @@ class CompactBackend:
                 return await self._dispatch(message, origin)
         # A client that still has the whole list calls its tools by their names, and may.
         return await self._backend.request(message, origin)
+
+    def leave(self, caller: str) -> None:
+        leave(self._backend, caller)
 
     def _watched(self, origin: Origin) -> Origin:
         def send(notification: bytes) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from handfast.gateway.backend import Backend, Origin
+from handfast.gateway.backend import Backend, Origin, leave
 from handfast.gateway.settings.blocks import Surface
 from handfast.wire.message import Message
 
@@ -16,3 +16,6 @@ class ChosenSurface:
     async def request(self, message: Message, origin: Origin) -> bytes:
         backend = self._compact if self._surface() is Surface.COMPACT else self._full
         return await backend.request(message, origin)
+
+    def leave(self, caller: str) -> None:
+        leave(self._full, caller)

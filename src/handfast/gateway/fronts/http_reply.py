@@ -8,6 +8,7 @@ from typing import Any
 
 from handfast.gateway.event_log import EventLog
 from handfast.gateway.event_stream import KEEP_ALIVE_SECONDS, OPEN_AFTER_SECONDS, EventStream, may_open_early
+from handfast.gateway.flow import Flow
 from handfast.gateway.http_exchange import JSON, Headers, HttpExchange
 from handfast.wire.codes import INTERNAL_ERROR, INVALID_REQUEST
 from handfast.wire.message import RequestId
@@ -16,6 +17,9 @@ from handfast.wire.replies import error_reply
 # What may wait for one request's client: a burst of progress, or a large answer's worth of log.
 _WAITING = 1000
 _WAITING_BYTES = 8 * 1024 * 1024
+# Past this much those who can wait do; whoever cannot has the rest.
+_ENOUGH = _WAITING // 2
+_ENOUGH_BYTES = _WAITING_BYTES // 2
 
 Work = Coroutine[Any, Any, bytes | None]  # Any: a coroutine's send types
 
@@ -43,6 +47,7 @@ class HttpReply:
         self._keep_alive = keep_alive_seconds
         self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
+        self.flow = Flow()
         self._bell = asyncio.Event()
         self._work: asyncio.Task[bytes | None] | None = None
         self._instead: bytes | None = None
@@ -60,6 +65,8 @@ class HttpReply:
             return
         self._waiting.append(message)
         self._waiting_bytes += len(message)
+        if len(self._waiting) >= _ENOUGH or self._waiting_bytes >= _ENOUGH_BYTES:
+            self.flow.hold(True)
         self._bell.set()
 
     def give_up(self, answer: bytes) -> None:
@@ -91,6 +98,8 @@ class HttpReply:
         if self._waiting:
             message = self._waiting.popleft()
             self._waiting_bytes -= len(message)
+            if len(self._waiting) < _ENOUGH // 2 and self._waiting_bytes < _ENOUGH_BYTES // 2:
+                self.flow.hold(False)
             stream = self._stream or await self._open_stream(headers)
             await stream.write(message)
             return True

@@ -9,6 +9,7 @@ import msgspec
 
 from handfast.gateway.backend import Backend, Origin, ignore, member, text_member
 from handfast.gateway.combined.reading import level_of
+from handfast.gateway.flow import Flow
 from handfast.gateway.fronts.input_rounds import settle
 from handfast.gateway.fronts.listening import Listening
 from handfast.gateway.fronts.modern_request import find_ambiguity
@@ -87,7 +88,7 @@ class LegacyClient:
 
     # --- from the client -------------------------------------------------------------------------------------------
 
-    async def request(self, message: Message, send: Send) -> bytes | None:
+    async def request(self, message: Message, send: Send, flow: Flow | None = None) -> bytes | None:
         """The answer; None where the client cancelled the request. What belongs to it is sent before."""
         assert message.id is not None
         if self._is_closed:
@@ -98,7 +99,7 @@ class LegacyClient:
         if len(self._open) >= _OPEN:
             text = f"There are {_OPEN} requests under way already. Wait for some of their answers."
             return error_reply(message.id, UPSTREAM_FAILED, text)
-        task = asyncio.create_task(self._answer(message, send), name=message.method)
+        task = asyncio.create_task(self._answer(message, send, flow), name=message.method)
         self._open[message.id] = task
         try:
             await asyncio.wait((task,))
@@ -125,7 +126,7 @@ class LegacyClient:
 
     # --- requests --------------------------------------------------------------------------------------------------
 
-    async def _answer(self, message: Message, send: Send) -> bytes:
+    async def _answer(self, message: Message, send: Send, flow: Flow | None) -> bytes:
         fault = find_ambiguity(message)
         if fault is not None:
             return fault
@@ -136,7 +137,7 @@ class LegacyClient:
                 return await self._greet(message)
             if not await self._is_greeted():
                 raise CannotContinue("There was no initialize yet. Send it first.", code=INVALID_REQUEST)
-            return await self._answer_in_session(message, send)
+            return await self._answer_in_session(message, send, flow)
         except CannotContinue as problem:
             return error_reply(message.id, problem.code, problem.text)
         except (AmbiguousKeys, NotJson, BadMessage):
@@ -147,7 +148,7 @@ class LegacyClient:
         """Eager clients send their first request before the answer to initialize."""
         return self._greeting is not None and await asyncio.shield(self._greeting)
 
-    async def _answer_in_session(self, message: Message, send: Send) -> bytes:
+    async def _answer_in_session(self, message: Message, send: Send, flow: Flow | None) -> bytes:
         if message.method == "logging/setLevel":
             self._set_level(message)
         elif message.method == "resources/subscribe":
@@ -157,7 +158,7 @@ class LegacyClient:
         elif message.method in _ONLY_MODERN or (message.method or "").startswith("tasks/"):
             raise CannotContinue(f"There is no {message.method} here for this revision.", code=METHOD_NOT_FOUND)
         else:
-            return await self._relay(message, send)
+            return await self._relay(message, send, flow)
         return answer(message.id, {})
 
     def _set_level(self, message: Message) -> None:
@@ -166,14 +167,14 @@ class LegacyClient:
             raise CannotContinue(f"The level must be one of {', '.join(_LEVELS)}.", code=INVALID_PARAMS)
         self._envelope[META_LOG_LEVEL] = msgspec.json.encode(level)
 
-    async def _relay(self, message: Message, send: Send) -> bytes:
+    async def _relay(self, message: Message, send: Send, flow: Flow | None) -> bytes:
         """Raises: CannotContinue, AmbiguousKeys, NotJson, BadMessage."""
         assert message.method is not None
         raw = message.raw
         if message.may_mention("requestState") or message.may_mention("inputResponses"):
             raw = drop(raw, [("params", "requestState"), ("params", "inputResponses")])  # no words of this revision
         raw = to_modern_request(raw, self._envelope)
-        origin = Origin(self._caller, send, self._actor, takes_logs=True)
+        origin = Origin(self._caller, send, self._actor, takes_logs=True, flow=flow)
 
         async def repeat(more: Mapping[str, bytes]) -> Message:
             own_id = msgspec.json.encode(f"handfast-again-{next(self._ids)}")

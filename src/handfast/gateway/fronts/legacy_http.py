@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from handfast.gateway.backend import Backend, ignore
+from handfast.gateway.backend import Backend, ignore, leave
 from handfast.gateway.event_log import EventShelf
 from handfast.gateway.fronts.http_reply import HttpReply
 from handfast.gateway.fronts.legacy_client import REVISIONS, Diagnose
@@ -46,8 +46,8 @@ class LegacyFront:
     async def close(self) -> None:
         if self._sweeper is not None:
             self._sweeper.cancel()
-        while self._sessions:
-            self._sessions.popitem()[1].close()
+        for session in list(self._sessions.values()):
+            self._end(session)
 
     def knows(self, session_id: bytes) -> bool:
         """Whether it is the id of one of these sessions."""
@@ -70,7 +70,7 @@ class LegacyFront:
             return
         reply = HttpReply(http, message.id, session.log, cancels_on_leave=False)
         try:
-            await reply.run(session.client.request(message, reply.send))
+            await reply.run(session.client.request(message, reply.send, reply.flow))
         finally:
             session.last_used = self._now()
 
@@ -143,6 +143,7 @@ class LegacyFront:
     def _end(self, session: LegacySession) -> None:
         self._sessions.pop(session.id, None)
         session.close()
+        leave(self._backend, session.id)
 
     async def _sweep(self) -> None:
         while True:

@@ -84,7 +84,7 @@ class ModernFront:
         )
         self._open[reply] = message
         params = [(name, value) for name, value in http.headers if name.startswith(_PARAM)]
-        origin = Origin(_caller(http, message), reply.send, actor=http.actor, params=params)
+        origin = Origin(_caller(http, message), reply.send, actor=http.actor, params=params, flow=reply.flow)
         try:
             await reply.run(self._backend.request(message, origin))
         finally:

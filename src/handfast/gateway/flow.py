@@ -1,0 +1,48 @@
+"""Whether whoever is sent messages takes them as fast as they come; told to where they come from, which may wait."""
+
+import asyncio
+from collections.abc import Callable
+
+HoldBack = Callable[[bool], None]
+
+
+class Flow:
+    """One end holds it while too much waits there; the other waits for room, or is paused and let go again."""
+
+    def __init__(self) -> None:
+        self._has_room = asyncio.Event()
+        self._has_room.set()
+        self._hold_back: HoldBack | None = None
+
+    @property
+    def is_held(self) -> bool:
+        return not self._has_room.is_set()
+
+    @property
+    def can_wait(self) -> bool:
+        """Whether the messages come from somewhere that holding has an effect on."""
+        return self._hold_back is not None
+
+    def attach(self, hold_back: HoldBack | None) -> None:
+        """`hold_back` pauses where the messages come from; None where others would have to wait too."""
+        self._hold_back = hold_back
+        if hold_back is not None and self.is_held:
+            hold_back(True)
+
+    def hold(self, is_held: bool) -> None:
+        if is_held == self.is_held:
+            return
+        if is_held:
+            self._has_room.clear()
+        else:
+            self._has_room.set()
+        if self._hold_back is not None:
+            self._hold_back(is_held)
+
+    def close(self) -> None:
+        """Nothing more is taken here, so nobody need wait for it."""
+        self.hold(False)
+        self._hold_back = None
+
+    async def room(self) -> None:
+        await self._has_room.wait()
