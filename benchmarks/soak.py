@@ -25,6 +25,9 @@ from handfast.gateway.http_client import HttpClient, Response, UpstreamFailed
 from handfast.gateway.open_files import raise_open_files
 
 SERVERS = ("pipe", "web")  # a stdio server and an HTTP server
+ALL = ""  # both at one address, each asked in its own era
+# Whom each client talks to, in turn: every fourth one to all servers at once.
+DOORS = (*SERVERS, SERVERS[0], ALL, *reversed(SERVERS), SERVERS[1], ALL)
 _LIMIT = 1024 * 1024
 _ANSWER_SECONDS = 60.0
 _VERSION = "2025-11-25"
@@ -50,6 +53,7 @@ class Soaked:
     """What came of it."""
 
     sessions: int
+    at_mcp: int  # of them, with all servers at once
     in_progress: int
     seconds: float
     calls: int
@@ -74,7 +78,8 @@ class Crowd:
 
     def __init__(self, base: str, plan: Soak) -> None:
         self._plan = plan
-        self._clients = {name: HttpClient(f"{base}/mcp/{name}", max_connections=plan.connections) for name in SERVERS}
+        addresses = {name: f"{base}/mcp/{name}".rstrip("/") for name in DOORS}
+        self._clients = {name: HttpClient(url, max_connections=plan.connections) for name, url in addresses.items()}
         self._listening: list[Response] = []
         self.sessions: list[tuple[str, bytes]] = []
 
@@ -82,7 +87,7 @@ class Crowd:
         """Every session opened, each with a stream on which it listens."""
         for first in range(0, self._plan.sessions, 100):  # a hundred at a time: clients come in crowds, not all at once
             numbers = range(first, min(first + 100, self._plan.sessions))
-            await asyncio.gather(*(self._open_one(SERVERS[number % len(SERVERS)]) for number in numbers))
+            await asyncio.gather(*(self._open_one(DOORS[number % len(DOORS)]) for number in numbers))
 
     async def _open_one(self, name: str) -> None:
         hello = {"protocolVersion": _VERSION, "capabilities": {}, "clientInfo": {"name": "soak", "version": "1"}}
@@ -101,11 +106,12 @@ class Crowd:
     async def call_until(self, deadline: float, number: int, tally: Tally) -> None:
         """One client that calls, waits for its answer, and calls again."""
         name, session = self.sessions[number]
-        params = {"name": traffic.JUDGED, "arguments": traffic.ARGUMENTS}
         least = traffic.least_bytes(traffic.JUDGED)
         turn = 0
         while time.perf_counter() < deadline:
             turn += 1
+            tool = traffic.JUDGED if name != ALL else f"{SERVERS[turn % len(SERVERS)]}__{traffic.JUDGED}"
+            params = {"name": tool, "arguments": traffic.ARGUMENTS}
             began = time.perf_counter()
             try:
                 response = await self._post(name, session, {"id": turn, "method": "tools/call", "params": params})
@@ -183,6 +189,7 @@ async def carry_out(plan: Soak) -> tuple[Soaked, list[str]]:
         ordered = sorted(tally.times) or [0.0]
         figures = Soaked(
             sessions=len(crowd.sessions),
+            at_mcp=sum(name == ALL for name, _ in crowd.sessions),
             in_progress=plan.calls,
             seconds=round(seconds, 1),
             calls=len(tally.times),
