@@ -340,3 +340,33 @@ def test_with_isolation_no_two_callers_share_a_process(tmp_path: Path, versions:
         asking({**entry, "handfast": {"isolation": "session"}}, tmp_path, work)
     # One more was only asked for its era, and ended where that is not the modern one.
     assert len(stub.journal.events("started")) == 2 + 1
+
+
+def test_who_subscribes_or_sets_a_level_has_everything_in_one_session(tmp_path: Path) -> None:
+    stub = write_stub(
+        tmp_path,
+        tools=[tool("add", NUMBER)],
+        answers={"add": answer(FINE)},
+        capabilities={"resources": {"subscribe": True}, "tools": {}},
+        methods={"resources/subscribe": answer({})},
+        versions=LEGACY,
+    )
+
+    async def work(backend: Backend) -> None:
+        asker = Asker(backend, "me")
+        wanted = {"notifications": {"resourceSubscriptions": ["file:///a"]}}
+        listening = asyncio.create_task(asker.ask("subscriptions/listen", wanted))
+        await asyncio.to_thread(stub.journal.wait_for, lambda journal: "resources/subscribe" in journal.methods())
+        await asker.call("add", {"n": 1}, meta={PREFIX + "logLevel": "warning"})
+        await asker.call("add", {"n": 1}, meta={PREFIX + "logLevel": "error"})
+        await asker.call("add", {"n": 1}, meta={PREFIX + "logLevel": "debug"})
+        listening.cancel()
+        await Asker(backend, "you").call("add", {"n": 1})
+
+    with entry_for(stub, "stdio") as entry:
+        asking(entry, tmp_path, work)
+    assert stub.journal.methods().count("initialize") == 2, "mine, and the one that everybody else shares"
+    levels = [
+        e.message["params"]["level"] for e in stub.journal.messages() if e.message["method"] == "logging/setLevel"
+    ]
+    assert levels == ["warning", "debug"], "what is more than enough already is not said again"

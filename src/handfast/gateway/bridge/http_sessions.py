@@ -83,8 +83,6 @@ class HttpSessions:
         await line.send(notification("notifications/initialized"))
         line.listen()
         early.belongs_to(session.stray)
-        if opening.log_level:
-            await session.plain("logging/setLevel", {"level": opening.log_level})
         return session
 
 

@@ -17,6 +17,12 @@ _TOGETHER_SECONDS = 0.03
 _LEVELS: Final = (b"debug", b"info", b"notice", b"warning", b"error", b"critical", b"alert", b"emergency")
 
 
+def rank_of(level: bytes) -> int | None:
+    """How grave a log level is, in raw JSON; None for what is none."""
+    name = level.strip(b'"')
+    return _LEVELS.index(name) if name in _LEVELS else None
+
+
 class LegacyCall:
     """Held while the client is asked: `origin` is then nobody, and a retry brings a new one."""
 
@@ -99,11 +105,11 @@ class LegacyCall:
         if self._origin is None or self._level is None:
             return False
         try:
-            level = bytes(message.params()["level"]).strip(b'"')
+            level = rank_of(bytes(message.params()["level"]))
         except (KeyError, AmbiguousKeys, NotJson):
             return False
-        wanted = self._level.strip(b'"')
-        if level not in _LEVELS or wanted not in _LEVELS or _LEVELS.index(level) < _LEVELS.index(wanted):
+        wanted = rank_of(self._level)
+        if level is None or wanted is None or level < wanted:
             return False
         self._origin.send(message.raw)
         return True

@@ -1,5 +1,6 @@
 """A legacy server asked in the modern form: one session per caller and for what that caller can do."""
 
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,7 +13,7 @@ from handfast.gateway.bridge.line import SessionLost
 from handfast.gateway.bridge.pool import Pool
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.eras import META_CAPABILITIES, META_LOG_LEVEL
-from handfast.wire.message import Members, Message, read_level
+from handfast.wire.message import AmbiguousKeys, Members, Message, read_level
 from handfast.wire.scan import NotJson
 
 # What a legacy server may ask of its client. The rest of the capabilities means nothing to it.
@@ -25,17 +26,16 @@ class Opening:
 
     caller: str
     capabilities: bytes
-    log_level: str
-    is_subscriber: bool
     is_own: bool = False
 
     @property
     def is_shared(self) -> bool:
         """Nothing in it is one caller's alone, so that everybody may use the same session."""
-        return self.capabilities == b"{}" and not (self.log_level or self.is_subscriber or self.is_own)
+        return self.capabilities == b"{}" and not self.is_own
 
 
-_SHARED = Opening("", b"{}", "", is_subscriber=False)
+_SHARED = Opening("", b"{}")
+_ALONE = 10_000  # callers that are remembered to have something of their own
 
 
 class Sessions(Protocol):
@@ -62,15 +62,20 @@ class LegacyServer:
         self._opener = sessions
         self._isolates = isolates
         self._now = now
+        # Whoever once set a log level or subscribed has all that follows in the same session: servers keep state there.
+        self._alone: OrderedDict[str, None] = OrderedDict()
         self._sessions = Pool[Opening, LegacySession](
             limits=limits, now=now, is_shared=lambda opening: opening.is_shared
         )
 
     async def request(self, message: Message, origin: Origin) -> bytes:
         """Raises: UpstreamFailed, EraRefused, AmbiguousKeys, NotJson."""
-        opening = _opening(message, origin, is_own=self._isolates())
+        level = message.meta().get(META_LOG_LEVEL)
+        opening = self._opening(message, origin, has_level=level is not None)
         session = await self._session(opening)
         try:
+            if level is not None:
+                await session.log_at(bytes(level))
             return await session.request(message, origin)
         except SessionLost:
             # The request did nothing, or may be done twice: the server may have it again, in a new session.
@@ -90,6 +95,7 @@ class LegacyServer:
         return True
 
     def leave(self, caller: str) -> None:
+        self._alone.pop(caller, None)
         self._sessions.leave(lambda opening: not opening.is_shared and opening.caller == caller)
 
     async def close(self) -> None:
@@ -98,20 +104,25 @@ class LegacyServer:
     async def _session(self, opening: Opening) -> LegacySession:
         return await self._sessions.get(opening, self._opener.open)
 
+    def _opening(self, message: Message, origin: Origin, *, has_level: bool) -> Opening:
+        if has_level or _subscribes(message):
+            self._alone[origin.caller] = None
+            self._alone.move_to_end(origin.caller)
+            if len(self._alone) > _ALONE:
+                self._alone.popitem(last=False)
+        is_own = origin.caller in self._alone or self._isolates()
+        opening = Opening(origin.caller, _asked_capabilities(message.meta()), is_own)
+        return _SHARED if opening.is_shared else opening
 
-def _opening(message: Message, origin: Origin, *, is_own: bool) -> Opening:
-    meta = message.meta()
-    capabilities = _asked_capabilities(meta)
-    level = meta.get(META_LOG_LEVEL)
-    is_subscriber = message.method == "subscriptions/listen" and message.may_mention("resourceSubscriptions")
-    opening = Opening(
-        caller=origin.caller,
-        capabilities=capabilities,
-        log_level="" if level is None else bytes(level).decode(errors="replace").strip('"'),
-        is_subscriber=is_subscriber,
-        is_own=is_own,
-    )
-    return _SHARED if opening.is_shared else opening
+
+def _subscribes(message: Message) -> bool:
+    if message.method != "subscriptions/listen":
+        return False
+    try:
+        uris = read_level(bytes(message.params()["notifications"])).get("resourceSubscriptions")
+    except (KeyError, AmbiguousKeys, NotJson):
+        return False
+    return uris is not None and bytes(uris) not in (b"null", b"[]")
 
 
 def _asked_capabilities(meta: Members) -> bytes:

@@ -9,7 +9,7 @@ import msgspec
 
 from handfast.gateway.backend import Origin, text_member
 from handfast.gateway.bridge.held_calls import HeldCalls
-from handfast.gateway.bridge.legacy_call import LegacyCall
+from handfast.gateway.bridge.legacy_call import LegacyCall, rank_of
 from handfast.gateway.bridge.legacy_listen import LegacyListens
 from handfast.gateway.bridge.line import Line
 from handfast.gateway.bridge.questions import (
@@ -58,6 +58,7 @@ class LegacySession:
         self._calls: dict[int, LegacyCall] = {}  # by the id the server knows them by
         self._listens = LegacyListens(self, self._discovery["capabilities"])
         self._sending: set[asyncio.Task[None]] = set()
+        self._log_rank: int | None = None  # of the level that the server was told
         self.last_used = 0.0
 
     @property
@@ -222,6 +223,14 @@ class LegacySession:
             call.withdraw(question)
 
     # --- to the server ---------------------------------------------------------------------------------------------
+
+    async def log_at(self, level: bytes) -> None:
+        """Have the server log this much at least; each call takes of it what it asked for. Raises: UpstreamFailed."""
+        wanted = rank_of(level)
+        if wanted is None or (self._log_rank is not None and self._log_rank <= wanted):
+            return
+        self._log_rank = wanted
+        await self.plain("logging/setLevel", {"level": msgspec.Raw(level)})
 
     async def plain(self, method: str, params: dict[str, Any]) -> Message:  # Any: JSON
         """A request of handfast's own, which nobody else sets a time for. Raises: UpstreamFailed."""

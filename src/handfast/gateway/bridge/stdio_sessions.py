@@ -109,8 +109,6 @@ class StdioSessions:
                 raise EraRefused(f"it answered initialize with error {greeting.error_code()}.")
             session = self._session(StdioLine(channel, stop=self._children.stop), greeting)
             owner.belongs_to(session.stray, session.ended)
-            if opening.log_level:
-                await session.plain("logging/setLevel", {"level": opening.log_level})
         except BaseException:
             await self._children.stop(channel)  # nobody else knows of it
             raise
