@@ -219,7 +219,7 @@ def test_callers_take_turns_when_the_server_is_busy(tmp_path: Path, transport: s
 def shown_as_waiting(rig: Rig) -> str:
     """What `handfast servers` says: the column is there only while somebody waits."""
     command = [*HANDFAST, "servers", "--config", str(rig.gateway.config), "--url", rig.gateway.base]
-    head, row = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    head, row, _ = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     return row[head.index("WAITING") :].split()[0]
 
 

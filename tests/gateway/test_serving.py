@@ -102,9 +102,10 @@ def test_a_killed_gateway_leaves_no_child_behind(tmp_path: Path) -> None:
 
 def test_it_says_where_everything_is(tmp_path: Path) -> None:
     with running({"b": {"command": "true"}, "a": {"url": "http://127.0.0.1:9/mcp"}}, tmp_path) as gateway:
-        eventually(lambda: len(gateway.errors) == 2, "both servers announced")
+        eventually(lambda: len(gateway.errors) == 3, "both servers announced")
         assert send(gateway.base, "GET", "/health").status == 200
-    assert [line.decode() for line in gateway.errors[:2]] == [
+    assert [line.decode() for line in gateway.errors[:3]] == [
+        f"  {gateway.base}/mcp  (all servers; tools are named server__tool)\n",
         f"  {gateway.base}/mcp/a  (http; input warn, output warn)\n",
         f"  {gateway.base}/mcp/b  (stdio; input warn, output warn)\n",
     ]

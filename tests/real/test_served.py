@@ -21,12 +21,16 @@ def all_servers(parts: Parts, servers: Mapping[str, RealServer]) -> Iterator[Map
         yield {**servers, OVER_HTTP: replace(servers["everything"], name=OVER_HTTP, target=url)}
 
 
+def _reached(server: RealServer) -> dict[str, object]:
+    if isinstance(server.target, str):
+        return {"url": server.target}
+    return {"command": server.target[0], "args": list(server.target[1:])}
+
+
 @pytest.fixture(scope="module")
 def gateway(all_servers: Mapping[str, RealServer], world: Path) -> Iterator[str]:
     entries = {
-        name: {"url": server.target}
-        if isinstance(server.target, str)
-        else {"command": server.target[0], "args": server.target[1:]}
+        name: {**_reached(server), "handfast": {"bridge": "off"}}  # the same bytes, also to clients of both eras
         for name, server in all_servers.items()
     }
     with serve({"mcpServers": entries, **STRICT}, world) as base:

@@ -60,11 +60,11 @@ def test_a_tool_that_declares_data_is_called_with_it(parts: Parts, tmp_path: Pat
     # The wrong type for this declared field: the server's own words for it, not ours for a wrapper.
     wrong = call("gzip-file-as-resource", name="a.gz", data={"url": text})
     steps = [LIST, right, wrong]
-    direct = parts.ts_client(parts.everything, steps)
+    direct = parts.ts_client(parts.everything, steps, mode="legacy")
     entry = {"command": parts.everything[0], "args": parts.everything[1:]}
     with parts.everything_over_http() as url, serve({"mcpServers": {"a": entry, "b": {"url": url}}}, tmp_path) as base:
         targets = [wrap_command(tmp_path, parts.everything, "--name", "a"), f"{base}/mcp/a", f"{base}/mcp/b"]
-        assert [parts.ts_client(target, steps) for target in targets] == [direct] * 3
+        assert [parts.ts_client(target, steps, mode="legacy") for target in targets] == [direct] * 3
     decisions = read_records(tmp_path / "state", type="policy_decision")
     assert {(record.rule, record.status.value) for record in decisions} == {("arguments.schema", "warning")}
     assert len(decisions) == 3

@@ -1,5 +1,6 @@
 """Every client with every stdio server through `handfast wrap`, held to strict on both sides."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,7 +20,11 @@ def test_a_wrapped_server_is_the_same_to_its_client(
     parts: Parts, servers: Mapping[str, RealServer], direct: Direct, tmp_path: Path, server: str, client: str
 ) -> None:
     real = servers[server]
-    flags = ("--name", server, "--input", "strict", "--output", "strict")
+    # With the bridge off a client of both eras falls back to the one that the server has, and nothing is translated.
+    entry = {"command": real.target[0], "handfast": {"bridge": "off"}}
+    config = tmp_path / "handfast.json"
+    config.write_text(json.dumps({"mcpServers": {server: entry}}))
+    flags = ("--name", server, "--input", "strict", "--output", "strict", "--config", str(config))
     check_session(
         parts,
         direct,
