@@ -246,6 +246,7 @@ def test_never_more_than_allowed_are_at_the_server(tmp_path: Path, transport: st
         clients = [rig.gateway.client() for _ in range(4)]
         posts = [OpenPost(client, call("held", "mute")) for client in clients]
         rig.waiting(2)
+        rig.stub.journal.wait_for(lambda journal: len(journal.calls("mute")) >= 2)
         assert len(rig.stub.journal.calls("mute")) == 2
         assert rig.gateway.health()[1]["servers"]["up"]["in_progress"] == 2
         for client in clients:

