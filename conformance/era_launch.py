@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import uvicorn
-from mcp.server.stdio import stdio_server  # type: ignore[import-not-found]  # installed in .parts only
+from mcp.server.stdio import stdio_server
 from mcp_everything_server.server import event_store, mcp  # type: ignore[import-not-found]  # installed in .parts only
 
 Asgi = Callable[[Any, Any, Any], Awaitable[None]]  # Any: what ASGI passes on

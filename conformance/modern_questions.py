@@ -2,13 +2,13 @@
 
 from typing import Annotated, Any
 
-from mcp.server.mcpserver import (  # type: ignore[import-not-found]  # installed in .parts only
+from mcp.server.mcpserver import (
     Elicit,
     ElicitationResult,
     Resolve,
 )
-from mcp.server.mcpserver.resolve import Sample  # type: ignore[import-not-found]  # installed in .parts only
-from mcp.types import CreateMessageResult, SamplingMessage, TextContent  # type: ignore[import-not-found]  # as above
+from mcp.server.mcpserver.resolve import Sample
+from mcp.types import CreateMessageResult, SamplingMessage, TextContent
 from mcp_everything_server.server import (  # type: ignore[import-not-found]  # installed in .parts only
     EnumSchemasTestSchema,
     SEP1034DefaultsSchema,

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from mcp.server.runner import _serve_modern_stream  # type: ignore[import-not-found]  # installed in .parts only
+from mcp.server.runner import _serve_modern_stream
 from mcp_everything_server.server import mcp  # type: ignore[import-not-found]  # installed in .parts only
-from mcp_types.version import (  # type: ignore[import-not-found]  # installed in .parts only
+from mcp_types.version import (
     HANDSHAKE_PROTOCOL_VERSIONS,
     MODERN_PROTOCOL_VERSIONS,
 )

@@ -16,9 +16,9 @@ import os
 import sys
 from typing import Any  # steps and results are JSON
 
-import anyio  # type: ignore[import-not-found]  # lives in .parts only
-from mcp import Client, MCPError, StdioServerParameters  # type: ignore[import-not-found]  # as above
-from mcp.types import (  # type: ignore[import-not-found]  # as above
+import anyio
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.types import (
     CreateMessageResult,
     ElicitResult,
     PromptReference,
@@ -89,8 +89,8 @@ class Fastmcp(Official):
 
     def _open(self, target: str | list[str], mode: str, handlers: Json) -> Any:  # Any: a client
         # Only here: importing fastmcp takes a second.
-        from fastmcp import Client as FastClient  # type: ignore[import-not-found]  # as above
-        from fastmcp.client.transports import StdioTransport  # type: ignore[import-not-found]  # as above
+        from fastmcp import Client as FastClient  # type: ignore[import-not-found]  # lives in .parts only
+        from fastmcp.client.transports import StdioTransport  # type: ignore[import-not-found]  # lives in .parts only
 
         server: object = target
         if not isinstance(target, str):

@@ -10,8 +10,8 @@ import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from mcp import Client, StdioServerParameters  # type: ignore[import-not-found]  # lives in .parts only
-from mcp.types import ListRootsResult, Root  # type: ignore[import-not-found]  # as above
+from mcp import Client, StdioServerParameters
+from mcp.types import ListRootsResult, Root
 
 SECONDS = 20
 

@@ -8,10 +8,10 @@ import os
 import sys
 from pathlib import Path
 
-import anyio  # type: ignore[import-not-found]  # lives in .parts only
-from mcp.server.mcpserver import Context  # type: ignore[import-not-found]  # as above
-from mcp.types import ListToolsResult, PaginatedRequestParams  # type: ignore[import-not-found]  # as above
-from mcp_everything_server.server import event_store, mcp  # type: ignore[import-not-found]  # as above
+import anyio
+from mcp.server.mcpserver import Context
+from mcp.types import ListToolsResult, PaginatedRequestParams
+from mcp_everything_server.server import event_store, mcp  # type: ignore[import-not-found]  # lives in .parts only
 
 JOURNAL = Path(os.environ["WITNESS_JOURNAL"])
 PAGE = 12  # tools; the server has about thirty

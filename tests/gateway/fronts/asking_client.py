@@ -12,8 +12,8 @@ import sys
 import warnings
 from typing import Any  # steps and results are JSON
 
-from mcp import Client, StdioServerParameters  # type: ignore[import-not-found]  # lives in .parts only
-from mcp.types import (  # type: ignore[import-not-found]  # as above
+from mcp import Client, StdioServerParameters
+from mcp.types import (
     CreateMessageResult,
     ElicitResult,
     ListRootsResult,
