@@ -1,5 +1,7 @@
 """Fixtures for every test: the real parts, installed once when a test first asks for them."""
 
+import signal
+
 import pytest
 from hypothesis import settings
 
@@ -8,6 +10,10 @@ from tests.parts import PartMissing, Parts, install, without_part
 # A busy machine is not a slow function: examples are bounded by their number, tests by pytest's own timeout.
 settings.register_profile("handfast", deadline=None)
 settings.load_profile("handfast")
+
+# A shell makes what it starts in the background ignore Ctrl-C, and every process that a test starts would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
