@@ -11,7 +11,7 @@ from tests.core.test_schema import json_values
 from tests.core.test_schema_weight import ISSUE
 
 from handfast.core.schema import CompiledSchema, compile_schema
-from handfast.core.schema_words import Wording
+from handfast.core.wording import Wording
 
 
 def compiled(schema: object) -> CompiledSchema:

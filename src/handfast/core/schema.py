@@ -16,7 +16,8 @@ from handfast.core.declared import Declared, read_declared
 from handfast.core.schema_costs import COMPILE_BUDGET_MS, compile_ms
 from handfast.core.schema_references import References, UnresolvedReference, read_references
 from handfast.core.schema_weight import OVER, weigh
-from handfast.core.schema_words import Wording, declared_names, describe_errors, words_cost_ms
+from handfast.core.schema_words import declared_names, describe_errors, words_cost_ms
+from handfast.core.wording import Wording
 
 # An evaluation takes about 10 ns and a location at least two bytes, so weight times bytes up to this is about 1 ms.
 IN_PLACE_WORK = 200_000

@@ -1,41 +1,16 @@
 """Violations of a schema in our own words: never the caller's values, nor names the schema does not mention."""
 
-import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any
 
 from jsonschema_rs import ValidationError
 from jsonschema_rs import ValidationErrorKind as Kind
 
-MOST_VIOLATIONS = 5
-MOST_OPTIONS = 8
-MOST_SHOWN = 64  # characters of any one name, option or pattern
-MOST_NESTED = 8  # alternatives within alternatives that are looked into
+from handfast.core import wording
+from handfast.core.wording import MOST_NESTED, MOST_VIOLATIONS, Wording, counted, shown
 
 # Measured: an error takes 2 µs to make, and copies the value it is about at 0.1 µs a member.
 ERROR_MS, MEMBER_MS, CHARACTER_MS = 0.002, 0.0001, 0.000_01
-
-_ARTICLES = {
-    "string": "a string",
-    "number": "a number",
-    "integer": "an integer",
-    "boolean": "a boolean",
-    "object": "an object",
-    "array": "an array",
-    "null": "null",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Wording:
-    """Where (empty for the whole value) and what, such as `items/0/id` and `must be an integer, not a string`."""
-
-    path: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.text}" if self.path else self.text
 
 
 def describe_errors(
@@ -109,13 +84,8 @@ class _Words:
         self.show_names = show_names
 
     def of(self, error: ValidationError) -> Wording:
-        path = "/".join(self.step(part) for part in error.instance_path[:MOST_SHOWN])
+        path = wording.path_of(error.instance_path, self.names, show_names=self.show_names)
         return Wording(path, self.text(error))
-
-    def step(self, part: str | int) -> str:
-        if isinstance(part, int):
-            return str(part)
-        return _scrubbed(part) if self.show_names or part in self.names else "*"
 
     def text(self, error: ValidationError) -> str:
         kind = error.kind
@@ -123,19 +93,19 @@ class _Words:
             case Kind.Type(types):
                 return self.wrong_type(types, error)
             case Kind.Required(name):
-                return f"must have the property '{_scrubbed(name)}'"
+                return wording.missing(name)
             case Kind.AdditionalProperties(unexpected) | Kind.UnevaluatedProperties(unexpected):
-                return self.undeclared(unexpected)
+                return wording.undeclared(unexpected, show_names=self.show_names)
             case Kind.FalseSchema() if error.schema_path[-1:] == ["additionalProperties"]:
                 return "has properties, and none are allowed"
             case Kind.Enum(options):
-                return f"must be one of {_options(options)}"
+                return wording.one_of(options)
             case Kind.Constant(expected):
-                return f"must be {_shown(expected)}"
+                return f"must be {shown(expected)}"
             case Kind.AnyOf(context) | Kind.OneOfNotValid(context):
                 return self.no_alternative(context, error)
             case Kind.Pattern(pattern):
-                return f"must match the pattern {_scrubbed(pattern)}"
+                return wording.pattern(pattern)
             case Kind.PropertyNames(problem) if isinstance(problem.kind, Kind.Type):
                 return "has properties, and none are allowed"  # names are strings: no name is of another type
             case Kind.PropertyNames(problem):
@@ -143,10 +113,8 @@ class _Words:
             case _:
                 return _limit(kind) or _PLAIN.get(type(kind), "does not meet the schema")
 
-    def wrong_type(self, types: list[str], error: ValidationError) -> str:
-        in_reading_order = sorted(types, key=lambda name: name == "null")
-        wanted = " or ".join(_ARTICLES.get(name, name) for name in in_reading_order)
-        return f"must be {wanted}, not {self.actual(error.instance_path)}"
+    def wrong_type(self, types: Iterable[str], error: ValidationError) -> str:
+        return wording.wrong_type(types, self.actual(error.instance_path))
 
     def actual(self, path: list[str | int]) -> str:
         """The type of the value at the path; walked here, since an error's own copy of the value is dear."""
@@ -156,38 +124,30 @@ class _Words:
                 node = node[part]
         except (KeyError, IndexError, TypeError):
             return "what was sent"
-        return _type_of(node)
-
-    def undeclared(self, unexpected: list[str]) -> str:
-        count = len(unexpected)
-        text = "has 1 property that is not allowed" if count == 1 else f"has {count} properties that are not allowed"
-        if not self.show_names:
-            return text
-        shown = ", ".join(f"'{_scrubbed(name)}'" for name in unexpected[:MOST_OPTIONS])
-        return f"{text}: {shown}{', ...' if count > MOST_OPTIONS else ''}"
+        return wording.type_of(node)
 
     def no_alternative(self, context: list[list[ValidationError]], error: ValidationError) -> str:
         types: dict[str, None] = {}
         for branch in context:
             mismatch = next((problem.kind for problem in branch if _is_wrong_type(problem, error)), None)
             if not isinstance(mismatch, Kind.Type):
-                return f"fits none of the {len(context)} alternatives allowed here"
+                return wording.no_alternative(len(context))
             types.update(dict.fromkeys(mismatch.types))
-        return self.wrong_type(list(types), error)
+        return self.wrong_type(types, error)
 
 
 def _limit(kind: Kind) -> str:
     match kind:
         case Kind.Minimum(limit):
-            return f"must be at least {_shown(limit)}"
+            return f"must be at least {shown(limit)}"
         case Kind.Maximum(limit):
-            return f"must be at most {_shown(limit)}"
+            return f"must be at most {shown(limit)}"
         case Kind.ExclusiveMinimum(limit):
-            return f"must be more than {_shown(limit)}"
+            return f"must be more than {shown(limit)}"
         case Kind.ExclusiveMaximum(limit):
-            return f"must be less than {_shown(limit)}"
+            return f"must be less than {shown(limit)}"
         case Kind.MultipleOf(step):
-            return f"must be a multiple of {_shown(step)}"
+            return f"must be a multiple of {shown(step)}"
         case _:
             return _length(kind)
 
@@ -195,19 +155,19 @@ def _limit(kind: Kind) -> str:
 def _length(kind: Kind) -> str:
     match kind:
         case Kind.MinLength(limit):
-            return f"must have at least {_counted(limit, 'character')}"
+            return f"must have at least {counted(limit, 'character')}"
         case Kind.MaxLength(limit):
-            return f"must have at most {_counted(limit, 'character')}"
+            return f"must have at most {counted(limit, 'character')}"
         case Kind.MinItems(limit):
-            return f"must have at least {_counted(limit, 'item')}"
+            return f"must have at least {counted(limit, 'item')}"
         case Kind.MaxItems(limit) | Kind.AdditionalItems(limit):
-            return f"must have at most {_counted(limit, 'item')}"
+            return f"must have at most {counted(limit, 'item')}"
         case Kind.MinProperties(limit):
-            return "must have at least " + ("1 property" if limit == 1 else f"{limit} properties")
+            return f"must have at least {wording.properties(limit)}"
         case Kind.MaxProperties(limit):
-            return "must have at most " + ("1 property" if limit == 1 else f"{limit} properties")
+            return f"must have at most {wording.properties(limit)}"
         case Kind.UnevaluatedItems(unexpected):
-            return f"has {_counted(len(unexpected), 'item')} too many"
+            return f"has {counted(len(unexpected), 'item')} too many"
         case _:
             return ""
 
@@ -221,42 +181,3 @@ _PLAIN: dict[type[Kind], str] = {
     Kind.ContentEncoding: "is not encoded as the schema asks",
     Kind.ContentMediaType: "is not of the media type the schema asks for",
 }
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"1 {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def _options(options: Sequence[object]) -> str:
-    shown = ", ".join(_shown(option) for option in options[:MOST_OPTIONS])
-    return f"{shown}, ..." if len(options) > MOST_OPTIONS else shown
-
-
-def _shown(option: object) -> str:
-    """A value of the schema's own, such as an option or a limit."""
-    if isinstance(option, str):
-        return f"'{_scrubbed(option)}'"
-    return _scrubbed(json.dumps(option, default=str))
-
-
-def _scrubbed(text: str) -> str:
-    clean = "".join(char if char.isprintable() else "?" for char in text[: MOST_SHOWN + 1])
-    return clean if len(clean) <= MOST_SHOWN else clean[: MOST_SHOWN - 3] + "..."
-
-
-def _type_of(value: object) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case str():
-            return "a string"
-        case dict():
-            return "an object"
-        case list() | tuple():
-            return "an array"
-        case int():
-            return "an integer"
-        case _:
-            return "a number"
