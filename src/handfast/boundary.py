@@ -1,0 +1,76 @@
+"""parse_typed: where what somebody sent becomes a typed value, or one log line that says why not."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, LiteralString, TypeVar, overload
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import PydanticCustomError
+
+from handfast.core.events import API_BOUNDARY_VALIDATION_FAILED
+from handfast.core.model_error_texts import AUTHORS_RULE
+from handfast.core.model_words import describe_model_errors
+from handfast.core.redaction import scrub_name
+
+_MOST_LOCATIONS = 5
+_MOST_PARTS = 16  # of one location
+
+_logger = logging.getLogger("handfast.boundary")
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+T = TypeVar("T")
+
+
+@overload
+def parse_typed(boundary: LiteralString, raw: object, model: type[ModelT]) -> ModelT: ...
+@overload
+def parse_typed(boundary: LiteralString, raw: object, model: TypeAdapter[T]) -> T: ...
+def parse_typed(
+    boundary: LiteralString, raw: object, model: type[BaseModel] | TypeAdapter[Any]
+) -> object:  # Any: of the overloads
+    """Read what came in at this boundary; nothing at all (None) is read as an empty object.
+
+    Raises:
+        ValidationError: pydantic's own, after one log line in which no input value appears.
+    """
+    value = {} if raw is None else raw
+    try:
+        return model.validate_python(value) if isinstance(model, TypeAdapter) else model.model_validate(value)
+    except ValidationError as failure:
+        _log(boundary, value, failure)
+        raise
+
+
+def errors_of(failure: ValidationError) -> list[Mapping[str, Any]]:  # Any: pydantic's error details
+    """The errors without what was sent, as `describe_model_errors` reads them."""
+    return list(failure.errors(include_url=False, include_input=False))
+
+
+def broken_rule(text: LiteralString) -> PydanticCustomError:
+    """Raise this in a validator to tell the agent which rule it broke: a literal, since what was sent is never shown.
+
+    Any other exception in a validator is told as `does not meet a rule that is set here`.
+    """
+    return PydanticCustomError(AUTHORS_RULE, text)
+
+
+def _log(boundary: str, value: object, failure: ValidationError) -> None:
+    errors = errors_of(failure)
+    description = "; ".join(str(told) for told in describe_model_errors(errors, value, show_names=True))
+    fields = {
+        "event": API_BOUNDARY_VALIDATION_FAILED,
+        "boundary": boundary,
+        "error_type": type(failure).__name__,
+        "error_count": len(errors),
+        "description": description,
+        "locations": [_location(error["loc"]) for error in errors[:_MOST_LOCATIONS]],
+        "truncated": len(errors) > _MOST_LOCATIONS,
+    }
+    # No exc_info: the exception's own text quotes what was sent.
+    _logger.warning(
+        "%s: what came in at %s was refused: %s", API_BOUNDARY_VALIDATION_FAILED, boundary, description, extra=fields
+    )
+
+
+def _location(parts: Sequence[str | int]) -> str:
+    return "/".join(scrub_name(str(part)) for part in parts[:_MOST_PARTS])

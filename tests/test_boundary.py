@@ -1,0 +1,171 @@
+"""A boundary parses into its type, or logs one line without anything that was sent and raises again."""
+
+import logging
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import mypy.api
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+
+from handfast.boundary import broken_rule, parse_typed
+from tests.core.test_model_words import SHAPES
+from tests.core.test_schema_words import MARK, marked
+from tests.demo import ROOT
+
+
+class Contact(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    email: str
+    age: int = 0
+
+    @field_validator("age")
+    @classmethod
+    def refuse_and_quote(cls, age: int) -> int:
+        if age > 150:
+            raise ValueError(f"nobody is {age}")
+        return age
+
+
+class Ping(BaseModel):
+    action: Literal["ping"]
+
+
+class Subscribe(BaseModel):
+    action: Literal["subscribe"]
+    channels: tuple[str, ...]
+
+
+CONTROL: TypeAdapter[Ping | Subscribe] = TypeAdapter(Annotated[Ping | Subscribe, Field(discriminator="action")])
+
+
+@pytest.mark.requirement("001-1")
+def test_a_model_or_an_adapter_gives_its_own_type() -> None:
+    assert parse_typed("contacts", {"email": "a@b"}, Contact) == Contact(email="a@b")
+    assert parse_typed("ws.control", {"action": "ping"}, CONTROL) == Ping(action="ping")
+
+
+TYPED = """
+from pydantic import BaseModel, TypeAdapter
+from handfast.boundary import parse_typed
+
+class Contact(BaseModel):
+    email: str
+
+adapter: TypeAdapter[list[int] | str] = TypeAdapter(list[int] | str)
+
+def read(raw: object) -> None:
+    reveal_type(parse_typed("contacts", raw, Contact))
+    reveal_type(parse_typed("numbers", raw, adapter))
+    parse_typed("contacts", raw, int)
+"""
+
+
+@pytest.mark.requirement("001-1")
+def test_each_overload_returns_the_type_it_was_given(tmp_path: Path) -> None:
+    source = tmp_path / "reader.py"
+    source.write_text(TYPED, "utf-8")
+    cache = str(ROOT / ".mypy_cache")  # that of scripts/check: without one this takes half a minute
+    said, trouble, _ = mypy.api.run(["--strict", "--no-error-summary", "--cache-dir", cache, str(source)])
+    assert trouble == ""
+    told = [line.split(":", 1)[1] for line in said.splitlines() if "note: Revealed" in line or " error: " in line]
+    assert told[:2] == ['11: note: Revealed type is "reader.Contact"', '12: note: Revealed type is "list[int] | str"']
+    assert [line.split(":")[0] for line in told[2:]] == ["13"]
+
+
+@pytest.mark.requirement("001-3")
+def test_nothing_is_read_as_an_empty_object() -> None:
+    class Filters(BaseModel):
+        limit: int = 50
+
+    assert parse_typed("filters", None, Filters) == Filters(limit=50)
+    with pytest.raises(ValidationError) as caught:
+        parse_typed("contacts", None, Contact)
+    assert [(error["type"], error["loc"]) for error in caught.value.errors()] == [("missing", ("email",))]
+
+
+@pytest.mark.requirement("001-4")
+def test_a_failure_is_one_warning_with_its_fields_and_is_raised_again(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(ValidationError):
+        parse_typed("contacts", {"email": 1, "age": "old", "s3cret\n": 2}, Contact)
+    (record,) = caplog.records
+    assert (record.name, record.levelno, record.exc_info) == ("handfast.boundary", logging.WARNING, None)
+    description = (
+        "email: must be a string, not an integer; age: must be an integer, not a string; "
+        "has 1 property that is not allowed: 's3cret?'"
+    )
+    assert record.getMessage() == f"api.boundary.validation_failed: what came in at contacts was refused: {description}"
+    expected = {
+        "event": "api.boundary.validation_failed",
+        "boundary": "contacts",
+        "error_type": "ValidationError",
+        "error_count": 3,
+        "description": description,
+        "locations": ["email", "age", "s3cret?"],
+        "truncated": False,
+    }
+    assert {name: getattr(record, name) for name in expected} == expected
+
+
+@pytest.mark.requirement("001-4")
+def test_the_exception_that_is_raised_is_the_models_own() -> None:
+    own = ValidationError.from_exception_data("Odd", [])
+
+    class Odd(BaseModel):
+        @classmethod
+        def model_validate(cls, *_: Any, **__: Any) -> "Odd":  # Any: of the method that is replaced
+            raise own
+
+    with pytest.raises(ValidationError) as caught:
+        parse_typed("odd", {}, Odd)
+    assert caught.value is own
+
+
+@pytest.mark.requirement("001-4")
+def test_five_places_are_named_and_the_rest_is_said_to_be_cut(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(ValidationError):
+        parse_typed("numbers", ["s3cret"] * 6, TypeAdapter(list[int]))
+    (record,) = caplog.records
+    fields = vars(record)
+    assert (fields["locations"], fields["truncated"], fields["error_count"]) == (["0", "1", "2", "3", "4"], True, 6)
+
+
+@pytest.mark.requirement("001-4")
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from([Contact, CONTROL, TypeAdapter(dict[str, Contact]), TypeAdapter(list[int | Contact])]), SHAPES)
+def test_no_input_value_reaches_the_log(
+    caplog: pytest.LogCaptureFixture, model: Any, value: object
+) -> None:  # Any: both overloads
+    caplog.clear()
+    sent = without_marked_names(marked(value))
+    try:
+        parse_typed("mcp.tool", sent, model)
+    except ValidationError:
+        (record,) = caplog.records
+        everything = f"{vars(record)} {logging.Formatter().format(record)}"
+        assert MARK not in everything
+        assert "31415926" not in everything
+
+
+def without_marked_names(value: Any) -> Any:  # Any: JSON values
+    """Names may be shown; here only values carry the mark."""
+    if isinstance(value, dict):
+        return {name.replace(MARK, "x"): without_marked_names(inner) for name, inner in value.items()}
+    return [without_marked_names(inner) for inner in value] if isinstance(value, list) else value
+
+
+def test_an_author_tells_a_rule_of_his_own_in_a_literal(caplog: pytest.LogCaptureFixture) -> None:
+    class Window(BaseModel):
+        since: int
+
+        @field_validator("since")
+        @classmethod
+        def refuse(cls, _: int) -> int:
+            raise broken_rule("must come before 'until'")
+
+    with pytest.raises(ValidationError):
+        parse_typed("window", {"since": 31415926}, Window)
+    assert vars(caplog.records[0])["description"] == "since: must come before 'until'"
