@@ -1,6 +1,11 @@
 """A boundary parses into its type, or logs one line without anything that was sent and raises again."""
 
 import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -74,6 +79,36 @@ def test_each_overload_returns_the_type_it_was_given(tmp_path: Path) -> None:
     told = [line.split(":", 1)[1] for line in said.splitlines() if "note: Revealed" in line or " error: " in line]
     assert told[:2] == ['11: note: Revealed type is "reader.Contact"', '12: note: Revealed type is "list[int] | str"']
     assert [line.split(":")[0] for line in told[2:]] == ["13"]
+
+
+LABELS = """
+from pydantic import BaseModel
+from handfast.boundary import broken_rule, parse_typed
+
+class Contact(BaseModel):
+    email: str
+
+def read(raw: object, label: str) -> None:
+    parse_typed("contacts", raw, Contact)
+    parse_typed("contacts" + ".new", raw, Contact)
+    parse_typed(label, raw, Contact)
+    parse_typed(f"contacts.{label}", raw, Contact)
+    broken_rule("must come before 'until'")
+    broken_rule(label)
+"""
+PYREFLY = shutil.which("pyrefly", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+
+
+@pytest.mark.requirement("001-2")
+@pytest.mark.skipif(PYREFLY is None, reason="mypy takes LiteralString for str, so it needs a checker that does not")
+def test_a_label_built_at_run_time_fails_the_type_check(tmp_path: Path) -> None:
+    (tmp_path / "labels.py").write_text(LABELS, "utf-8")
+    (tmp_path / "pyrefly.toml").write_text('preset = "strict"\n', "utf-8")
+    command = [str(PYREFLY), "check", "--output-format", "min-text", "labels.py", "--search-path", str(ROOT / "src")]
+    said = subprocess.run(
+        [*command, "--python-interpreter-path", sys.executable], cwd=tmp_path, text=True, capture_output=True
+    )
+    assert re.findall(r"ERROR \S*labels.py:(\d+):", said.stdout + said.stderr) == ["11", "12", "14"]
 
 
 @pytest.mark.requirement("001-3")
