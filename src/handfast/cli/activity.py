@@ -12,8 +12,8 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
+from handfast.activity.state_folder import state_folder
 from handfast.cli import console
-from handfast.cli.state import state_folder
 
 if TYPE_CHECKING:  # at run time imported by the commands, so that --help stays fast
     from handfast.activity.query import RecordFilter

@@ -189,9 +189,9 @@ async def running_gateway(args: Any) -> str | None:  # Any: argparse's namespace
 
 @contextlib.asynccontextmanager
 async def _own_gateway(args: Any) -> AsyncIterator[str]:  # Any: argparse's namespace
+    from handfast.activity.state_folder import state_folder
     from handfast.activity.store import StoreError
     from handfast.cli.options import read_settings, settings_path
-    from handfast.cli.state import state_folder
     from handfast.gateway.runtime import Runtime
     from handfast.gateway.serving import address_of, bind, gateway
 

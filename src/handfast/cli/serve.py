@@ -30,9 +30,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _serve(args: argparse.Namespace) -> int:
+    from handfast.activity.state_folder import state_folder
     from handfast.activity.store import StoreError
     from handfast.cli.event_loop import run_async
-    from handfast.cli.state import state_folder
     from handfast.gateway.http_client import UrlUnusable
     from handfast.gateway.open_files import raise_open_files
     from handfast.gateway.runtime import Runtime

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from platformdirs import user_state_path
 
-from handfast.cli.state import state_folder
+from handfast.activity.state_folder import state_folder
 
 
 def test_the_flag_wins_then_the_environment_then_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
