@@ -59,6 +59,19 @@ DRIVEN_BY = {
     "gateway/event_relay.py": "gateway/test_http_upstream.py",
     "gateway/refused_calls.py": "gateway/test_all_servers.py",
     "gateway/post_relay.py": "gateway/test_http_upstream.py",
+    "core/guardrails.py": "toolkit/test_serving.py",
+    "toolkit/actor.py": "toolkit/test_serving.py",
+    "toolkit/args.py": "toolkit/test_serving.py",
+    "toolkit/builders.py": "toolkit/test_serving.py",
+    "toolkit/call.py": "toolkit/test_serving.py",
+    "toolkit/outcome_counts.py": "toolkit/test_serving.py",
+    "toolkit/recording.py": "toolkit/test_serving.py",
+    "toolkit/reply.py": "toolkit/test_serving.py",
+    "toolkit/returned.py": "toolkit/test_serving.py",
+    "toolkit/schemas.py": "toolkit/test_serving.py",
+    "toolkit/shape.py": "toolkit/test_serving.py",
+    "toolkit/spec.py": "toolkit/test_serving.py",
+    "toolkit/toolbox.py": "toolkit/test_serving.py",
 }
 
 

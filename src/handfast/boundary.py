@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString, TypeVar, overload
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, from_json
 
 from handfast.core.events import API_BOUNDARY_VALIDATION_FAILED
 from handfast.core.model_error_texts import AUTHORS_RULE
@@ -30,11 +30,16 @@ def parse_typed(
 ) -> object:  # Any: of the overloads
     """Read what came in at this boundary; nothing at all (None) is read as an empty object.
 
+    Bytes are JSON text and read as JSON: numbers and booleans are strict; dates, enums and the like come from text.
+
     Raises:
         ValidationError: pydantic's own, after one log line in which no input value appears.
     """
     value = {} if raw is None else raw
     try:
+        if isinstance(value, bytes):
+            read = model.validate_json if isinstance(model, TypeAdapter) else model.model_validate_json
+            return read(value, strict=True)
         return model.validate_python(value) if isinstance(model, TypeAdapter) else model.model_validate(value)
     except ValidationError as failure:
         _log(boundary, value, failure)
@@ -56,7 +61,7 @@ def broken_rule(text: LiteralString) -> PydanticCustomError:
 
 def _log(boundary: str, value: object, failure: ValidationError) -> None:
     errors = errors_of(failure)
-    description = "; ".join(str(told) for told in describe_model_errors(errors, value, show_names=True))
+    description = "; ".join(str(told) for told in describe_model_errors(errors, _decoded(value), show_names=True))
     fields = {
         "event": API_BOUNDARY_VALIDATION_FAILED,
         "boundary": boundary,
@@ -70,6 +75,16 @@ def _log(boundary: str, value: object, failure: ValidationError) -> None:
     _logger.warning(
         "%s: what came in at %s was refused: %s", API_BOUNDARY_VALIDATION_FAILED, boundary, description, extra=fields
     )
+
+
+def _decoded(value: object) -> object:
+    """What a text says, for naming the types in it; a text that is no JSON says nothing."""
+    if not isinstance(value, bytes):
+        return value
+    try:
+        return from_json(value)
+    except ValueError:
+        return None
 
 
 def _location(parts: Sequence[str | int]) -> str:

@@ -31,7 +31,7 @@ from handfast.core.policy import (
     Violation,
     Warned,
 )
-from handfast.core.redaction import redact_value, scrub_names
+from handfast.core.redaction import redact_value, scrub_names, scrub_text
 from handfast.core.result import ResultView
 from handfast.core.schema import CompiledSchema, UncompilableSchema
 
@@ -56,6 +56,16 @@ class SlowLane(Protocol):
     """Judges what is too heavy to judge in place."""
 
     async def verdict(self, schema: CompiledSchema, value_text: bytes, *, wording: bool) -> LaneVerdict: ...
+
+
+class Terms(Protocol):
+    """What a tool of our own asks of a call beyond what it declares: who may, and how its model reads the arguments."""
+
+    def gate(self, arguments: dict[str, object]) -> Violation | None:
+        """Whether this caller may. Comes before anything is said about the arguments."""
+
+    def shape(self, text: bytes, arguments: dict[str, object]) -> tuple[str, ...] | None:
+        """What its model objects to; None where it has no model, and the declared schema judges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +140,10 @@ class CallPath:
 
     # --- before forwarding -------------------------------------------------------------------------------------
 
-    async def admit(self, call: Exchange, text: bytes | None) -> Decision:
+    async def admit(self, call: Exchange, text: bytes | None, terms: Terms | None = None) -> Decision:
         """Check the arguments (raw JSON text). Blocked: it is recorded, durable, and must not be forwarded."""
         await self._take(call, text)
-        decision = await self._judge_arguments(call, text)
+        decision = await self._judge_arguments(call, text, terms)
         if isinstance(decision, Blocked):
             await self._block(call, decision)
         elif isinstance(decision, Warned):
@@ -163,7 +173,7 @@ class CallPath:
         self.conclude(call, Status.BLOCKED, rule=decision.rule, reason=decision.reason, mode=mode)
         await self.durable(call)
 
-    async def _judge_arguments(self, call: Exchange, text: bytes | None) -> Decision:
+    async def _judge_arguments(self, call: Exchange, text: bytes | None, terms: Terms | None) -> Decision:
         policy = call.policy.input
         if not policy.judges:
             return ALLOWED
@@ -179,7 +189,10 @@ class CallPath:
         call.details["argument_keys"] = scrub_names(value)
         if self._keeps_bodies:
             call.details["arguments"] = _body(value)
-        violation, is_firm = await self._argument_violation(call, text or b"{}", value)
+        refusal = terms.gate(value) if terms is not None else None
+        if refusal is not None:
+            return Blocked(refusal.rule, refusal.message)
+        violation, is_firm = await self._argument_violation(call, text or b"{}", value, terms)
         if violation is None:
             return ALLOWED
         if is_firm or policy.mode is Mode.STRICT:
@@ -187,7 +200,7 @@ class CallPath:
         return Warned(violation.rule, violation.message)
 
     async def _argument_violation(
-        self, call: Exchange, text: bytes, value: dict[str, object]
+        self, call: Exchange, text: bytes, value: dict[str, object], terms: Terms | None
     ) -> tuple[Violation | None, bool]:
         """The first broken rule, and whether it blocks whatever the mode."""
         policy = call.policy.input
@@ -199,6 +212,11 @@ class CallPath:
             if unknown is not None:
                 # Also when the schema was broken: a wrapped payload misses every field, and that text would mislead.
                 return unknown, True
+        words = terms.shape(text, value) if terms is not None else None
+        if words is not None:
+            if not words:
+                return None, False
+            return argument_rules.schema_violation(words, declared=schema.declared, mode=policy.mode), False
         met = await self._meets(call, schema, text, value=value, direction="input")
         if met.conforms or met.problem == "uncompilable":
             return None, False
@@ -209,8 +227,11 @@ class CallPath:
 
     # --- wherever the answer appears ---------------------------------------------------------------------------
 
-    async def settle(self, call: Exchange, result: ResultView) -> Decision:
-        """Check a result. Returns once what must be on record is; Blocked: the reply is to be replaced."""
+    async def settle(self, call: Exchange, result: ResultView, *, admin_reason: str | None = None) -> Decision:
+        """Check a result. Returns once what must be on record is; Blocked: the reply is to be replaced.
+
+        `admin_reason` is why an admin tool of our own was run, as its caller put it: on record if it succeeded.
+        """
         if not result.is_final:
             # This request is answered; what follows comes with a request of its own, and a record of its own.
             call.details["input_required"] = True
@@ -220,6 +241,8 @@ class CallPath:
         decision = await self.judge(call, result)
         if not call.is_recorded:
             self.note(call, result, decision)
+            if admin_reason is not None and not result.is_error and not isinstance(decision, Blocked):
+                self._record_admin(call, admin_reason)
             await self.durable(call)
         return decision
 
@@ -344,6 +367,12 @@ class CallPath:
         """Return once every decision about this call is on disk: only then may a reply leave."""
         if call.ticket is not None:
             await self._recorder.committed(call.ticket)
+
+    def _record_admin(self, call: Exchange, reason: str) -> None:
+        details: dict[str, Detail] = {"stated_reason": scrub_text(reason)}
+        call.ticket = self._recorder.record(
+            self._entry(call, RecordType.ADMIN_OPERATION, Status.SUCCESS, rule="", reason="", mode="", details=details)
+        )
 
     def _record_decision(
         self, call: Exchange, decision: Blocked | Warned, status: Status, *, mode: str, direction: str

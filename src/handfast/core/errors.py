@@ -1,5 +1,6 @@
 """The one closed set of error codes, and the exceptions that carry them."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 
@@ -36,3 +37,37 @@ class ToolInputError(CallRefused):
 
     def __init__(self, message: str) -> None:
         super().__init__(ErrorCode.INVALID_INPUT, message)
+
+
+class ToolError(Exception):
+    """A tool's own failure: a code to branch on, words for the agent, and details that may grow.
+
+    `recoverable` says whether another call may succeed; None leaves it to what the code stands for.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        details: Mapping[str, object] | None = None,
+        *,
+        recoverable: bool | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = str(code)
+        self.message = message
+        self.details: dict[str, object] = dict(details or {})
+        self.recoverable = recoverable
+
+
+def error_invalid_input(message: str, **details: object) -> ToolError:
+    return ToolError(ErrorCode.INVALID_INPUT, message, {"kind": "value", **details})
+
+
+def error_not_found(message: str, **details: object) -> ToolError:
+    return ToolError(ErrorCode.NOT_FOUND, message, details)
+
+
+def error_not_implemented(message: str, **details: object) -> ToolError:
+    """For a tool that ships in two phases; `slice` says which one brings it."""
+    return ToolError(ErrorCode.NOT_IMPLEMENTED, message, details)

@@ -53,3 +53,7 @@ def redact_value(value: object, *, depth: int = 8) -> object:
     if isinstance(value, str):
         return _SECRET_VALUE.sub(_MASK, value)
     return value
+
+
+def scrub_text(text: str) -> str:
+    return _SECRET_VALUE.sub(_MASK, text)

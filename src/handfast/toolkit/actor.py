@@ -1,0 +1,48 @@
+"""Actor: who calls, as authentication says it; never what the arguments say."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """An identity that an audit can use: an id, or a name that is not blank."""
+
+    id: str = ""
+    name: str = ""
+
+
+ActorResolver = Callable[[Any], Actor | None]  # Any: the SDK's request context; its HTTP request is in `.request`
+
+
+def is_known(actor: object) -> bool:
+    return bool(label_of(actor))
+
+
+def label_of(actor: object) -> str:
+    """How records name the actor; empty for nobody. Any object with an `id` or a `name` may stand for one."""
+    for name in ("id", "name"):
+        value = getattr(actor, name, None)
+        if value is not None and str(value).strip():
+            return str(value).strip()
+    return ""
+
+
+def actor_of_environment() -> Actor | None:
+    """Over stdio there is one caller, and the operator says who: HANDFAST_ACTOR."""
+    name = os.environ.get("HANDFAST_ACTOR", "").strip()
+    return Actor(id=name) if name else None
+
+
+def actor_of_request(context: Any) -> Actor | None:  # Any: the SDK's request context
+    """Whom the SDK's own authentication let in over HTTP; over stdio, whom the operator named."""
+    request = getattr(context, "request", None)
+    if request is None:
+        return actor_of_environment()
+    user = request.scope.get("user")
+    token = getattr(user, "access_token", None)
+    if token is None:
+        return None  # nobody was authenticated, whatever the environment of the server says
+    return Actor(id=str(getattr(token, "subject", None) or token.client_id))

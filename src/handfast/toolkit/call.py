@@ -1,0 +1,30 @@
+"""Call: what a tool is told about the call it answers, beside its arguments."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from handfast.toolkit.actor import Actor
+
+Report = Callable[[float, float | None, str | None], Awaitable[None]]
+
+
+async def unheard(_progress: float, _total: float | None, _message: str | None) -> None:
+    """Nobody asked to be told of progress."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call in progress."""
+
+    tool: str
+    request_id: str  # the id under which the call is on record
+    app: Any = None  # Any: whatever the server was given as its application state
+    actor: Actor | Any = None  # Any: another object with an id or a name
+    reason: str = ""  # why, of an admin tool
+    report: Report = unheard
+    context: Any = None  # Any: the SDK's own request context, for what is not covered here; None in process
+
+    async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        """Tell a caller that wants to know how far this is."""
+        await self.report(done, total, message)

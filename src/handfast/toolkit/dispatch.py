@@ -1,0 +1,309 @@
+"""One call of a tool of our own, from its arguments to its answer, on the one path."""
+
+import asyncio
+import json
+import logging
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from handfast.core.codes import CodeBook
+from handfast.core.contract import CompiledContract
+from handfast.core.envelopes import Envelope, render
+from handfast.core.errors import ErrorCode, ToolError
+from handfast.core.events import MCP_ADMIN_OP_EXECUTED, MCP_SERVER_INVOKE_FAILED
+from handfast.core.exchange import Exchange, RecordingFailed, Status
+from handfast.core.guardrails import GUARDRAIL_PROPERTIES, check_guardrails
+from handfast.core.judged_text import Ambiguity
+from handfast.core.outcome import Failed, Outcome, Succeeded, code_of_rule, failed, outcome_of_error
+from handfast.core.policy import (
+    Blocked,
+    InputPolicy,
+    Mode,
+    OutputPolicy,
+    Posture,
+    ToolPolicy,
+    UnknownArguments,
+    Violation,
+)
+from handfast.core.result import ResultView, ambiguous_violation, blocked_text
+from handfast.core.schema import CompiledSchema
+from handfast.tool_call import CallPath
+from handfast.toolkit.actor import is_known, label_of
+from handfast.toolkit.call import Call, Report, unheard
+from handfast.toolkit.outcome_counts import OutcomeCounts, count_as
+from handfast.toolkit.returned import NotJson, Returned, read_returned
+from handfast.toolkit.shape import Misshapen, parse_arguments
+from handfast.toolkit.spec import Kind, ToolSpec
+
+_log = logging.getLogger("handfast.toolkit")
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_encode_strictly = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode
+
+_MAY_STAND = "What it did until then may stand."
+
+# Tools of our own are always held to their word, both ways.
+STRICT = ToolPolicy(
+    InputPolicy(mode=Mode.STRICT, unknown_arguments=UnknownArguments.REJECT_ALL),
+    OutputPolicy(mode=Mode.STRICT, missing_structured_content=Posture.BLOCK, uncompilable_schema=Posture.BLOCK),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredTool:
+    """A tool with everything that is made once for it."""
+
+    spec: ToolSpec
+    contract: CompiledContract
+    wraps: bool  # the plain form puts its data under `result`
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Every property name that the input schema mentions: these may be shown."""
+        schema = self.contract.input
+        return schema.names if isinstance(schema, CompiledSchema) else frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What goes back for a call: `payload` is the structured content, `text` the same as JSON, or a plain failure's."""
+
+    outcome: Outcome
+    payload: dict[str, Any] | None  # Any: JSON
+    text: str
+    blocks: Sequence[BaseModel] = ()
+    meta: Mapping[str, object] | None = None
+
+    @property
+    def is_error(self) -> bool:
+        return isinstance(self.outcome, Failed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who calls, and what they may be told meanwhile."""
+
+    actor: Any = None  # Any: an Actor, or another object with an id or a name
+    report: Report | None = None
+    context: Any = None  # Any: the SDK's request context
+
+
+class _Asked:
+    """The terms of one call: guardrails first, then the tool's own model, whose reading is kept for the handler."""
+
+    __slots__ = ("actor", "arguments", "model", "names", "spec")
+
+    def __init__(self, tool: "RegisteredTool", actor: object) -> None:
+        self.spec = tool.spec
+        self.names = tool.names
+        self.actor = actor
+        self.model: BaseModel | None = None
+        self.arguments: dict[str, Any] = {}  # Any: JSON; a copy of this call's own
+
+    def gate(self, arguments: dict[str, object]) -> Violation | None:
+        self.arguments = arguments
+        if self.spec.kind is not Kind.ADMIN:
+            return None
+        return check_guardrails(arguments, has_actor=is_known(self.actor))
+
+    def shape(self, text: bytes, arguments: dict[str, object]) -> tuple[str, ...] | None:
+        if self.spec.args_model is None:
+            return None
+        if self.spec.kind is Kind.ADMIN:
+            own = {key: value for key, value in arguments.items() if key not in GUARDRAIL_PROPERTIES}
+            text = _encode(own).encode()
+        try:
+            self.model = parse_arguments(text, self.spec.args_model, self.names)
+        except Misshapen as problem:
+            return problem.words
+        return ()
+
+    @property
+    def reason(self) -> str:
+        return str(self.arguments.get("reason", "")) if self.spec.kind is Kind.ADMIN else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dispatcher:
+    """What all calls of one server share."""
+
+    server: str
+    path: CallPath
+    codes: CodeBook
+    envelope: Envelope
+    counts: OutcomeCounts
+    timeout_s: float
+    app: Any = None  # Any: the application state that tools are handed
+
+    async def dispatch(self, tool: RegisteredTool, arguments: object, caller: Caller) -> Answer:
+        """Guardrails, arguments, run, check the result, envelope. Raises: RecordingFailed, CancelledError."""
+        call = self.path.open(
+            server=self.server,
+            tool=tool.spec.name,
+            policy=STRICT,
+            contract=tool.contract,
+            actor=label_of(caller.actor),
+        )
+        try:
+            answer = await self._answer(call, tool, arguments, caller)
+        except asyncio.CancelledError:
+            self.path.conclude(call, Status.CANCELLED, reason="The caller gave up.", mode=Mode.STRICT)
+            self.counts.add(tool.spec.name, "cancelled")
+            raise
+        except RecordingFailed:
+            self.path.conclude(call, Status.ERROR, reason="Records could not be written.", mode=Mode.STRICT)
+            raise
+        self.counts.add(tool.spec.name, count_as(answer.outcome))
+        if isinstance(answer.outcome, Failed):
+            _note_failure(call, answer.outcome)
+        return answer
+
+    async def _answer(self, call: Exchange, tool: RegisteredTool, arguments: object, caller: Caller) -> Answer:
+        asked = _Asked(tool, caller.actor)
+        decision = await self.path.admit(call, _text_of(arguments), asked)
+        if isinstance(decision, Blocked):
+            return self._rendered(tool, self._refused(decision))
+        try:
+            returned = await self._run(call, asked, caller)
+            return await self._settled(call, tool, returned, asked)
+        except NotJson as problem:
+            _log_crash(problem, call)
+            return await self._rejected(call, tool, Violation("result.schema", str(problem)))
+
+    async def _rejected(self, call: Exchange, tool: RegisteredTool, problem: Violation) -> Answer:
+        """A result that nobody can be told, because it cannot be written down."""
+        return self._blocked(tool, await self.path.reject(call, problem))
+
+    def _blocked(self, tool: RegisteredTool, decision: Blocked) -> Answer:
+        text = blocked_text(tool.spec.name, decision.reason)
+        return self._rendered(tool, failed(ErrorCode.OUTPUT_VIOLATION, text, self.codes))
+
+    def _refused(self, decision: Blocked) -> Failed:
+        code = code_of_rule(decision.rule)
+        if code is ErrorCode.INVALID_INPUT:
+            return failed(code, decision.reason, self.codes, kind="shape")
+        return failed(code, decision.reason, self.codes, violation=decision.rule.removeprefix("access."))
+
+    async def _run(self, call: Exchange, asked: _Asked, caller: Caller) -> Returned:
+        """Raises: NotJson."""
+        spec = asked.spec
+        told = Call(
+            tool=spec.name,
+            request_id=call.request_id,
+            app=self.app,
+            actor=caller.actor,
+            reason=asked.reason,
+            report=caller.report or unheard,
+            context=caller.context,
+        )
+        seconds = self.timeout_s if spec.timeout_s is None else spec.timeout_s
+        clock = asyncio.timeout(seconds)
+        assert spec.run is not None  # the registry makes one
+        try:
+            async with clock:
+                value = await spec.run(asked.model, asked.arguments, told)
+            return read_returned(value, spec, self.codes)
+        except NotJson:
+            raise
+        except Exception as error:  # noqa: BLE001 - the outermost edge: whatever a handler raises becomes a coded error
+            return Returned(self._failure(error, call, late_after=seconds if clock.expired() else None))
+
+    def _failure(self, error: Exception, call: Exchange, *, late_after: float | None) -> Failed:
+        if late_after is not None and isinstance(error, TimeoutError):
+            text = f"The tool was not done within {late_after:g} s and was stopped. {_MAY_STAND} Look before a repeat."
+            return failed(ErrorCode.TIMEOUT, text, self.codes)
+        if isinstance(error, ToolError) and error.code in self.codes:
+            return outcome_of_error(error, self.codes)
+        _log_crash(error, call)
+        text = f"The tool failed in a way nobody foresaw. {_MAY_STAND} Report the request id to the operator."
+        return failed(ErrorCode.INTERNAL_ERROR, text, self.codes, request_id=call.request_id)
+
+    async def _settled(self, call: Exchange, tool: RegisteredTool, returned: Returned, asked: _Asked) -> Answer:
+        answer = self._rendered(tool, returned.outcome, returned.blocks)
+        if isinstance(answer.outcome, Failed):
+            call.details["code"] = answer.outcome.code
+        try:
+            text = answer.text.encode()
+        except UnicodeEncodeError:
+            return await self._rejected(call, tool, ambiguous_violation(Ambiguity.NOT_UNICODE))
+        reason = asked.reason if asked.spec.kind is Kind.ADMIN else None
+        view = ResultView(text if answer.payload is not None else None, is_error=answer.is_error, size=len(text))
+        decision = await self.path.settle(call, view, admin_reason=reason)
+        if isinstance(decision, Blocked):
+            return self._blocked(tool, decision)
+        if reason is not None and not answer.is_error:
+            _note_admin(call)
+        return answer
+
+    def _rendered(self, tool: RegisteredTool, outcome: Outcome, blocks: Sequence[BaseModel] = ()) -> Answer:
+        told = outcome if isinstance(outcome, Succeeded) else _writable(outcome)
+        rendered = render(self.envelope, told, tool=tool.spec.name, codes=self.codes, wraps=tool.wraps)
+        text = rendered.text if rendered.payload is None else _encode(rendered.payload)
+        return Answer(told, rendered.payload, text, blocks if isinstance(told, Succeeded) else (), rendered.meta)
+
+
+def _writable(outcome: Failed) -> Failed:
+    """A failure always arrives: details that no JSON can hold stay behind."""
+    try:
+        _encode_strictly([outcome.message, dict(outcome.details)]).encode()
+    except (TypeError, ValueError, RecursionError):
+        message = outcome.message.encode(errors="replace").decode()
+        return Failed(outcome.code, message, outcome.is_recoverable)
+    return outcome
+
+
+def _text_of(arguments: object) -> bytes:
+    """The arguments as the JSON that is judged; what JSON cannot hold becomes a text that no rule lets through."""
+    try:
+        return json.dumps({} if arguments is None else arguments, ensure_ascii=False, separators=(",", ":")).encode()
+    except (TypeError, ValueError, RecursionError):
+        return b"\xff"
+
+
+def _note_failure(call: Exchange, outcome: Failed) -> None:
+    _log.warning(
+        "%s: %s failed with %s (request %s)",
+        MCP_SERVER_INVOKE_FAILED,
+        call.tool,
+        outcome.code,
+        call.request_id,
+        extra={
+            "event": MCP_SERVER_INVOKE_FAILED,
+            "tool_name": call.tool,
+            "error_code": outcome.code,
+            "request_id": call.request_id,
+        },
+    )
+
+
+def _note_admin(call: Exchange) -> None:
+    _log.info(
+        "%s: %s by %s (request %s)",
+        MCP_ADMIN_OP_EXECUTED,
+        call.tool,
+        call.actor,
+        call.request_id,
+        extra={
+            "event": MCP_ADMIN_OP_EXECUTED,
+            "tool_name": call.tool,
+            "actor": call.actor,
+            "request_id": call.request_id,
+        },
+    )
+
+
+def _log_crash(error: Exception, call: Exchange) -> None:
+    """Where it happened, for the author: files and lines, and never the text of the error, which may quote values."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = " < ".join(f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in reversed(frames[-6:]))
+    _log.error(
+        "%s raised %s at %s (request %s)",
+        call.tool,
+        type(error).__name__,
+        where or "an unknown place",
+        call.request_id,
+        extra={"event": "toolkit.handler.crashed", "tool_name": call.tool, "error_type": type(error).__name__},
+    )

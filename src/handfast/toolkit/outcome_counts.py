@@ -1,0 +1,32 @@
+"""How calls ended, counted by tool: for health pages and tests, and the same for both forms of tools."""
+
+from collections import Counter
+
+from handfast.core.errors import ErrorCode
+from handfast.core.outcome import Outcome, Succeeded
+
+_NAMES = {
+    ErrorCode.INVALID_INPUT.value: "validation_error",
+    ErrorCode.GUARDRAIL_VIOLATED.value: "guardrail_violated",
+    ErrorCode.OUTPUT_VIOLATION.value: "output_violation",
+}
+
+
+def count_as(outcome: Outcome) -> str:
+    return "success" if isinstance(outcome, Succeeded) else _NAMES.get(outcome.code, "failed")
+
+
+class OutcomeCounts:
+    """success, validation_error, guardrail_violated, output_violation, failed, cancelled."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    def add(self, tool: str, outcome: str) -> None:
+        self._counts[tool, outcome] += 1
+
+    def of(self, tool: str) -> dict[str, int]:
+        return {outcome: count for (name, outcome), count in self._counts.items() if name == tool}
+
+    def total(self, outcome: str) -> int:
+        return sum(count for (_, name), count in self._counts.items() if name == outcome)

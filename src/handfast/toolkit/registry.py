@@ -1,0 +1,162 @@
+"""ToolRegistry: every tool of one server, and `dispatch`, the only way in which one of them runs."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from handfast.core.codes import CodeBook, DeclaredCode
+from handfast.core.contract import CompiledContract, ToolContract
+from handfast.core.envelopes import Envelope, envelope_schema
+from handfast.core.exchange import Recorder
+from handfast.core.schema import DEFAULT_BOUNDS, UncompilableSchema
+from handfast.slow_lane.client import SlowLane
+from handfast.toolkit.dispatch import Answer, Caller, Dispatcher, RegisteredTool
+from handfast.toolkit.outcome_counts import OutcomeCounts
+from handfast.toolkit.recording import call_path
+from handfast.toolkit.schemas import ContractError
+from handfast.toolkit.spec import ToolSpec, require_sound
+
+CALL_TIMEOUT_S = 120.0  # long enough for a render or a report; a tool that needs more says so
+_NOBODY = Caller()
+
+
+class UnknownTool(LookupError):
+    """No tool has this name."""
+
+
+class ToolRegistry:
+    """Tools are added until the first one is served or dispatched; from then on the set is fixed."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        envelope: Envelope | str = Envelope.PLAIN,
+        codes: Iterable[DeclaredCode | str] = (),
+        app_state: Any = None,  # Any: whatever the tools need
+        recorder: Recorder | None = None,
+        timeout_s: float = CALL_TIMEOUT_S,
+    ) -> None:
+        self.name = name
+        self.envelope = Envelope(envelope)
+        self.codes = CodeBook(codes)
+        self.app_state = app_state
+        self.outcomes = OutcomeCounts()
+        self._timeout_s = timeout_s
+        self._recorder = recorder
+        self._tools: dict[str, RegisteredTool] = {}
+        self._lane = SlowLane()
+        self._is_frozen = False
+        self._dispatcher: Dispatcher | None = None
+
+    # --- building --------------------------------------------------------------------------------------------------
+
+    def add(self, spec: ToolSpec) -> ToolSpec:
+        """Raises: ContractError, for a name that is taken, a tool that is not sound, or once they are served."""
+        if self.is_frozen:
+            raise ContractError(f"'{spec.name}' comes too late: the tools are served already. Register it before.")
+        if spec.name in self._tools:
+            raise ContractError(f"There is a tool '{spec.name}' already; rename one of the two.")
+        require_sound(spec)
+        self._tools[spec.name] = self._registered(spec)
+        return spec
+
+    def _registered(self, spec: ToolSpec) -> RegisteredTool:
+        schema, wraps = envelope_schema(self.envelope, spec.output_schema, self.codes)
+        contract = CompiledContract(
+            ToolContract(
+                spec.name,
+                _text(spec.input_schema),
+                _text(schema),
+                _text(spec.annotations),
+                spec.description,
+            ),
+            DEFAULT_BOUNDS,
+        )
+        return RegisteredTool(spec, contract, wraps)
+
+    @property
+    def is_frozen(self) -> bool:
+        return self._is_frozen
+
+    @property
+    def has_recorder(self) -> bool:
+        return self._recorder is not None
+
+    def record_with(self, recorder: Recorder) -> None:
+        """Where calls are recorded from now on."""
+        self._recorder = recorder
+        self._dispatcher = None
+
+    def freeze(self) -> Dispatcher:
+        """Fix the set of tools; done by the first call and by every server. Raises: ContractError."""
+        if not self._is_frozen:
+            self._require_usable()
+            self._is_frozen = True
+        if self._dispatcher is None:
+            self._dispatcher = Dispatcher(
+                server=self.name,
+                path=call_path(self._recorder, self._lane),
+                codes=self.codes,
+                envelope=self.envelope,
+                counts=self.outcomes,
+                timeout_s=self._timeout_s,
+                app=self.app_state,
+            )
+        return self._dispatcher
+
+    def _require_usable(self) -> None:
+        for tool in self._tools.values():
+            for schema in (tool.contract.input, tool.contract.output):
+                if isinstance(schema, UncompilableSchema):
+                    raise ContractError(f"A schema of '{tool.spec.name}' cannot be used: {schema.reason}")
+
+    # --- what is there ---------------------------------------------------------------------------------------------
+
+    def list_registered(self) -> list[ToolSpec]:
+        """Every tool, in the order of its name."""
+        return [self._tools[name].spec for name in sorted(self._tools)]
+
+    def registered(self, name: str) -> RegisteredTool:
+        """Raises: UnknownTool."""
+        try:
+            return self._tools[name]
+        except KeyError:
+            raise UnknownTool(name) from None
+
+    def published(self) -> list[dict[str, Any]]:
+        """The tools as `tools/list` has them, in the order of their names."""
+        return [_published(self._tools[name]) for name in sorted(self._tools)]
+
+    async def close(self) -> None:
+        """End what calls have started beside them."""
+        await self._lane.close()
+
+    # --- running ---------------------------------------------------------------------------------------------------
+
+    async def dispatch(
+        self, name: str, arguments: Mapping[str, Any] | None = None, *, actor: Any = None, caller: Caller | None = None
+    ) -> Answer:
+        """Run one tool as a client would. Raises: UnknownTool."""
+        dispatcher = self._dispatcher or self.freeze()
+        tool = self.registered(name)
+        if caller is None:
+            caller = _NOBODY if actor is None else Caller(actor=actor)
+        return await dispatcher.dispatch(tool, arguments, caller)
+
+
+def _text(schema: Mapping[str, Any]) -> bytes:
+    return json.dumps(schema, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _published(tool: RegisteredTool) -> dict[str, Any]:
+    spec = tool.spec
+    output = tool.contract.contract.output_schema
+    return {
+        "name": spec.name,
+        **({"title": spec.title} if spec.title else {}),
+        "description": spec.description,
+        "inputSchema": dict(spec.input_schema),
+        "outputSchema": json.loads(output or b"{}"),
+        "annotations": spec.annotations,
+    }

@@ -1,0 +1,47 @@
+"""What handlers may return beside plain data: a result with content blocks, or a result that says how it ended."""
+
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from handfast.core.codes import CodeBook
+from handfast.core.envelopes import Json, result_payload
+from handfast.core.errors import ToolError
+from handfast.core.outcome import Outcome, Succeeded, outcome_of_error
+
+T = TypeVar("T")
+_CORE_CODES = CodeBook()
+
+
+class Reply(Generic[T]):
+    """Data with content blocks for the agent to see, such as pictures: `-> Reply[Preview]`."""
+
+    __slots__ = ("blocks", "data")
+
+    def __init__(self, data: T, *blocks: Any) -> None:  # Any: content blocks of mcp_types
+        self.data = data
+        self.blocks = blocks
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """How a call ended, said by the handler itself instead of by returning or raising."""
+
+    data: Any = None  # Any: JSON, or a model
+    error: ToolError | None = None
+    blocks: tuple[Any, ...] = field(default=())  # Any: content blocks of mcp_types
+
+    @classmethod
+    def ok(cls, data: Any = None, *blocks: Any) -> "ToolResult":  # Any: as above
+        return cls(data=data, blocks=blocks)
+
+    @classmethod
+    def fail(cls, error: ToolError) -> "ToolResult":
+        return cls(error=error)
+
+    def outcome(self, codes: CodeBook) -> Outcome:
+        """Raises: KeyError, for a code that the server did not declare."""
+        return Succeeded(self.data) if self.error is None else outcome_of_error(self.error, codes)
+
+    def to_payload(self, codes: CodeBook = _CORE_CODES) -> Json:
+        """`{success, data, error}`."""
+        return result_payload(self.outcome(codes))

@@ -1,0 +1,82 @@
+"""JSON Schemas of the models that authors write: short, closed at every level, and refused where they are open."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter
+from pydantic.errors import PydanticInvalidForJsonSchema
+from pydantic.json_schema import GenerateJsonSchema
+
+Json = dict[str, Any]  # Any: JSON Schema
+
+_IN_PLACE = ("allOf", "anyOf", "oneOf", "prefixItems")
+_ONE = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems")
+_MAPS = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
+
+
+class ContractError(Exception):
+    """A tool that cannot be registered as it is written: what is wrong, then what to do, for its author."""
+
+
+class _Untitled(GenerateJsonSchema):
+    """Titles made from names say nothing, and every agent would read them in every list."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002  # Any: a core schema
+        return False
+
+
+def input_schema_of(model: type[BaseModel]) -> Json:
+    """Raises: ContractError."""
+    return _described(TypeAdapter(model), "validation", model.__name__)
+
+
+def output_schema_of(adapter: TypeAdapter[Any], name: str) -> Json:  # Any: whatever a tool returns
+    """Raises: ContractError."""
+    return _described(adapter, "serialization", name)
+
+
+def _described(adapter: TypeAdapter[Any], mode: Any, name: str) -> Json:  # Any: as above; a literal of pydantic's
+    try:
+        schema = adapter.json_schema(mode=mode, schema_generator=_Untitled)
+    except PydanticInvalidForJsonSchema as problem:
+        message = f"{name} has a field that JSON Schema cannot describe ({problem.message}); give it another type."
+        raise ContractError(message) from None
+    for part in (schema, *schema.get("$defs", {}).values()):
+        part.pop("title", None)
+    return schema
+
+
+def require_closed(schema: Mapping[str, Any], tool: str) -> None:
+    """Every object says which keys it takes, or of what type its values are. Raises: ContractError."""
+    if schema.get("type") != "object":
+        raise ContractError(f"The input schema of '{tool}' must be an object at its root; make it one.")
+    for path, part in _parts(schema, ""):
+        if _is_open(part):
+            where = f"'{path}' of '{tool}'" if path else f"'{tool}'"
+            raise ContractError(
+                f"The input schema of {where} takes any key. Say additionalProperties: false (in a model: derive it "
+                "from Args, or set extra='forbid'), or give the values of a map a type, such as dict[str, str]."
+            )
+
+
+def _is_open(part: Mapping[str, Any]) -> bool:
+    if part.get("type") != "object" and "properties" not in part:
+        return False
+    rest = part.get("additionalProperties", part.get("unevaluatedProperties", True))
+    return rest is True or rest == {}
+
+
+def _parts(schema: Mapping[str, Any], path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every subschema that describes a value, with where it stands."""
+    yield path, schema
+    for keyword in _IN_PLACE:
+        for part in schema.get(keyword, ()):
+            if isinstance(part, dict):
+                yield from _parts(part, path)
+    for keyword in _ONE:
+        if isinstance(part := schema.get(keyword), dict):
+            yield from _parts(part, path)
+    for keyword in _MAPS:
+        for name, part in schema.get(keyword, {}).items():
+            if isinstance(part, dict):
+                yield from _parts(part, f"{path}.{name}".lstrip("."))

@@ -1,0 +1,69 @@
+"""ToolSpec: one tool of a server, in either form that an author may write."""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from pydantic import BaseModel, TypeAdapter
+
+from handfast.toolkit.call import Call
+from handfast.toolkit.schemas import ContractError, require_closed
+
+Handler = Callable[..., Any]  # Any: a value, or an awaitable of one
+Run = Callable[[Any, dict[str, Any], Call], Awaitable[Any]]  # Any: the parsed model or None; JSON; whatever it returns
+
+NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")  # flat: the protocol would allow dots, and we do not
+
+
+class Kind(StrEnum):
+    """What a tool may do. Only admin tools are destructive, and they are guarded."""
+
+    READ = "read"
+    WRITE = "write"
+    ADMIN = "admin"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as it is registered. `input_schema` is what is published; `output_schema` is that of the data alone."""
+
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]  # Any: JSON Schema
+    handler: Handler
+    kind: Kind = Kind.WRITE
+    output_schema: Mapping[str, Any] | None = None  # Any: as above
+    args_model: type[BaseModel] | None = None
+    returns: TypeAdapter[Any] | None = None  # Any: what turns the handler's value into JSON
+    run: Run | None = None  # how the handler is called; made by the builders
+    title: str = ""
+    timeout_s: float | None = None  # None: the server's own
+    is_idempotent: bool = False
+    is_open_world: bool = False
+    is_dispatcher: bool = False
+
+    @property
+    def annotations(self) -> dict[str, bool]:
+        return {
+            "readOnlyHint": self.kind is Kind.READ,
+            "destructiveHint": self.kind is Kind.ADMIN,
+            "idempotentHint": self.is_idempotent or self.kind is Kind.READ,
+            "openWorldHint": self.is_open_world,
+        }
+
+
+def require_sound(spec: ToolSpec) -> None:
+    """What every tool must be before it is registered. Raises: ContractError."""
+    if not NAME.fullmatch(spec.name):
+        raise ContractError(
+            f"'{spec.name}' is no name for a tool. Use 1 to 128 letters, digits, '_' or '-', without dots."
+        )
+    if not spec.description.strip():
+        raise ContractError(
+            f"'{spec.name}' has no description, and agents choose tools by it. Give the function a docstring."
+        )
+    if spec.run is None:
+        raise ContractError(f"'{spec.name}' has no handler; give it one with handler= or with_handlers().")
+    require_closed(spec.input_schema, spec.name)

@@ -1,0 +1,124 @@
+"""Toolbox: what an author writes tools into, and starts as a server."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from handfast.core.codes import DeclaredCode
+from handfast.core.envelopes import Envelope
+from handfast.core.exchange import Recorder
+from handfast.toolkit.actor import ActorResolver, actor_of_request
+from handfast.toolkit.builders import run_of_handler, with_handlers
+from handfast.toolkit.dispatch import Answer
+from handfast.toolkit.registry import CALL_TIMEOUT_S, ToolRegistry
+from handfast.toolkit.spec import Kind, ToolSpec
+from handfast.toolkit.typed_form import spec_of_function
+
+if TYPE_CHECKING:
+    from mcp.server.lowlevel import Server
+    from starlette.applications import Starlette
+
+F = TypeVar("F", bound=Callable[..., Any])  # Any: a tool's own signature
+
+
+class Toolbox:
+    """The tools of one server. `app` is handed to every tool as `call.app`."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        envelope: Envelope | str = Envelope.PLAIN,
+        codes: Iterable[DeclaredCode | str] = (),
+        app: Any = None,  # Any: the application's own state
+        version: str = "",
+        instructions: str | None = None,
+        actor: ActorResolver = actor_of_request,
+        recorder: Recorder | None = None,
+        timeout_s: float = CALL_TIMEOUT_S,
+    ) -> None:
+        self.name = name
+        self.version = version
+        self.instructions = instructions
+        self.actor = actor
+        self.registry = ToolRegistry(
+            name, envelope=envelope, codes=codes, app_state=app, recorder=recorder, timeout_s=timeout_s
+        )
+
+    @property
+    def app(self) -> Any:  # Any: as above
+        return self.registry.app_state
+
+    # --- the typed form --------------------------------------------------------------------------------------------
+
+    @overload
+    def read(self, function: F, /) -> F: ...
+    @overload
+    def read(self, /, **more: Any) -> Callable[[F], F]: ...
+    def read(self, function: F | None = None, /, **more: Any) -> F | Callable[[F], F]:  # Any: of `spec_of_function`
+        """Register a function as a tool that only looks."""
+        return self._typed(Kind.READ, function, more)
+
+    @overload
+    def write(self, function: F, /) -> F: ...
+    @overload
+    def write(self, /, **more: Any) -> Callable[[F], F]: ...
+    def write(self, function: F | None = None, /, **more: Any) -> F | Callable[[F], F]:  # Any: as above
+        """Register a function as a tool that changes something."""
+        return self._typed(Kind.WRITE, function, more)
+
+    @overload
+    def admin(self, function: F, /) -> F: ...
+    @overload
+    def admin(self, /, **more: Any) -> Callable[[F], F]: ...
+    def admin(self, function: F | None = None, /, **more: Any) -> F | Callable[[F], F]:  # Any: as above
+        """Register a function as a tool that destroys or overrides: guarded, and on record."""
+        return self._typed(Kind.ADMIN, function, more)
+
+    def _typed(self, kind: Kind, function: F | None, more: Mapping[str, Any]) -> F | Callable[[F], F]:
+        def register(function: F) -> F:
+            self.registry.add(spec_of_function(function, kind, **more))
+            return function
+
+        return register if function is None else register(function)
+
+    # --- the explicit form -----------------------------------------------------------------------------------------
+
+    def add(self, spec: ToolSpec) -> ToolSpec:
+        """Register a tool made by read_tool, write_tool or admin_tool, or a ToolSpec of the author's own."""
+        if spec.run is None:
+            from dataclasses import replace
+
+            spec = replace(spec, run=run_of_handler(spec, spec.handler))
+        return self.registry.add(spec)
+
+    def add_all(self, specs: Iterable[ToolSpec], handlers: Mapping[str, Callable[..., Any]]) -> None:  # Any: handlers
+        """Register definitions with a map of their handlers."""
+        for spec in with_handlers(specs, handlers):
+            self.registry.add(spec)
+
+    def list_registered(self) -> list[ToolSpec]:
+        return self.registry.list_registered()
+
+    async def dispatch(self, name: str, arguments: Mapping[str, Any] | None = None, *, actor: Any = None) -> Answer:
+        """Run one tool in this process, exactly as for a client. Raises: UnknownTool."""
+        return await self.registry.dispatch(name, arguments, actor=actor)
+
+    # --- serving ---------------------------------------------------------------------------------------------------
+
+    def build_server(self) -> "Server[Any]":  # Any: no lifespan of ours
+        """The official SDK's server over these tools, for whoever wants to serve it in a way of their own."""
+        from handfast.toolkit.serving import build_server
+
+        return build_server(self)
+
+    def asgi(self, **more: Any) -> "Starlette":  # Any: the keywords of the SDK's streamable_http_app
+        """An ASGI app that serves `/mcp`."""
+        from handfast.toolkit.serving import asgi_app
+
+        return asgi_app(self, **more)
+
+    def run(self, *, state: str | None = None) -> None:
+        """Serve over stdin and stdout until the client leaves."""
+        from handfast.toolkit.serving import run_stdio
+
+        run_stdio(self, state=state)

@@ -1,0 +1,26 @@
+"""A recorder that keeps what it is given, for looking at it."""
+
+from handfast.core.exchange import Record
+
+
+class Kept:
+    """Implements core's Recorder in memory."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+
+    def record(self, *records: Record) -> int:
+        self.records.extend(records)
+        return len(self.records)
+
+    async def committed(self, ticket: int) -> None:
+        assert ticket <= len(self.records)
+
+    async def room(self) -> None:
+        """There is always room."""
+
+    def digest(self, value: bytes) -> str:
+        return f"{len(value)} bytes"
+
+    def told(self) -> list[tuple[str, str, str, str]]:
+        return [(record.type.value, record.status.value, record.tool, record.rule) for record in self.records]

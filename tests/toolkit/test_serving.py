@@ -1,0 +1,166 @@
+"""Tools served by the official SDK: real clients, both transports, both eras, and what is on record afterwards."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+import uvicorn
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.types import CallToolResult, TextContent
+
+from handfast.activity.query import EVERYTHING
+from handfast.activity.sqlite import SqliteStore
+from tests.toolkit.contacts import make_toolbox
+
+Mode = Literal["legacy", "auto", "2026-07-28"]
+MODES: tuple[Mode, ...] = ("legacy", "2026-07-28")
+
+
+@asynccontextmanager
+async def over_stdio(state: Path, mode: Mode) -> AsyncIterator[Client]:
+    env = {**os.environ, "HANDFAST_STATE": str(state), "HANDFAST_ACTOR": "ada"}
+    server = StdioServerParameters(command=sys.executable, args=["-m", "tests.toolkit.contacts"], env=env)
+    async with Client(server, mode=mode) as client:
+        yield client
+
+
+@asynccontextmanager
+async def over_http(state: Path, mode: Mode) -> AsyncIterator[Client]:
+    app = make_toolbox().asgi(state=str(state))
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", ws="none"))
+    serving = asyncio.create_task(server.serve())
+    while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
+        await asyncio.sleep(0)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    try:
+        async with Client(f"http://127.0.0.1:{port}/mcp", mode=mode) as client:
+            yield client
+    finally:
+        server.should_exit = True
+        await serving
+
+
+WAYS = {"stdio": over_stdio, "http": over_http}
+
+
+def text_of(result: CallToolResult) -> str:
+    (block,) = result.content
+    assert isinstance(block, TextContent)
+    return block.text
+
+
+def records(state: Path) -> list[tuple[str, str, str, str, str]]:
+    store = SqliteStore.open(state)
+    try:
+        return [
+            (r.record.type.value, r.record.status.value, r.record.tool, r.record.rule, r.record.actor)
+            for r in store.query(EVERYTHING, oldest_first=True)
+        ]
+    finally:
+        store.close()
+
+
+@pytest.mark.requirement("002-9")
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("way", WAYS)
+def test_a_whole_session_with_the_official_client(way: str, mode: Mode, tmp_path: Path) -> None:
+    async def session() -> None:
+        async with WAYS[way](tmp_path, mode) as client:
+            listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+            assert listed["create_contact"].output_schema is not None
+            made = await client.call_tool("create_contact", {"email": "a@b.c", "address": {"city": "x"}})
+            assert (made.is_error, made.structured_content) == (
+                False,
+                {"id": 1, "email": "a@b.c", "born": None, "score": 0.5},
+            )
+            wrapped = await client.call_tool("create_contact", {"data": {"email": "a"}})
+            assert wrapped.is_error
+            assert text_of(wrapped).startswith("Argument 'data' is not a declared field")
+            assert wrapped.structured_content is None
+            missing = await client.call_tool("get_contact", {"id": 9})
+            assert missing.is_error
+            assert (missing.meta or {})["handfast/code"] == "not_found"
+            counted = await client.call_tool("count_contacts", {})
+            assert counted.structured_content == {"result": 1}
+            with pytest.raises(MCPError, match="There is no tool 'nope'"):
+                await client.call_tool("nope", {})
+
+    asyncio.run(session())
+    actor = "ada" if way == "stdio" else ""
+    assert records(tmp_path) == [
+        ("tool_call", "success", "create_contact", "", actor),
+        ("policy_decision", "blocked", "create_contact", "arguments.nested_wrapper", actor),
+        ("tool_call", "blocked", "create_contact", "arguments.nested_wrapper", actor),
+        ("tool_call", "error", "get_contact", "", actor),
+        ("tool_call", "success", "count_contacts", "", actor),
+    ]
+
+
+@pytest.mark.requirement("D18")
+def test_over_http_the_environment_of_the_server_makes_nobody_an_actor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HANDFAST_ACTOR", "ada")
+
+    async def session() -> Any:
+        async with over_http(tmp_path, "2026-07-28") as client:
+            return await client.call_tool("purge", {"id": 1, "confirm": True, "reason": "because"})
+
+    refused = asyncio.run(session())
+    assert refused.is_error
+    assert refused.meta["handfast/details"] == {"violation": "missing_actor"}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_progress_reaches_a_client_that_asks_for_it(mode: Mode, tmp_path: Path) -> None:
+    heard: list[tuple[float, float | None, str | None]] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((progress, total, message))
+
+    async def session() -> None:
+        async with over_stdio(tmp_path, mode) as client:
+            await client.call_tool("count_contacts", {}, progress_callback=hear)
+
+    asyncio.run(session())
+    assert heard == [(1, 1, "counted")]
+
+
+def test_a_cancelled_call_is_on_record_and_the_server_lives(tmp_path: Path) -> None:
+    async def session() -> None:
+        async with over_stdio(tmp_path, "2026-07-28") as client:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.1):
+                    await client.call_tool("go_wrong", {"how": "hang"})
+            assert not (await client.call_tool("count_contacts", {})).is_error
+
+    asyncio.run(session())
+    assert ("tool_call", "cancelled", "go_wrong", "", "ada") in records(tmp_path)
+
+
+def test_a_state_folder_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    env = {**os.environ, "HANDFAST_STATE": str(blocked)}
+
+    async def start() -> tuple[int | None, bytes]:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "tests.toolkit.contacts",
+            env=env,
+            stdin=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        _, said = await process.communicate()
+        return process.returncode, said
+
+    code, said = asyncio.run(start())
+    assert code == 1
+    assert said.startswith(b"contacts: ")
+    assert said.count(b"\n") == 1

@@ -1,0 +1,160 @@
+"""The typed form: what is read from a function, and what its author is told when something is missing."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from mcp.types import ImageContent
+from pydantic import BaseModel
+
+from handfast.toolkit import Args, Call, ContractError, Reply, Toolbox, ToolResult
+
+
+class Point(Args):
+    x: int
+    """How far to the right."""
+    label: str = "here"
+
+
+class Place(BaseModel):
+    at: list[Point]
+
+
+def test_name_description_schemas_and_annotations_come_from_the_function() -> None:
+    tools = Toolbox("t")
+
+    @tools.read
+    async def look(args: Point, call: Call) -> Place:
+        """Look at a point.
+
+        It does not move.
+        """
+        return Place(at=[args])
+
+    (published,) = tools.registry.published()
+    assert published == {
+        "name": "look",
+        "description": "Look at a point.\n\nIt does not move.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "x": {"type": "integer", "description": "How far to the right."},
+                "label": {"type": "string", "default": "here"},
+            },
+            "required": ["x"],
+            "additionalProperties": False,
+        },
+        "outputSchema": {
+            "type": "object",
+            "properties": {"at": {"type": "array", "items": {"$ref": "#/$defs/Point"}}},
+            "required": ["at"],
+            "$defs": {
+                "Point": {
+                    "type": "object",
+                    "properties": {
+                        "x": {"type": "integer", "description": "How far to the right."},
+                        "label": {"type": "string", "default": "here"},
+                    },
+                    "required": ["x"],
+                    "additionalProperties": False,
+                }
+            },
+        },
+        "annotations": {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False},
+    }
+    assert asyncio.run(tools.dispatch("look", {"x": 1})).payload == {"at": [{"x": 1, "label": "here"}]}
+
+
+def test_pictures_stand_beside_the_data() -> None:
+    tools = Toolbox("t")
+    picture = ImageContent(type="image", data="aGk=", mime_type="image/png")
+
+    @tools.read
+    async def paint(args: Point) -> Reply[Point]:
+        """Paint a point."""
+        return Reply(args, picture)
+
+    answer = asyncio.run(tools.dispatch("paint", {"x": 1}))
+    assert (answer.payload, list(answer.blocks)) == ({"x": 1, "label": "here"}, [picture])
+
+
+async def untyped(args: Point):  # type: ignore[no-untyped-def]  # that is the fault
+    """Say nothing of the result."""
+
+
+async def undescribed(args: Point) -> int:
+    return 1
+
+
+async def strange(x: int) -> int:
+    """Take a bare number."""
+    return x
+
+
+async def two_models(a: Point, b: Point) -> int:
+    """Take two models."""
+    return 1
+
+
+async def hidden(args: Point) -> ToolResult:
+    """Hide what it returns."""
+    return ToolResult.ok(1)
+
+
+class Unschemable:
+    """Nothing that pydantic knows."""
+
+
+async def unschemable() -> Unschemable:
+    """Return what has no schema."""
+    return Unschemable()
+
+
+class Loose(BaseModel):
+    inner: Any = None
+
+
+class Ignoring(BaseModel):
+    x: int
+
+
+async def open_model(args: Ignoring) -> int:
+    """Take a model that ignores unknown keys."""
+    return args.x
+
+
+async def open_inside(args: "Holder") -> int:
+    """Take a model with such a model inside."""
+    return 1
+
+
+class Holder(Args):
+    inner: Ignoring
+
+
+async def unreadable(args: "Nowhere") -> int:  # type: ignore[name-defined]  # noqa: F821 - that is the fault
+    """Name a type that is not there."""
+    return 1
+
+
+@pytest.mark.requirement("002-8")
+@pytest.mark.parametrize(
+    ("function", "problem"),
+    [
+        (untyped, "'untyped' does not say what it returns"),
+        (undescribed, "'undescribed' has no description"),
+        (strange, "The parameter 'x' of 'strange' is neither a model nor a Call"),
+        (two_models, "The parameter 'b' of 'two_models' is neither"),
+        (hidden, "'hidden' hides what it returns in a ToolResult; add returns=Model"),
+        (unschemable, "What 'unschemable' returns cannot be described"),
+        (open_model, "The input schema of 'open_model' takes any key"),
+        (open_inside, "The input schema of 'Ignoring' of 'open_inside' takes any key"),
+        (unreadable, "The types of 'unreadable' cannot be read"),
+    ],
+)
+def test_what_cannot_be_held_to_its_word_is_refused_when_it_is_written(
+    function: Callable[..., Any], problem: str
+) -> None:
+    with pytest.raises(ContractError, match=problem):
+        Toolbox("t").write(function)
