@@ -24,6 +24,14 @@ def words(schema: object, value: object, *, show_names: bool = False) -> tuple[s
     return compiled(schema).describe(value, show_names=show_names)
 
 
+TAGGED = {
+    "oneOf": [
+        {"properties": {"kind": {"const": "a"}, "x": {"type": "integer"}}},
+        {"properties": {"kind": {"const": "b"}, "x": {"type": "boolean"}}},
+    ]
+}
+
+
 @pytest.mark.parametrize(
     ("schema", "value", "text"),
     [
@@ -64,6 +72,8 @@ def words(schema: object, value: object, *, show_names: bool = False) -> tuple[s
         ({"oneOf": [{}, {}]}, 1, "fits more than one of the alternatives, where it must fit exactly one"),
         ({"anyOf": [{"type": "string"}, {"type": "null"}]}, 1, "must be a string or null, not an integer"),
         ({"anyOf": [{"minimum": 5}, {"multipleOf": 7}]}, 1, "fits none of the 2 alternatives allowed here"),
+        (TAGGED, {"kind": "a", "x": "no"}, "x: must be an integer, not a string"),
+        (TAGGED, {"kind": "c", "x": "no"}, "fits none of the 2 alternatives allowed here"),
         ({"anyOf": [{"type": "string", "maxLength": 1}, {"type": "null"}]}, "ab", "must have at most 1 character"),
     ],
 )

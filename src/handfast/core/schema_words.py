@@ -63,11 +63,13 @@ def words_cost_ms(value: object, weight: int, enough: float, *, copies_per_name:
 
 
 def _telling(error: ValidationError, nested: int = 0) -> ValidationError:
-    """Of alternatives, the error of the one that was meant, where that is plain: the only one of the right type."""
+    """Of alternatives, the error of the one that was meant, where that is plain: only its type, or its tag, is right."""
     kind = error.kind
     if nested == MOST_NESTED or not isinstance(kind, Kind.AnyOf | Kind.OneOfNotValid):
         return error
     close = [branch for branch in kind.context if not any(_is_wrong_type(problem, error) for problem in branch)]
+    if len(close) > 1:
+        close = [branch for branch in close if not any(_is_wrong_tag(problem, error) for problem in branch)]
     if len(close) == 1 and close[0]:
         return _telling(close[0][0], nested + 1)
     return error
@@ -75,6 +77,11 @@ def _telling(error: ValidationError, nested: int = 0) -> ValidationError:
 
 def _is_wrong_type(problem: ValidationError, parent: ValidationError) -> bool:
     return isinstance(problem.kind, Kind.Type) and len(problem.instance_path) == len(parent.instance_path)
+
+
+def _is_wrong_tag(problem: ValidationError, parent: ValidationError) -> bool:
+    """A member that must have one value and has another: what tells `{"kind": "a", …}` from `{"kind": "b", …}`."""
+    return isinstance(problem.kind, Kind.Constant) and len(problem.instance_path) == len(parent.instance_path) + 1
 
 
 class _Words:
