@@ -166,6 +166,15 @@ def test_five_places_are_named_and_the_rest_is_said_to_be_cut(caplog: pytest.Log
 
 
 @pytest.mark.requirement("001-4")
+def test_errors_without_number_are_counted_and_not_listed(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(ValidationError):
+        parse_typed("numbers", ["s3cret"] * 10_001, TypeAdapter(list[int]))
+    fields = vars(caplog.records[0])
+    description = "has 10001 errors, too many to tell; correct all of a kind"
+    assert (fields["description"], fields["truncated"], fields["error_count"]) == (description, True, 10_001)
+
+
+@pytest.mark.requirement("001-4")
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from([Contact, CONTROL, TypeAdapter(dict[str, Contact]), TypeAdapter(list[int | Contact])]), SHAPES)
 def test_no_input_value_reaches_the_log(

@@ -8,12 +8,13 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError, from_json
 
 from handfast.core.events import API_BOUNDARY_VALIDATION_FAILED
-from handfast.core.model_error_texts import AUTHORS_RULE
+from handfast.core.model_error_texts import AUTHORS_RULE, TOO_MANY
 from handfast.core.model_words import describe_model_errors
 from handfast.core.redaction import scrub_name
 
 _MOST_LOCATIONS = 5
 _MOST_PARTS = 16  # of one location
+_MOST_ERRORS = 10_000  # pydantic lists a thousand in a millisecond, all of them or none
 
 _logger = logging.getLogger("handfast.boundary")
 
@@ -48,6 +49,9 @@ def parse_typed(
 
 def errors_of(failure: ValidationError) -> list[Mapping[str, Any]]:  # Any: pydantic's error details
     """The errors without what was sent, as `describe_model_errors` reads them."""
+    count = failure.error_count()
+    if count > _MOST_ERRORS:
+        return [{"type": TOO_MANY, "loc": (), "msg": "", "ctx": {"count": count}}]
     return list(failure.errors(include_url=False, include_input=False))
 
 
@@ -66,10 +70,10 @@ def _log(boundary: str, value: object, failure: ValidationError) -> None:
         "event": API_BOUNDARY_VALIDATION_FAILED,
         "boundary": boundary,
         "error_type": type(failure).__name__,
-        "error_count": len(errors),
+        "error_count": failure.error_count(),
         "description": description,
         "locations": [_location(error["loc"]) for error in errors[:_MOST_LOCATIONS]],
-        "truncated": len(errors) > _MOST_LOCATIONS,
+        "truncated": failure.error_count() > _MOST_LOCATIONS,
     }
     # No exc_info: the exception's own text quotes what was sent.
     _logger.warning(

@@ -20,6 +20,7 @@ from handfast.core.wording import (
 Context = Mapping[str, Any]  # Any: limits and options of the types that the model's author used
 
 AUTHORS_RULE = "handfast_rule"  # the one error type whose message is shown: its author wrote it as a literal
+TOO_MANY = "handfast_too_many"  # stands for errors so many that listing them would hold up everybody else
 A_RULE = "does not meet a rule that is set here"
 _MOST_OF_A_RULE = 200  # characters of an author's own sentence
 
@@ -217,6 +218,9 @@ _FROM_CONTEXT: dict[str, Callable[[Context], str]] = {
     "uuid_version": _limited("must be a UUID of version", "expected_version"),
     "timezone_offset": lambda context: f"must have a time zone offset of {_limit(context.get('tz_expected'))} seconds",
     "url_scheme": _schemes,
+    TOO_MANY: lambda context: (
+        f"has {counted(context.get('count', 0), 'error')}, too many to tell; correct all of a kind"
+    ),
     "enum": _expected,
     "literal_error": _expected,
     "union_tag_invalid": _tags,

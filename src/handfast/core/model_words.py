@@ -10,7 +10,7 @@ from handfast.core import model_error_texts as texts
 from handfast.core import wording
 from handfast.core.wording import MOST_NESTED, MOST_VIOLATIONS, Wording
 
-MOST_READ = 500  # errors that are looked at: enough to tell alternatives apart, and done within a millisecond or two
+MOST_READ = 200  # errors that are looked at: enough to tell alternatives apart, and done within a millisecond
 
 Part = str | int
 _MISSING = frozenset(
