@@ -108,6 +108,17 @@ def test_a_label_built_at_run_time_fails_the_type_check(tmp_path: Path) -> None:
     assert re.findall(r"ERROR \S*labels.py:(\d+):", said.stdout + said.stderr) == ["11", "12", "14"]
 
 
+def test_bytes_are_read_as_json_with_strict_numbers(caplog: pytest.LogCaptureFixture) -> None:
+    assert parse_typed("contacts", b'{"email": "a", "age": 3}', Contact) == Contact(email="a", age=3)
+    assert parse_typed("ws.control", b'{"action": "ping"}', CONTROL) == Ping(action="ping")
+    with pytest.raises(ValidationError):
+        parse_typed("contacts", b'{"email": "a", "age": "3"}', Contact)
+    with pytest.raises(ValidationError):
+        parse_typed("contacts", b"{s3cret", Contact)
+    told = [vars(record)["description"] for record in caplog.records]
+    assert told == ["age: must be an integer, not a string", "is not valid JSON"]
+
+
 @pytest.mark.requirement("001-3")
 def test_nothing_is_read_as_an_empty_object() -> None:
     class Filters(BaseModel):

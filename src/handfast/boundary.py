@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError, from_json
 
 from handfast.core.events import API_BOUNDARY_VALIDATION_FAILED
 from handfast.core.model_error_texts import AUTHORS_RULE, TOO_MANY
-from handfast.core.model_words import describe_model_errors
+from handfast.core.model_words import UNSEEN, describe_model_errors
 from handfast.core.redaction import scrub_name
 
 _MOST_LOCATIONS = 5
@@ -88,7 +88,7 @@ def _decoded(value: object) -> object:
     try:
         return from_json(value)
     except ValueError:
-        return None
+        return UNSEEN
 
 
 def _location(parts: Sequence[str | int]) -> str:

@@ -28,7 +28,7 @@ from pydantic import (
 from tests.core.test_schema import json_values
 from tests.core.test_schema_words import MARK, compiled, marked
 
-from handfast.core.model_words import describe_model_errors
+from handfast.core.model_words import UNSEEN, describe_model_errors
 from handfast.core.wording import Wording
 
 
@@ -108,6 +108,7 @@ SAME = [
     (StrictInt | str, [], "must be an integer or a string, not an array"),
     (StrictInt | list[StrictInt], ["s3cret"], "0: must be an integer, not a string"),
     (Cat | Dog, {"kind": "cow"}, "fits none of the 2 alternatives allowed here"),
+    (Cat | Dog, {"kind": "dog"}, "must have the property 'age'"),
     (Cat | StrictInt, {"kind": "cat"}, "must have the property 'name'"),
 ]  # fmt: skip
 
@@ -202,6 +203,26 @@ def test_a_key_that_is_called_like_an_alternative_does_not_hide_the_error() -> N
         "0: must have the property 'age'",
         "0: has 1 property that is not allowed",
     )
+
+
+class Branch(Strict):
+    kind: Literal["branch"]
+    child: Annotated["Branch | Dog", Field(discriminator="kind")]
+
+
+def test_tagged_alternatives_are_followed_however_deep_they_lie() -> None:
+    value: dict[str, object] = {"kind": "dog"}
+    for _ in range(12):
+        value = {"kind": "branch", "child": value}
+    assert words(Branch, value) == ("/".join(["child"] * 12) + ": must have the property 'age'",)
+
+
+def test_without_the_value_the_place_is_told_as_the_model_names_it() -> None:
+    found = errors(list[Person], [{"email": 1, "more": 2}])
+    assert [str(one) for one in describe_model_errors(found, UNSEEN, show_names=True)] == [
+        "0/email: must be a string, not what was sent",
+        "0: has 1 property that is not allowed: 'more'",
+    ]
 
 
 LEAVES = [

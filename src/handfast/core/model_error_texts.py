@@ -60,7 +60,7 @@ _FORMS: dict[str, str] = {
     **dict.fromkeys(["decimal_type", "decimal_parsing"], "a decimal number such as 12.50"),
     **dict.fromkeys(["fraction_type", "fraction_parsing"], "a fraction such as 3/4"),
     **dict.fromkeys(["complex_type", "complex_str_parsing"], "a complex number such as 1+2j"),
-    **dict.fromkeys(["json_type", "json_invalid"], "a string that holds JSON"),
+    "json_type": "a string that holds JSON",
     **dict.fromkeys(
         ["pattern_type", "pattern_str_type", "pattern_bytes_type", "pattern_regex"], "a regular expression"
     ),
@@ -79,6 +79,7 @@ _FORMS: dict[str, str] = {
 
 _NOT_JSON = "asks for something that JSON cannot carry; leave it out"
 _PLAIN: dict[str, str] = {
+    "json_invalid": "is not valid JSON",
     "finite_number": "must be a finite number",
     "int_parsing_size": "must be an integer of fewer digits",
     "string_unicode": "contains text that is not valid Unicode",

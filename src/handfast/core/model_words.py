@@ -20,6 +20,7 @@ _UNDECLARED = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
 _NAMES_ITSELF = _MISSING | _UNDECLARED | {"invalid_key"}  # the last part of their place is a name, not a step
 _OF_A_NAME = "[key]"  # pydantic's mark for an error about a property's name rather than its value
 _NOWHERE = object()
+UNSEEN = object()  # in place of the value, where nobody has kept it
 
 
 def describe_model_errors(
@@ -87,7 +88,8 @@ class _Words:
         for count, part in enumerate(rest):
             below = _step(node, part)
             # A name is wrong of an object: where there is none, a key only happens to be called like the alternative.
-            is_no_place = problem.name != "" and count == len(rest) - 1 and not isinstance(below, dict | list | tuple)
+            is_last = problem.name != "" and count == len(rest) - 1
+            is_no_place = is_last and below is not UNSEEN and not isinstance(below, dict | list | tuple)
             if below is _NOWHERE or is_no_place:
                 return _Located(problem, steps + rest[:count], rest[count:])
             node = below
@@ -109,12 +111,14 @@ class _Words:
             yield from self.alternatives(group, nested) if group[0].rest else [self.word(group)]
 
     def alternatives(self, group: list[_Located], nested: int) -> Iterator[Wording]:
-        """Of alternatives the one that was meant, where that is plain: the only one of the right type."""
+        """Of alternatives the one that was meant, where that is plain: only its type or its tag is right."""
         steps = group[0].steps
         branches: dict[Part, list[_Located]] = {}
         for one in group:
             branches.setdefault(one.rest[0], []).append(self.locate(one.problem, steps, one.rest[1:]))
         close = [branch for branch in branches.values() if not any(self.is_wrong_type(one, steps) for one in branch)]
+        if len(close) > 1:
+            close = [branch for branch in close if not any(_is_wrong_tag(one, steps) for one in branch)] or close
         if len(branches) == 1:  # of a tagged union only the alternative that was named is tried
             yield from self.tell(next(iter(branches.values())), nested)
         elif len(close) == 1 and nested < MOST_NESTED:
@@ -164,7 +168,15 @@ class _Words:
         return _type_of(self.at(steps))
 
 
+def _is_wrong_tag(one: _Located, steps: tuple[Part, ...]) -> bool:
+    """A member that must have one value and has another: what tells `{"kind": "a", …}` from `{"kind": "b", …}`."""
+    is_member = len(one.steps) == len(steps) + 1 and not one.rest and one.problem.kind in ("literal_error", "enum")
+    return is_member and len(texts.read_options(str(one.problem.context.get("expected", ""))) or ()) == 1
+
+
 def _step(node: object, part: Part) -> object:
+    if node is UNSEEN:
+        return node
     if isinstance(node, dict) and part in node:
         return node[part]
     if isinstance(node, list | tuple) and isinstance(part, int) and 0 <= part < len(node):
@@ -173,4 +185,4 @@ def _step(node: object, part: Part) -> object:
 
 
 def _type_of(value: object) -> str:
-    return "what was sent" if value is _NOWHERE else wording.type_of(value)
+    return "what was sent" if value is _NOWHERE or value is UNSEEN else wording.type_of(value)

@@ -63,7 +63,7 @@ def words_cost_ms(value: object, weight: int, enough: float, *, copies_per_name:
 
 
 def _telling(error: ValidationError, nested: int = 0) -> ValidationError:
-    """Of alternatives, the error of the one that was meant, where that is plain: only its type, or its tag, is right."""
+    """Of alternatives, the error of the one that was meant, where that is plain: only its type or its tag is right."""
     kind = error.kind
     if nested == MOST_NESTED or not isinstance(kind, Kind.AnyOf | Kind.OneOfNotValid):
         return error
