@@ -1,12 +1,13 @@
 """What may be shown or stored: names scrubbed and capped, secrets masked wherever they stand."""
 
 import json
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.core.redaction import redact_value, scrub_name, scrub_names
+from handfast.core.redaction import redact_value, scrub_name, scrub_names, scrub_text
 
 ANY_TEXT = st.text(st.characters(exclude_categories=[]))
 JSON = st.recursive(
@@ -94,3 +95,78 @@ def test_what_is_nested_too_deeply_to_look_into_is_masked() -> None:
     for _ in range(20):
         deep = [deep]
     assert "visible" not in json.dumps(redact_value(deep))
+
+
+WORDS = st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF), max_size=40)
+
+
+@pytest.mark.requirement("003-8")
+@given(ANY_TEXT | st.text(min_size=500, max_size=3000))
+def test_free_text_becomes_one_printable_line_of_bounded_length(text: str) -> None:
+    shown = scrub_text(text)
+    assert shown.isprintable()
+    assert len(shown) <= 500
+    shown.encode()
+
+
+@pytest.mark.requirement("003-8")
+@pytest.mark.parametrize("secret", SECRETS)
+@given(before=WORDS, after=WORDS)
+def test_what_looks_like_a_secret_is_masked_in_free_text(secret: str, before: str, after: str) -> None:
+    assert secret not in scrub_text(f"{before} {secret} {after}")
+
+
+NAMES = ["password", "DB_PASSWORD", "x-auth-token", "api_key", "clientSecret", "session id", "Cookie"]
+PAIRS = ["{}={}", "{}: {}", "{}='{}'", '"{}": "{}"', "{} => {}", "{}\n=\n{}", '\\"{}\\": \\"{}\\"', "?a=1&{}={}"]
+
+
+@pytest.mark.requirement("003-8")
+@given(
+    st.sampled_from(NAMES),
+    st.sampled_from(PAIRS),
+    st.text("hunter2,;&(){}[]@", min_size=6, max_size=12).filter(lambda value: value not in "[redacted]"),
+    WORDS.filter(lambda text: '"' not in text and "'" not in text),
+)
+def test_what_stands_under_a_secret_name_is_masked_in_free_text(name: str, pair: str, value: str, before: str) -> None:
+    shown = scrub_text(f"{before} {pair.format(name, value)} after")
+    assert value not in shown.removeprefix(before)
+    assert shown.endswith("after")
+
+
+@pytest.mark.requirement("003-8")
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("no row with id 7", "no row with id 7"),
+        ("a\nb\x00\u202e", "a b??"),
+        ("password='hun ter' for ada", "password=[redacted] for ada"),
+        ("password='never closed, and more", "password=[redacted]"),
+        ("Authorization: Basic dXNlcjpwdw== to host", "Authorization: [redacted] to host"),
+        ("connect postgres://ada:hunter2@db/x failed", "connect postgres://ada:[redacted]@db/x failed"),
+        ("x" * 600, "x" * 499 + "…"),
+        ("word " * 395 + "sk-abcdefghijklmnopqrstuv" * 10, "word " * 99 + "word…"),
+        ("sk-abcdefghijklmnop " * 99 + "sk-abcdefghijklmnopqrstuv" * 9, "[redacted] " * 45 + "[red…"),
+        ("y" * 3000, "…"),
+    ],
+)
+def test_free_text_is_shown_as_it_is_but_for_that(text: str, shown: str) -> None:
+    assert scrub_text(text) == shown
+
+
+def test_a_secret_that_the_end_cuts_short_is_dropped() -> None:
+    text = "sk-abcdefghijklmnop " * 99 + " " * 10 + "sk-abcdefghijklmnop"
+    assert "sk-" not in scrub_text(text, most=10_000)
+
+
+def test_hostile_text_is_scrubbed_at_once() -> None:
+    started = time.perf_counter()
+    for text in (
+        "passw" * 1000,
+        "password" + " " * 4000,
+        "a://" * 1000,
+        'password="' * 500,
+        "eyJ" * 1500,
+        "password" + "\\" * 4000,
+    ):
+        scrub_text(text)
+    assert time.perf_counter() - started < 0.5
