@@ -59,8 +59,6 @@ DRIVEN_BY = {
     "gateway/event_relay.py": "gateway/test_http_upstream.py",
     "gateway/refused_calls.py": "gateway/test_all_servers.py",
     "gateway/post_relay.py": "gateway/test_http_upstream.py",
-    "core/guardrails.py": "toolkit/test_serving.py",
-    "toolkit/actor.py": "toolkit/test_serving.py",
     "toolkit/args.py": "toolkit/test_serving.py",
     "toolkit/builders.py": "toolkit/test_serving.py",
     "toolkit/call.py": "toolkit/test_serving.py",

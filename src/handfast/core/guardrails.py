@@ -18,12 +18,28 @@ GUARDRAIL_PROPERTIES: Final[Mapping[str, Any]] = {  # Any: JSON Schema
 }
 
 
+MISSING_ACTOR = Violation(
+    "access.missing_actor",
+    "This tool needs a caller who is known, and nobody is signed in. Ask the operator to sign you in.",
+)
+MISSING_CONFIRM = Violation(
+    "access.missing_confirm",
+    "This tool needs a confirmation. If this is really wanted, send confirm: true (no string) and call again.",
+)
+MISSING_REASON = Violation(
+    "access.missing_reason", "This tool needs a reason. Say in `reason` why this is done, and call again."
+)
+
+
 def check_guardrails(arguments: Mapping[str, object], *, has_actor: bool) -> Violation | None:
+    """The first of the three that is missing; only a literal true confirms, and only text that shows is a reason."""
     if not has_actor:
-        return Violation("access.missing_actor", "This tool needs a caller who is known. Authenticate and call again.")
+        return MISSING_ACTOR
     if arguments.get(CONFIRM) is not True:
-        return Violation("access.missing_confirm", "This tool needs confirm: true. Confirm and call again.")
-    reason = arguments.get(REASON)
-    if not isinstance(reason, str) or not reason.strip():
-        return Violation("access.missing_reason", "This tool needs a reason. Say why in reason and call again.")
-    return None
+        return MISSING_CONFIRM
+    return None if has_text(arguments.get(REASON)) else MISSING_REASON
+
+
+def has_text(value: object) -> bool:
+    """Whether it is a string in which something can be read: spaces and invisible characters cannot."""
+    return isinstance(value, str) and any(char.isprintable() and not char.isspace() for char in value)

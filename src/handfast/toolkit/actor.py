@@ -4,6 +4,9 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
+
+from handfast.core.guardrails import has_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +26,21 @@ def is_known(actor: object) -> bool:
 
 def label_of(actor: object) -> str:
     """How records name the actor; empty for nobody. Any object with an `id` or a `name` may stand for one."""
-    for name in ("id", "name"):
-        value = getattr(actor, name, None)
-        if value is not None and str(value).strip():
-            return str(value).strip()
-    return ""
+    return identifier_of(actor) or name_of(actor)
+
+
+def identifier_of(actor: object) -> str:
+    """The id as text, or nothing; it may be a string, a number or a UUID."""
+    value = getattr(actor, "id", None)
+    if isinstance(value, int | UUID) and not isinstance(value, bool):
+        return str(value)
+    return value.strip() if isinstance(value, str) and has_text(value) else ""
+
+
+def name_of(actor: object) -> str:
+    """The name, or nothing where it is blank."""
+    value = getattr(actor, "name", None)
+    return value.strip() if isinstance(value, str) and has_text(value) else ""
 
 
 def actor_of_environment() -> Actor | None:
