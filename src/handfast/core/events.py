@@ -27,4 +27,7 @@ MCP_ADMIN_OP_EXECUTED = register_event("MCP_ADMIN_OP_EXECUTED", "mcp.admin.op_ex
 MCP_HANDLER_CAPABILITY_GAP = register_event("MCP_HANDLER_CAPABILITY_GAP", "mcp.handler.capability_gap")
 MCP_HANDLER_NOT_IMPLEMENTED = register_event("MCP_HANDLER_NOT_IMPLEMENTED", "mcp.handler.not_implemented")
 MCP_HANDLER_SERVICE_FALLBACK = register_event("MCP_HANDLER_SERVICE_FALLBACK", "mcp.handler.service_fallback")
+MCP_HANDLER_ARGUMENT_INVALID = register_event("MCP_HANDLER_ARGUMENT_INVALID", "mcp.handler.argument_invalid")
+MCP_HANDLER_GUARDRAIL_VIOLATED = register_event("MCP_HANDLER_GUARDRAIL_VIOLATED", "mcp.handler.guardrail_violated")
+MCP_HANDLER_INVOKE_FAILED = register_event("MCP_HANDLER_INVOKE_FAILED", "mcp.handler.invoke_failed")
 MCP_SERVER_INVOKE_FAILED = register_event("MCP_SERVER_INVOKE_FAILED", "mcp.server.invoke.failed")

@@ -1,0 +1,106 @@
+"""What handlers log when a call fails: three lines with fixed fields, from one logger, with nothing secret in them."""
+
+import json
+import logging
+from collections.abc import Mapping
+from datetime import date, time
+from decimal import Decimal
+from enum import Enum
+from pathlib import PurePath
+from uuid import UUID
+
+from pydantic import ValidationError
+
+from handfast.boundary import errors_of
+from handfast.core.errors import CallRefused, ToolError
+from handfast.core.model_words import UNSEEN, describe_model_errors
+from handfast.core.redaction import is_secret_name, redact_value, scrub_name, scrub_text
+from handfast.toolkit.events import (
+    MCP_HANDLER_ARGUMENT_INVALID,
+    MCP_HANDLER_GUARDRAIL_VIOLATED,
+    MCP_HANDLER_INVOKE_FAILED,
+)
+
+logger = logging.getLogger("handfast.toolkit.handlers")
+
+_OWN_FIELDS = frozenset({"tool_name", "error_type", "error", "event", "log_level"})
+_RECORDS_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_LARGEST = 2**64  # a longer number is no id, and Python refuses to print numbers of a certain length
+
+
+def log_handler_argument_invalid(tool: str, exc: BaseException) -> None:
+    """Arguments were refused."""
+    _log(logging.WARNING, MCP_HANDLER_ARGUMENT_INVALID, tool, exc, {})
+
+
+def log_handler_invoke_failed(tool: str, exc: BaseException, **context: object) -> None:
+    """A handler failed; the context is what to find the case by, such as `task_id=…`.
+
+    Raises:
+        ValueError: a key of the context would hide one of the line's own fields.
+    """
+    _log(logging.ERROR, MCP_HANDLER_INVOKE_FAILED, tool, exc, context)
+
+
+def log_handler_guardrail_violated(tool: str, exc: BaseException) -> None:
+    """A destructive call did not bring what it must."""
+    context = {"violation": getattr(exc, "violation", "")}
+    _log(logging.WARNING, MCP_HANDLER_GUARDRAIL_VIOLATED, tool, exc, context)
+
+
+def _log(level: int, event: str, tool: str, exc: BaseException, context: Mapping[str, object]) -> None:
+    """One line: the event, the tool, the kind of error and what it says of itself, scrubbed."""
+    hidden = sorted((_OWN_FIELDS | _RECORDS_FIELDS).intersection(context))
+    if hidden:
+        message = f"The context has keys that the log line needs for itself: {', '.join(hidden)}. Call them otherwise."
+        raise ValueError(message)
+    fields = {
+        "event": event,
+        "log_level": logging.getLevelName(level).lower(),
+        "tool_name": scrub_name(tool),
+        "error_type": scrub_name(type(exc).__name__),
+        "error": described(exc),
+        **{scrub_name(key): scrubbed(key, value) for key, value in context.items()},
+    }
+    # No exc_info: a traceback carries the exception's own text.
+    logger.log(
+        level, "%s: %s: %s: %s", *(fields[key] for key in ("event", "tool_name", "error_type", "error")), extra=fields
+    )
+
+
+def described(exc: BaseException) -> str:
+    """What an exception says, without secrets; a model's errors in our words, since its own quote what was sent."""
+    if isinstance(exc, CallRefused | ToolError):
+        return scrub_text(exc.message)
+    if isinstance(exc, ValidationError):
+        words = describe_model_errors(errors_of(exc), UNSEEN, show_names=True)
+        return scrub_text("; ".join(str(told) for told in words))
+    try:
+        return scrub_text(str(exc))
+    except Exception:  # noqa: BLE001  # an exception that cannot be printed; its class is in the line
+        return ""
+
+
+def scrubbed(key: str, value: object) -> object:
+    """A value of the context as it may be logged: numbers as they are, all else as text without secrets."""
+    if is_secret_name(key):
+        return "[redacted]"
+    if value is None or isinstance(value, bool | float):
+        return value
+    if isinstance(value, Enum):
+        return scrub_text(value.name)
+    if isinstance(value, int):
+        return value if abs(value) < _LARGEST else "<int>"
+    if isinstance(value, BaseException):
+        return described(value)
+    if isinstance(value, str | date | time | Decimal | UUID | PurePath):
+        return scrub_text(str(value))
+    return _structure(value) if isinstance(value, dict | list | tuple) else f"<{scrub_name(type(value).__name__)}>"
+
+
+def _structure(value: object) -> str:
+    try:
+        text = json.dumps(redact_value(value), default=lambda inner: f"<{type(inner).__name__}>", ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return f"<{type(value).__name__}>"
+    return scrub_text(text)
