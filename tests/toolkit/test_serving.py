@@ -8,10 +8,16 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+import httpx2
 import pytest
 import uvicorn
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.server.auth.provider import AccessToken
+from mcp.server.auth.settings import AuthSettings
 from mcp.types import CallToolResult, TextContent
+from pydantic import AnyHttpUrl
+from starlette.applications import Starlette
 
 from handfast.activity.query import EVERYTHING
 from handfast.activity.sqlite import SqliteStore
@@ -31,18 +37,22 @@ async def over_stdio(state: Path, mode: Mode) -> AsyncIterator[Client]:
 
 @asynccontextmanager
 async def over_http(state: Path, mode: Mode) -> AsyncIterator[Client]:
-    app = make_toolbox().asgi(state=str(state))
+    async with serving(make_toolbox().asgi(state=str(state))) as url, Client(url, mode=mode) as client:
+        yield client
+
+
+@asynccontextmanager
+async def serving(app: Starlette) -> AsyncIterator[str]:
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", ws="none"))
-    serving = asyncio.create_task(server.serve())
+    running = asyncio.create_task(server.serve())
     while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
         await asyncio.sleep(0)
     port = server.servers[0].sockets[0].getsockname()[1]
     try:
-        async with Client(f"http://127.0.0.1:{port}/mcp", mode=mode) as client:
-            yield client
+        yield f"http://127.0.0.1:{port}/mcp"
     finally:
         server.should_exit = True
-        await serving
+        await running
 
 
 WAYS = {"stdio": over_stdio, "http": over_http}
@@ -164,3 +174,34 @@ def test_a_state_folder_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
     assert code == 1
     assert said.startswith(b"contacts: ")
     assert said.count(b"\n") == 1
+
+
+class Tokens:
+    """Implements the SDK's TokenVerifier for one token."""
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        if token != "good":
+            return None
+        return AccessToken(token=token, client_id="agents", scopes=[], subject="grace")
+
+
+@pytest.mark.requirement("D18")
+@pytest.mark.parametrize("mode", MODES)
+def test_over_http_the_actor_is_whom_authentication_let_in(mode: Mode, tmp_path: Path) -> None:
+    address = AnyHttpUrl("http://127.0.0.1/mcp")
+    auth = AuthSettings(
+        issuer_url=AnyHttpUrl("http://127.0.0.1"), resource_server_url=address, validate_token_resource=False
+    )
+
+    async def session() -> CallToolResult:
+        app = make_toolbox().asgi(state=str(tmp_path), auth=auth, token_verifier=Tokens())
+        async with (
+            serving(app) as url,
+            httpx2.AsyncClient(headers={"Authorization": "Bearer good"}) as http,
+            Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+        ):
+            return await client.call_tool("purge", {"id": 1, "confirm": True, "reason": "because"})
+
+    done = asyncio.run(session())
+    assert (done.is_error, (done.structured_content or {})["result"]["by"]) == (False, "grace")
+    assert ("admin_operation", "success", "purge", "", "grace") in records(tmp_path)
