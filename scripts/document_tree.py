@@ -31,7 +31,8 @@ def render_tree() -> str:
         for inner in sorted(path.parent for path in folder.glob("*/__init__.py")):
             lines += _section(f"src/handfast/{folder.name}/{inner.name}/", sorted(inner.glob("*.py")))
     lines += _section("conformance/", sorted((ROOT / "conformance").glob("*.py")))
-    lines += _section("examples/demo/", sorted((ROOT / "examples" / "demo").glob("*.py")))
+    for folder in sorted({path.parent for path in (ROOT / "examples").rglob("*.py")}):
+        lines += _section(f"{folder.relative_to(ROOT).as_posix()}/", sorted(folder.glob("*.py")))
     lines += _section("scripts/", sorted(path for path in (ROOT / "scripts").iterdir() if path.is_file()))
     return "\n".join(["```", *lines, "```"])
 

@@ -150,12 +150,27 @@ class History:
 
     def checkout(self, ref: str) -> Head:
         """Go on from a branch, or look at any other snapshot with the head detached."""
-        snapshot = self.resolve(ref)
-        if self.refs.branch(ref) is not None:
-            self.refs.attach(ref)
-        elif ref != HEAD:
-            self.refs.detach(snapshot)
-        return self.head()
+        with self.changing():
+            snapshot = self.resolve(ref)
+            if self.refs.branch(ref) is not None:
+                self.refs.attach(ref)
+            elif ref != HEAD:
+                self.refs.detach(snapshot)
+            return self.head()
+
+    def branch(self, name: str, ref: str) -> str:
+        """Make a branch at a snapshot, and stay where the head is."""
+        with self.changing():
+            snapshot = self.resolve(ref)
+            self.refs.create_branch(name, snapshot)
+        return snapshot
+
+    def tag(self, name: str, ref: str) -> str:
+        """Give a snapshot a name for good."""
+        with self.changing():
+            snapshot = self.resolve(ref)
+            self.refs.create_tag(name, snapshot)
+        return snapshot
 
     def ancestry(self, snapshot: str) -> Iterator[Snapshot]:
         """A snapshot and all before it, newest first."""

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 from darkroom.history import History
 from darkroom.stack import Stack
 from darkroom.studio import Studio
+from darkroom.told import Count, Sha256, Told
 
 Format: TypeAlias = Literal["jpeg", "png"]
 
@@ -18,21 +19,21 @@ PREVIEW_QUALITY: Final = 85
 _SHOWN_HASH: Final = 12  # characters of a snapshot's hash in a file's name
 
 
-@dataclass(frozen=True, slots=True)
-class Print:
-    """A picture file that exists, by its path below the workspace."""
+class Print(Told):
+    """A picture file that exists."""
 
     path: str
+    """Below the workspace."""
     mime_type: str
-    width: int
-    height: int
-    bytes: int
-    sha256: str
+    width: Count
+    height: Count
+    bytes: Count
+    sha256: Sha256
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What can be said about rendered pictures in numbers, one per picture, each from 0 to 1."""
+    """What can be said about rendered pictures in numbers from 0 to 1, one per picture."""
 
     brightness: list[float]
     saturation: list[float]

@@ -3,6 +3,8 @@
 from enum import StrEnum
 from typing import Final
 
+from handfast.toolkit import DeclaredCode, ErrorCode, ToolError
+
 
 class Code(StrEnum):
     """Why something was refused. Closed: callers branch on it, so a member is never renamed or removed."""
@@ -21,13 +23,14 @@ class Code(StrEnum):
 
 
 RESERVED: Final = frozenset({Code.SYNTHESIZER_ERROR, Code.MASKING_ERROR, Code.PERMISSION_ERROR, Code.NOT_IMPLEMENTED})
+# The other five are the toolkit's own; these four it has to be told of.
+DECLARED: Final = tuple(
+    DeclaredCode(name=code, is_reserved=code in RESERVED) for code in Code if code.value not in set(ErrorCode)
+)
 
 
-class Refused(Exception):
+class Refused(ToolError):
     """Something the darkroom will not or cannot do, in words for the agent."""
 
     def __init__(self, code: Code, message: str, **details: object) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.details = details
+        super().__init__(code, message, details)

@@ -1,13 +1,11 @@
 """What every change of a picture's state is answered with: four facts, never the stack itself."""
 
-from dataclasses import dataclass
-
 from darkroom.history import History
 from darkroom.stack import Layer
+from darkroom.told import Count, Sha256, Told
 
 
-@dataclass(frozen=True, slots=True)
-class LayersPresent:
+class LayersPresent(Told):
     """Which layers hold at least one module."""
 
     L1: bool
@@ -15,13 +13,13 @@ class LayersPresent:
     L3: bool
 
 
-@dataclass(frozen=True, slots=True)
-class StateSummary:
-    """The state of a picture. The hash is null only before its first snapshot."""
+class StateSummary(Told):
+    """The state of a picture after the call."""
 
-    head_hash: str | None
-    entry_count: int
-    enabled_count: int
+    head_hash: Sha256 | None
+    """The snapshot under the head; null only before the first one."""
+    entry_count: Count
+    enabled_count: Count
     layers_present: LayersPresent
 
 

@@ -10,10 +10,10 @@ from darkroom.canonical import canonical, sha256_hex
 from darkroom.parameters import PRIMITIVES, PrimitiveParameters
 from darkroom.refusal import Code, Refused
 from darkroom.stack import Layer, Module, Parameters
+from darkroom.told import Told
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Told):
     """One parameter of a primitive, in words."""
 
     name: str
@@ -21,8 +21,7 @@ class Parameter:
     required: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Told):
     """One word of the vocabulary: a primitive (L3), or a template that fills L1 or L2 as a whole."""
 
     name: str
@@ -133,8 +132,14 @@ def require_template(name: str, layer: Layer) -> Template:
 
 def entries(layer: Layer | None = None) -> tuple[Entry, ...]:
     """The whole vocabulary, or one layer of it: templates first, in the order in which they are rendered."""
-    templates = (Entry(template.name, template.layer, template.description) for template in TEMPLATES.values())
-    primitives = (Entry(name, "L3", model.__doc__ or "", parameters_of(model)) for name, model in PRIMITIVES.items())
+    templates = (
+        Entry(name=template.name, layer=template.layer, description=template.description)
+        for template in TEMPLATES.values()
+    )
+    primitives = (
+        Entry(name=name, layer="L3", description=model.__doc__ or "", parameters=parameters_of(model))
+        for name, model in PRIMITIVES.items()
+    )
     return tuple(entry for entry in (*templates, *primitives) if layer in (None, entry.layer))
 
 
@@ -151,7 +156,8 @@ def parameters_of(model: type[PrimitiveParameters]) -> tuple[Parameter, ...]:
     schema = model.model_json_schema()
     required = schema.get("required", [])
     return tuple(
-        Parameter(name, _expected(declared), name in required) for name, declared in schema["properties"].items()
+        Parameter(name=name, expected=_expected(declared), required=name in required)
+        for name, declared in schema["properties"].items()
     )
 
 
@@ -176,7 +182,9 @@ def _expected(declared: Mapping[str, object]) -> str:
 
 
 def _unfit(primitive: str, model: type[PrimitiveParameters], problem: ValidationError) -> Refused:
-    first = problem.errors(include_url=False, include_input=False)[0]
+    # A parameter of another primitive comes first: what is missing then follows from it.
+    found = problem.errors(include_url=False, include_input=False)
+    first = min(found, key=lambda error: error["type"] != "extra_forbidden")
     known = {parameter.name: parameter.expected for parameter in parameters_of(model)}
     if not first["loc"]:  # a rule of our own over several parameters; pydantic puts "Value error, " before it
         return _refuse(f"For {primitive}, {first['msg'].partition(', ')[2]}. Correct that and call again.")

@@ -8,6 +8,7 @@ import pytest
 from darkroom.history import History
 from darkroom.samples import write_samples
 from darkroom.studio import Studio, ingest, open_studio
+from tests.examples.darkroom.desk import Desk
 
 
 @pytest.fixture(scope="session")
@@ -29,3 +30,8 @@ def studio(tmp_path: Path, samples: Path) -> Studio:
 def chart(studio: Studio) -> History:
     """The history of the colour chart, after its baseline."""
     return asyncio.run(ingest(studio, "chart.png", image_id=None, baseline=True))[1]
+
+
+@pytest.fixture
+def desk(studio: Studio) -> Desk:
+    return Desk(studio)

@@ -85,7 +85,9 @@ def test_the_summary_counts_what_is_there(chart: History) -> None:
 @pytest.mark.requirement("002-14")
 def test_before_the_first_snapshot_there_is_no_hash_and_no_edit(studio: Studio) -> None:
     history = asyncio.run(ingest(studio, "chart.png", image_id=None, baseline=False))[1]
-    nothing = StateSummary(None, 0, 0, LayersPresent(L1=False, L2=False, L3=False))
+    nothing = StateSummary(
+        head_hash=None, entry_count=0, enabled_count=0, layers_present=LayersPresent(L1=False, L2=False, L3=False)
+    )
     assert summarize_state(history) == nothing
     for change in (
         lambda: apply_primitive(history, "exposure", {"ev": 1}, module_id=None, enabled=True),

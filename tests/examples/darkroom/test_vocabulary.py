@@ -44,6 +44,7 @@ def test_every_number_has_both_bounds(model: type[PrimitiveParameters]) -> None:
         ("exposure", {"ev": True}, "Parameter 'ev' of exposure must be a number from -4 to 4."),
         ("exposure", {"ev": float("nan")}, "Parameter 'ev' of exposure must be a number from -4 to 4."),
         ("exposure", {}, "Parameter 'ev' of exposure must be a number from -4 to 4."),
+        ("exposure", {"radius": 2}, "exposure does not take that parameter. It takes: ev."),
         ("exposure", {"ev": 1, "radius": 2}, "exposure does not take that parameter. It takes: ev."),
         ("crop", {"width": 0}, "Parameter 'width' of crop must be a number above 0 and at most 1."),
         ("crop", {"left": 1}, "Parameter 'left' of crop must be a number at least 0 and below 1."),
