@@ -43,7 +43,19 @@ class History:
             yield
 
     def head(self) -> Head:
-        return self.refs.head()
+        """Where the head is.
+
+        Raises:
+            Refused: versioning_error when it, or the branch it is on, is gone: that must not pass for a new picture.
+        """
+        head = self.refs.head()
+        if head is None or (head.snapshot is None and self.refs.tag(BASELINE) is not None):
+            raise Refused(
+                Code.VERSIONING_ERROR,
+                "The head of the history, or the branch it is on, is gone. Restore the workspace from a backup.",
+                reason="lost_head",
+            )
+        return head
 
     def require_head(self) -> str:
         """The snapshot under the head.
@@ -60,7 +72,9 @@ class History:
         self.require_head()
         baseline = self.refs.tag(BASELINE)
         if baseline is None:
-            raise Refused(Code.STATE_ERROR, "The picture has no baseline to go back to. Check out a snapshot instead.")
+            raise Refused(
+                Code.STATE_ERROR, "No snapshot of the picture is tagged as baseline. Tag one with `tag` first."
+            )
         return baseline
 
     def read(self, name: str) -> Snapshot:

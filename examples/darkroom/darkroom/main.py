@@ -13,8 +13,9 @@ DEFAULT_WORKSPACE = Path(__file__).parents[3] / ".state" / "darkroom"
 
 def main() -> None:
     options = _options()
+    is_new = not (options.workspace / "inbox").exists()
     studio = open_studio(options.workspace, renderer=Renderer(seconds=options.render_timeout))
-    if not options.workspace_had_inbox:
+    if is_new:
         from darkroom.samples import write_samples  # loads NumPy, which the server needs only here
 
         write_samples(studio.workspace.inbox)
@@ -37,6 +38,4 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--render-timeout", type=float, default=60.0, metavar="SECONDS", help="how long a picture may take"
     )
-    options = parser.parse_args()
-    options.workspace_had_inbox = (options.workspace / "inbox").is_dir()
-    return options
+    return parser.parse_args()

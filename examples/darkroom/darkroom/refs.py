@@ -31,8 +31,10 @@ class Refs:
         self._branches = folder / "refs" / "branches"
         self._tags = folder / "refs" / "tags"
 
-    def head(self) -> Head:
-        text = self._head.read_text("ascii").strip()
+    def head(self) -> Head | None:
+        text = _read(self._head)
+        if text is None:
+            return None
         if text.startswith(_ATTACHED):
             branch = text.removeprefix(_ATTACHED)
             return Head(branch, self.branch(branch))

@@ -36,11 +36,11 @@ class Workspace:
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
-        self.inbox = self.root / "inbox"
         self.objects = ObjectStore(self.root / "objects")
         self._images = self.root / "images"
-        for folder in (self.inbox, self._images):
+        for folder in (self.root / "inbox", self._images):
             folder.mkdir(parents=True, exist_ok=True)
+        self.inbox = (self.root / "inbox").resolve()  # the operator may have put a link there
 
     def require_in_inbox(self, name: str) -> Path:
         """A picture file below the inbox, by its relative path.

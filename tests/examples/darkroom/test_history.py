@@ -147,6 +147,19 @@ def test_without_a_snapshot_there_is_no_head_to_name(studio: Studio) -> None:
     assert refused.value.code == "not_found"
 
 
+@pytest.mark.requirement("002-10")
+@pytest.mark.requirement("002-14")
+@pytest.mark.parametrize("lost", ["HEAD", "refs/branches/main"])
+def test_a_lost_head_is_a_versioning_error_and_never_a_picture_without_snapshots(
+    studio: Studio, chart: History, lost: str
+) -> None:
+    (studio.workspace.folder("chart") / lost).unlink()
+    for ask in (chart.head, chart.current_stack, partial(take_snapshot, chart, "a second beginning")):
+        with pytest.raises(Refused) as refused:
+            ask()
+        assert (refused.value.code, refused.value.details) == ("versioning_error", {"reason": "lost_head"})
+
+
 def test_the_first_snapshot_becomes_the_baseline(studio: Studio) -> None:
     history = asyncio.run(ingest(studio, "chart.png", image_id=None, baseline=False))[1]
     first = take_snapshot(history, "as it came")

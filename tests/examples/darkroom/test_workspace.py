@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from darkroom.refusal import Refused
-from darkroom.studio import Studio, ingest
+from darkroom.studio import Studio, ingest, open_studio
 from darkroom.workspace import IMAGE_ID_PATTERN, Picture, derived_id
 
 
@@ -48,6 +48,14 @@ def test_a_link_that_leads_out_of_the_inbox_finds_nothing(studio: Studio, sample
     assert refusal_of(studio, "link.png").code == "not_found"
     assert refusal_of(studio, "folder/chart.png").code == "not_found"
     assert asyncio.run(ingest(studio, "inside.png", image_id=None, baseline=True))[0].image_id == "inside"
+
+
+def test_the_inbox_itself_may_be_a_link(tmp_path: Path, samples: Path) -> None:
+    (tmp_path / "workspace").mkdir()
+    os.symlink(samples, tmp_path / "workspace" / "inbox")
+    studio = open_studio(tmp_path / "workspace")
+    assert asyncio.run(ingest(studio, "chart.png", image_id=None, baseline=True))[0].image_id == "chart"
+    assert refusal_of(studio, "../chart.png").code == "invalid_input"
 
 
 @pytest.mark.parametrize("path", ["nothing.png", "folder.png"])
