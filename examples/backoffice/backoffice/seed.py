@@ -37,6 +37,7 @@ async def seed(app: AppState) -> bool:
     await app.tasks.assign(1, "mary", by=_OPERATOR)
     await app.budget.open("office", title="Running costs", amount_cents=250_000, by=_OPERATOR)
     await app.approvals.request(title="New chairs", account="office", amount_cents=120_000, by="mary")
+    await app.approvals.request(title="A fountain", account="office", amount_cents=900_000, by="mary")
     team = await app.organisation.create(name="Operations", purpose="Keeps things going.")
     await app.organisation.add_member(team.id, "grace", role=MemberRole.LEAD)
     board = await app.communication.open_channel(name="notices", kind=ChannelKind.BOARD)

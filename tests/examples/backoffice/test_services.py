@@ -24,7 +24,7 @@ from tests.examples.backoffice.offices import DAWN, open_office
 T = TypeVar("T")
 
 
-def in_office(folder: Path, session: Callable[[AppState], Coroutine[Any, Any, T]]) -> T:
+def in_services(folder: Path, session: Callable[[AppState], Coroutine[Any, Any, T]]) -> T:
     """Run a session in a back office that has been seeded."""
 
     async def seeded(app: AppState) -> T:
@@ -70,7 +70,7 @@ def test_a_task_goes_its_way_and_a_finished_one_stays_as_it_is(tmp_path: Path) -
         ]
         assert total == 4
 
-    in_office(tmp_path, session)
+    in_services(tmp_path, session)
 
 
 def test_a_task_goes_to_agents_who_are_there_and_active(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_a_task_goes_to_agents_who_are_there_and_active(tmp_path: Path) -> None:
         await refused(app.agents.set_status("ada", AgentStatus.ACTIVE), Conflict)
         await refused(app.agents.register("ada", role="again", skills=()), Conflict)
 
-    in_office(tmp_path, session)
+    in_services(tmp_path, session)
 
 
 def test_a_number_is_never_given_out_twice(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_number_is_never_given_out_twice(tmp_path: Path) -> None:
         await refused(app.tasks.get(deleted.id), NotFound)
         await refused(app.tasks.history(deleted.id, offset=0, limit=500), NotFound)
 
-    in_office(tmp_path, session)
+    in_services(tmp_path, session)
 
 
 # --- money -----------------------------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ def test_an_account_never_goes_below_zero_and_closes_only_when_it_is_empty(tmp_p
         ]
         assert total == 4
 
-    in_office(tmp_path, session)
+    in_services(tmp_path, session)
 
 
 def test_a_window_has_its_beginning_and_not_its_end(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_window_has_its_beginning_and_not_its_end(tmp_path: Path) -> None:
             "office", first.at, last.at, 1, 10, 0
         )
 
-    in_office(tmp_path, session)
+    in_services(tmp_path, session)
 
 
 def test_an_approval_is_decided_once_by_somebody_else(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_an_approval_is_decided_once_by_somebody_else(tmp_path: Path) -> None:
             await refused(late, Conflict)
         assert (await app.budget.get("office")).balance_cents == 130_000
 
-    in_office(tmp_path, session)
+    in_services(tmp_path, session)
 
 
 def test_an_approval_that_the_account_cannot_pay_stays_pending_and_moves_nothing(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_an_approval_that_the_account_cannot_pay_stays_pending_and_moves_nothing
         assert (await app.approvals.get(1)).status is ApprovalStatus.PENDING
         assert (await app.budget.get("office")).balance_cents == 50_000
 
-    in_office(tmp_path, session)
+    in_services(tmp_path, session)
 
 
 def test_of_two_who_decide_at_once_one_is_too_late(tmp_path: Path) -> None:
@@ -190,9 +190,9 @@ def test_of_two_who_decide_at_once_one_is_too_late(tmp_path: Path) -> None:
             approving = [office.approvals.approve(1, by=f"agent-{n}") for n, office in enumerate(offices)]
             return await asyncio.gather(*approving, return_exceptions=True)
 
-    ends = in_office(tmp_path, both)
+    ends = in_services(tmp_path, both)
     assert sorted(type(end).__name__ for end in ends) == ["Approval", *["Conflict"] * 7]
-    assert in_office(tmp_path, lambda app: app.budget.get("office")).balance_cents == 130_000
+    assert in_services(tmp_path, lambda app: app.budget.get("office")).balance_cents == 130_000
 
 
 # --- teams and messages ----------------------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ def test_a_team_has_one_lead_and_nobody_twice(tmp_path: Path) -> None:
         assert (await app.organisation.dissolve(team.id)).member_count == 1
         await refused(app.organisation.members(team.id, offset=0, limit=500), NotFound)
 
-    in_office(tmp_path, session)
+    in_services(tmp_path, session)
 
 
 def test_a_board_takes_messages_back_and_mail_is_sent_on(tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_a_board_takes_messages_back_and_mail_is_sent_on(tmp_path: Path) -> None
         await refused(app.communication.recall(sent.id, by="Ada, of the office"), CapabilityMissing)
         await refused(app.communication.recall(99, by="ada"), NotFound)
 
-    in_office(tmp_path, session)
+    in_services(tmp_path, session)
 
 
 def test_a_purge_takes_what_is_in_the_window(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_a_purge_takes_what_is_in_the_window(tmp_path: Path) -> None:
         left, total = await app.communication.messages(1, since=None, until=None, offset=0, limit=500)
         assert ([message.body for message in left], total) == (["The office is closed on Friday.", "Notice 2"], 2)
 
-    in_office(tmp_path, session)
+    in_services(tmp_path, session)
 
 
 # --- described entities ----------------------------------------------------------------------------------------------
@@ -290,7 +290,7 @@ def test_a_row_is_changed_archived_restored_and_purged_by_the_same_rules_everywh
         ]
         await refused(hosts.history(99, offset=0, limit=500), NotFound)
 
-    in_office(tmp_path, session)
+    in_services(tmp_path, session)
 
 
 def test_what_is_referred_to_exists_and_stays(tmp_path: Path) -> None:
@@ -306,12 +306,12 @@ def test_what_is_referred_to_exists_and_stays(tmp_path: Path) -> None:
         await runs.purge(1, by="ada")
         await definitions.purge(1, by="ada")
 
-    in_office(tmp_path, session)
+    in_services(tmp_path, session)
 
 
 def test_a_seed_falls_only_once(tmp_path: Path) -> None:
     async def again(app: AppState) -> tuple[bool, int]:
         return await seed(app), (await app.tasks.page(offset=0, limit=500))[1]
 
-    assert in_office(tmp_path, again) == (False, 3)
-    assert in_office(tmp_path, again) == (False, 3)
+    assert in_services(tmp_path, again) == (False, 3)
+    assert in_services(tmp_path, again) == (False, 3)

@@ -21,7 +21,7 @@ class Forbidden(ServiceError):
 
 
 class CapabilityMissing(ServiceError):
-    """The backend in question has no method for what was asked."""
+    """The backend in question has no method for what was asked; the message is half a sentence that says why."""
 
 
 class Unavailable(ServiceError):

@@ -60,7 +60,7 @@ class CommunicationService:
                 raise NotFound("message")
             backend = self._backends[_existing(db, message.channel_id).kind]
             if not isinstance(backend, Recalling):
-                raise CapabilityMissing("A mail that was sent cannot be recalled. Send another one that corrects it.")
+                raise CapabilityMissing("mail that was sent cannot be taken back")
             if message.author != by:
                 raise Forbidden("Only its author recalls a message. Ask the author to do it.")
             if message.is_recalled:

@@ -1,0 +1,5 @@
+"""Start the back office: python examples/backoffice/server.py [--all] [--http PORT]."""
+
+from backoffice.server import main
+
+main()
