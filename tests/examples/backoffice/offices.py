@@ -72,7 +72,7 @@ class Office:
 
 def in_office(
     folder: Path,
-    session: Callable[[Office], Coroutine[Any, Any, T]],
+    session: Callable[[Office], Coroutine[Any, Any, T]],  # Any: what a coroutine sends and takes; nothing of ours
     *,
     entities: tuple[Entity, ...] = CATALOGUE,
     recorder: Recorder | None = None,

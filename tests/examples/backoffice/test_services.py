@@ -22,9 +22,10 @@ from backoffice.services.tasks import TaskChanges
 from tests.examples.backoffice.offices import DAWN, open_office
 
 T = TypeVar("T")
+Session = Callable[[AppState], Coroutine[Any, Any, T]]  # Any: what a coroutine sends and takes; nothing of ours
 
 
-def in_services(folder: Path, session: Callable[[AppState], Coroutine[Any, Any, T]]) -> T:
+def in_services(folder: Path, session: Session[T]) -> T:
     """Run a session in a back office that has been seeded."""
 
     async def seeded(app: AppState) -> T:
