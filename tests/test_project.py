@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import yaml  # type: ignore[import-untyped]  # PyYAML carries no types
+import yaml
 
 import handfast
 from handfast.cli.main import COMMANDS
