@@ -42,9 +42,12 @@ class NotAnEnvelope(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """One outcome in one form: `payload` is the structured content and, as JSON, the text; None: there is only text."""
+    """One outcome in one form: `payload` is the structured content and, as JSON, the text; a failure may be only text.
 
-    payload: Json | None
+    What should be an object and is none stays what it is: the schema says so, and nothing is made up around it.
+    """
+
+    payload: Any  # Any: JSON; None where there is only text
     text: str = ""
     meta: Mapping[str, object] | None = None
 
@@ -69,7 +72,7 @@ def _plain(outcome: Outcome, *, wraps: bool) -> Rendered:
             meta[META_DETAILS] = dict(outcome.details)
         return Rendered(None, outcome.message, meta)
     data = _paged(outcome)
-    return Rendered({"result": data} if wraps or not isinstance(data, dict) else data)
+    return Rendered({"result": data} if wraps else data)
 
 
 def result_payload(outcome: Outcome) -> Json:

@@ -30,10 +30,12 @@ def check_guards(text: bytes, policy: OutputPolicy) -> Violation | None:
             "result.max_bytes", f"the structured content has {len(text)} bytes, over the limit of {policy.max_bytes}"
         )
     if depth_exceeds(text, policy.max_depth):
-        return Violation(
-            "result.max_depth", f"the structured content is nested deeper than the limit of {policy.max_depth} levels"
-        )
+        return depth_violation(policy.max_depth)
     return None
+
+
+def depth_violation(limit: int) -> Violation:
+    return Violation("result.max_depth", f"the structured content is nested deeper than the limit of {limit} levels")
 
 
 def schema_violation(words: tuple[str, ...]) -> Violation:

@@ -34,13 +34,13 @@ from handfast.core.schema import CompiledSchema
 from handfast.tool_call import CallPath
 from handfast.toolkit.actor import is_known, label_of
 from handfast.toolkit.call import Call, Report, unheard
+from handfast.toolkit.json_text import write_json
 from handfast.toolkit.outcome_counts import OutcomeCounts, count_as
 from handfast.toolkit.returned import NotJson, Returned, read_returned
 from handfast.toolkit.shape import Misshapen, parse_arguments
 from handfast.toolkit.spec import Kind, ToolSpec
 
 _log = logging.getLogger("handfast.toolkit")
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _encode_strictly = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode
 
 _MAY_STAND = "What it did until then may stand."
@@ -81,6 +81,11 @@ class Answer:
     def is_error(self) -> bool:
         return isinstance(self.outcome, Failed)
 
+    @property
+    def is_text(self) -> bool:
+        """Whether there is no structured content: how the plain form tells a failure."""
+        return self.payload is None and self.is_error
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
@@ -114,7 +119,7 @@ class _Asked:
             return None
         if self.spec.kind is Kind.ADMIN:
             own = {key: value for key, value in arguments.items() if key not in GUARDRAIL_PROPERTIES}
-            text = _encode(own).encode()
+            text = write_json(own)
         try:
             self.model = parse_arguments(text, self.spec.args_model, self.names)
         except Misshapen as problem:
@@ -171,7 +176,7 @@ class Dispatcher:
             return await self._settled(call, tool, returned, asked)
         except NotJson as problem:
             _log_crash(problem, call)
-            return await self._rejected(call, tool, Violation("result.schema", str(problem)))
+            return await self._rejected(call, tool, problem.violation)
 
     async def _rejected(self, call: Exchange, tool: RegisteredTool, problem: Violation) -> Answer:
         """A result that nobody can be told, because it cannot be written down."""
@@ -222,15 +227,15 @@ class Dispatcher:
         return failed(ErrorCode.INTERNAL_ERROR, text, self.codes, request_id=call.request_id)
 
     async def _settled(self, call: Exchange, tool: RegisteredTool, returned: Returned, asked: _Asked) -> Answer:
-        answer = self._rendered(tool, returned.outcome, returned.blocks)
-        if isinstance(answer.outcome, Failed):
-            call.details["code"] = answer.outcome.code
         try:
-            text = answer.text.encode()
+            answer = self._rendered(tool, returned.outcome, returned.blocks)
         except UnicodeEncodeError:
             return await self._rejected(call, tool, ambiguous_violation(Ambiguity.NOT_UNICODE))
+        text = answer.text.encode()
+        if isinstance(answer.outcome, Failed):
+            call.details["code"] = answer.outcome.code
         reason = asked.reason if asked.spec.kind is Kind.ADMIN else None
-        view = ResultView(text if answer.payload is not None else None, is_error=answer.is_error, size=len(text))
+        view = ResultView(None if answer.is_text else text, is_error=answer.is_error, size=len(text))
         decision = await self.path.settle(call, view, admin_reason=reason)
         if isinstance(decision, Blocked):
             return self._blocked(tool, decision)
@@ -241,7 +246,8 @@ class Dispatcher:
     def _rendered(self, tool: RegisteredTool, outcome: Outcome, blocks: Sequence[BaseModel] = ()) -> Answer:
         told = outcome if isinstance(outcome, Succeeded) else _writable(outcome)
         rendered = render(self.envelope, told, tool=tool.spec.name, codes=self.codes, wraps=tool.wraps)
-        text = rendered.text if rendered.payload is None else _encode(rendered.payload)
+        is_text = rendered.payload is None and isinstance(told, Failed)
+        text = rendered.text if is_text else write_json(rendered.payload).decode()
         return Answer(told, rendered.payload, text, blocks if isinstance(told, Succeeded) else (), rendered.meta)
 
 
@@ -258,7 +264,7 @@ def _writable(outcome: Failed) -> Failed:
 def _text_of(arguments: object) -> bytes:
     """The arguments as the JSON that is judged; what JSON cannot hold becomes a text that no rule lets through."""
     try:
-        return json.dumps({} if arguments is None else arguments, ensure_ascii=False, separators=(",", ":")).encode()
+        return write_json({} if arguments is None else arguments)
     except (TypeError, ValueError, RecursionError):
         return b"\xff"
 
