@@ -120,6 +120,30 @@ def test_a_model_and_its_schema_say_the_same(of: Any, value: object, text: str) 
     assert compiled(TypeAdapter(of).json_schema()).describe(value) == (text,)
 
 
+class Wide(Strict):
+    one: StrictInt
+    two: str
+    three: StrictBool = True
+    four: list[StrictInt] = Field(default_factory=list)
+
+
+WIDE = st.dictionaries(
+    st.sampled_from(["one", "two", "three", "four"]), st.just(1) | st.just("s3cret") | st.just([1, "x"]), max_size=4
+)
+
+
+@pytest.mark.requirement("D7")
+@given(items=WIDE.flatmap(lambda value: st.permutations(list(value.items()))))
+def test_several_errors_are_told_in_the_order_in_which_the_schema_tells_them(items: list[tuple[str, object]]) -> None:
+    value = dict(items)
+    schema = TypeAdapter(Wide).json_schema()
+    told = compiled(schema).describe(value)
+    if told:
+        assert words(Wide, value) == told
+    else:
+        Wide.model_validate(value)
+
+
 Short = Annotated[str, Field(max_length=3)]
 Tagged = Annotated[Cat | Dog, Field(discriminator="kind")]
 

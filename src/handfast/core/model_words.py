@@ -30,11 +30,12 @@ def describe_model_errors(
     names: frozenset[str] = frozenset(),
     show_names: bool = False,
 ) -> tuple[Wording, ...]:
-    """Word the first few of pydantic's `errors()` about this value; the same words are said once."""
+    """Word the first few of pydantic's `errors()`, as their places stand in the value; the same words are said once."""
     words = _Words(value, names, show_names=show_names)
     words.undeclared_at = Counter(tuple(error["loc"][:-1]) for error in errors if error["type"] in _UNDECLARED)
     found: dict[Wording, None] = {}
-    for told in words.of([_read(error) for error in islice(errors, MOST_READ)]):
+    read = sorted(map(_read, islice(errors, MOST_READ)), key=lambda problem: _order(value, problem))
+    for told in words.of(read):
         found[told] = None
         if len(found) == MOST_VIOLATIONS:
             break
@@ -70,6 +71,14 @@ class _Located:
     problem: _Problem
     steps: tuple[Part, ...]
     rest: tuple[Part, ...]  # empty, or it opens with the label of an alternative
+
+
+def _order(value: object, problem: _Problem) -> tuple[int, ...]:
+    if problem.kind in _MISSING:
+        return wording.order_of(value, problem.place, what=wording.MISSING)
+    if problem.kind in _UNDECLARED:
+        return wording.order_of(value, problem.place, what=wording.UNDECLARED)
+    return wording.order_of(value, problem.place)
 
 
 class _Words:

@@ -16,14 +16,25 @@ ERROR_MS, MEMBER_MS, CHARACTER_MS = 0.002, 0.0001, 0.000_01
 def describe_errors(
     errors: Iterable[ValidationError], value: object, *, names: frozenset[str], show_names: bool
 ) -> tuple[Wording, ...]:
-    """Word the first few errors; the same words are said once."""
+    """Word the first few errors, as their places stand in the value; the same words are said once."""
     words = _Words(value, names, show_names=show_names)
-    found: dict[Wording, None] = {}
+    found: dict[Wording, tuple[int, ...]] = {}
     for error in errors:
-        found[words.of(_telling(error))] = None
+        telling = _telling(error)
+        found.setdefault(words.of(telling), _order(value, telling))
         if len(found) == MOST_VIOLATIONS:
             break
-    return tuple(found)
+    return tuple(sorted(found, key=lambda told: found[told]))
+
+
+def _order(value: object, error: ValidationError) -> tuple[int, ...]:
+    match error.kind:
+        case Kind.Required():
+            return wording.order_of(value, error.instance_path, what=wording.MISSING)
+        case Kind.AdditionalProperties() | Kind.UnevaluatedProperties():
+            return wording.order_of(value, error.instance_path, what=wording.UNDECLARED)
+        case _:
+            return wording.order_of(value, error.instance_path)
 
 
 def declared_names(schema: object) -> frozenset[str]:

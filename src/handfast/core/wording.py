@@ -31,6 +31,27 @@ class Wording:
         return f"{self.path}: {self.text}" if self.path else self.text
 
 
+PRESENT, MISSING, UNDECLARED = range(3)
+
+
+def order_of(value: object, path: Iterable[str | int], *, what: int = PRESENT) -> tuple[int, ...]:
+    """Sorts violations as their places stand in the value; what an object lacks or has too much comes last in it.
+
+    A schema's validator and a model find them in orders of their own.
+    """
+    order: list[int] = []
+    for part in path:
+        if isinstance(value, dict) and part in value:
+            order.append(list(value).index(part))
+            value = value[part]
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+            order.append(part)
+            value = value[part]
+    if what != PRESENT:
+        order += (len(value) if isinstance(value, dict) else 0, what)
+    return tuple(order)
+
+
 def wrong_type(types: Iterable[str], actual: str) -> str:
     """`must be an integer or null, not a string`; the types by their names in JSON Schema."""
     in_reading_order = sorted(types, key=lambda name: name == "null")
