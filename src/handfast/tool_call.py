@@ -192,7 +192,8 @@ class CallPath:
         refusal = terms.gate(value) if terms is not None else None
         if refusal is not None:
             return Blocked(refusal.rule, refusal.message)
-        violation, is_firm = await self._argument_violation(call, text or b"{}", value, terms)
+        said = b"{}" if text is None or text == b"null" else text
+        violation, is_firm = await self._argument_violation(call, said, value, terms)
         if violation is None:
             return ALLOWED
         if is_firm or policy.mode is Mode.STRICT:

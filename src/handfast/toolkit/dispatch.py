@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging
-import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +33,7 @@ from handfast.core.schema import CompiledSchema
 from handfast.tool_call import CallPath
 from handfast.toolkit.actor import is_known, label_of
 from handfast.toolkit.call import Call, Report, unheard
+from handfast.toolkit.crashes import where_it_happened
 from handfast.toolkit.json_text import write_json
 from handfast.toolkit.outcome_counts import OutcomeCounts, count_as
 from handfast.toolkit.returned import NotJson, Returned, read_returned
@@ -44,6 +44,7 @@ _log = logging.getLogger("handfast.toolkit")
 _encode_strictly = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode
 
 _MAY_STAND = "What it did until then may stand."
+_LONGEST_FAILURE = 100_000  # bytes; a log's tail fits, and no agent reads more
 
 # Tools of our own are always held to their word, both ways.
 STRICT = ToolPolicy(
@@ -161,6 +162,9 @@ class Dispatcher:
         except RecordingFailed:
             self.path.conclude(call, Status.ERROR, reason="Records could not be written.", mode=Mode.STRICT)
             raise
+        except BaseException:  # KeyboardInterrupt: the operator wants the server to end, and it does
+            self.path.conclude(call, Status.ERROR, reason="The server was stopped.", mode=Mode.STRICT)
+            raise
         self.counts.add(tool.spec.name, count_as(answer.outcome))
         if isinstance(answer.outcome, Failed):
             _note_failure(call, answer.outcome)
@@ -211,12 +215,17 @@ class Dispatcher:
             async with clock:
                 value = await spec.run(asked.model, asked.arguments, told)
             return read_returned(value, spec, self.codes)
-        except NotJson:
+        except (NotJson, KeyboardInterrupt):
             raise
-        except Exception as error:  # noqa: BLE001 - the outermost edge: whatever a handler raises becomes a coded error
+        except asyncio.CancelledError as error:
+            if _is_cancelled():
+                raise
+            # Something that the tool waited for was cancelled; nobody gave up the call.
+            return Returned(self._failure(error, call, late_after=None))
+        except BaseException as error:  # noqa: BLE001 - the outermost edge: whatever it is, sys.exit() too, has a code
             return Returned(self._failure(error, call, late_after=seconds if clock.expired() else None))
 
-    def _failure(self, error: Exception, call: Exchange, *, late_after: float | None) -> Failed:
+    def _failure(self, error: BaseException, call: Exchange, *, late_after: float | None) -> Failed:
         if late_after is not None and isinstance(error, TimeoutError):
             text = f"The tool was not done within {late_after:g} s and was stopped. {_MAY_STAND} Look before a repeat."
             return failed(ErrorCode.TIMEOUT, text, self.codes)
@@ -252,17 +261,31 @@ class Dispatcher:
 
 
 def _writable(outcome: Failed) -> Failed:
-    """A failure always arrives: details that no JSON can hold stay behind."""
+    """A failure always arrives: details that no JSON can hold, or that nobody would read, stay behind."""
     try:
-        _encode_strictly([outcome.message, dict(outcome.details)]).encode()
+        text = _encode_strictly([outcome.message, dict(outcome.details)]).encode()
+        if len(text) <= _LONGEST_FAILURE:
+            return outcome
     except (TypeError, ValueError, RecursionError):
-        message = outcome.message.encode(errors="replace").decode()
-        return Failed(outcome.code, message, outcome.is_recoverable)
-    return outcome
+        pass
+    message = outcome.message.encode(errors="replace").decode()
+    if len(message) > _LONGEST_FAILURE // 4:
+        message = f"{message[: _LONGEST_FAILURE // 4]}…"
+    return Failed(outcome.code, message, outcome.is_recoverable)
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
 
 
 def _text_of(arguments: object) -> bytes:
-    """The arguments as the JSON that is judged; what JSON cannot hold becomes a text that no rule lets through."""
+    """The arguments as the JSON that is judged; what JSON cannot hold becomes a text that no rule lets through.
+
+    Bytes are such text already, as it came.
+    """
+    if isinstance(arguments, bytes):
+        return arguments
     try:
         return write_json({} if arguments is None else arguments)
     except (TypeError, ValueError, RecursionError):
@@ -301,15 +324,12 @@ def _note_admin(call: Exchange) -> None:
     )
 
 
-def _log_crash(error: Exception, call: Exchange) -> None:
-    """Where it happened, for the author: files and lines, and never the text of the error, which may quote values."""
-    frames = traceback.extract_tb(error.__traceback__)
-    where = " < ".join(f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in reversed(frames[-6:]))
+def _log_crash(error: BaseException, call: Exchange) -> None:
     _log.error(
         "%s raised %s at %s (request %s)",
         call.tool,
         type(error).__name__,
-        where or "an unknown place",
+        where_it_happened(error),
         call.request_id,
         extra={"event": "toolkit.handler.crashed", "tool_name": call.tool, "error_type": type(error).__name__},
     )

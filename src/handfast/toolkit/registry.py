@@ -135,7 +135,7 @@ class ToolRegistry:
     # --- running ---------------------------------------------------------------------------------------------------
 
     async def dispatch(
-        self, name: str, arguments: Mapping[str, Any] | None = None, *, actor: Any = None, caller: Caller | None = None
+        self, name: str, arguments: object = None, *, actor: Any = None, caller: Caller | None = None
     ) -> Answer:
         """Run one tool as a client would. Raises: UnknownTool."""
         dispatcher = self._dispatcher or self.freeze()

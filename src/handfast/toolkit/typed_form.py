@@ -1,6 +1,5 @@
 """The typed form: a function's own signature, types and docstring make the tool."""
 
-import asyncio
 import inspect
 from collections.abc import Callable
 from typing import Any, get_args, get_origin, get_type_hints
@@ -9,6 +8,7 @@ from pydantic import BaseModel, PydanticSchemaGenerationError, PydanticUserError
 
 from handfast.core.guardrails import GUARDRAIL_PROPERTIES
 from handfast.toolkit.args import NoArgs
+from handfast.toolkit.blocking import BLOCKING
 from handfast.toolkit.call import Call
 from handfast.toolkit.reply import Reply, ToolResult
 from handfast.toolkit.schemas import ContractError, Json, input_schema_of, output_schema_of
@@ -30,6 +30,8 @@ def spec_of_function(
 ) -> ToolSpec:
     """Raises: ContractError."""
     tool = name or function.__name__
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise ContractError(f"'{tool}' yields, and a call has one result; return it whole.")
     hints = _hints(function, tool)
     args_name, model, call_name = _parameters(function, hints, tool)
     adapter, schema = _result(hints, returns, tool)
@@ -113,6 +115,6 @@ def _run_of(function: Callable[..., Any], args_name: str | None, call_name: str 
             given[call_name] = call
         if is_async:
             return await function(**given)
-        return await asyncio.to_thread(function, **given)  # a blocking tool must not stop the others
+        return await BLOCKING.run(function, **given)  # a blocking tool must not stop the others
 
     return run
