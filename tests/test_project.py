@@ -37,6 +37,7 @@ TESTED_WITH = {
     "gateway/settings/check.py": "gateway/settings/test_environment.py",
     "gateway/settings/keys.py": "gateway/settings/test_reference.py",
     "gateway/settings/server.py": "gateway/settings/test_servers.py",
+    "toolkit/answering.py": "toolkit/test_odd_messages.py",
     "wire/codes.py": "wire/test_message.py",
 }
 # Modules that mean something only in a running process, and the tests that drive one through them.
@@ -62,10 +63,10 @@ DRIVEN_BY = {
     "toolkit/args.py": "toolkit/test_serving.py",
     "toolkit/builders.py": "toolkit/test_serving.py",
     "toolkit/call.py": "toolkit/test_serving.py",
+    "toolkit/crashes.py": "toolkit/test_misbehaving_handlers.py",
     "toolkit/outcome_counts.py": "toolkit/test_serving.py",
     "toolkit/recording.py": "toolkit/test_serving.py",
     "toolkit/reply.py": "toolkit/test_serving.py",
-    "toolkit/returned.py": "toolkit/test_serving.py",
     "toolkit/schemas.py": "toolkit/test_serving.py",
     "toolkit/shape.py": "toolkit/test_serving.py",
     "toolkit/spec.py": "toolkit/test_serving.py",

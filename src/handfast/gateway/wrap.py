@@ -13,7 +13,7 @@ from typing import Any
 from handfast.gateway.call_places import CLOSED
 from handfast.gateway.child import Child
 from handfast.gateway.conversation import Conversation, ServerSide
-from handfast.gateway.pipes import InputPipe, OutputPipe
+from handfast.pipes import InputPipe, OutputPipe
 from handfast.wire.codes import INTERNAL_ERROR, REQUEST_TOO_LARGE, UPSTREAM_TIMEOUT
 from handfast.wire.eras import MODERN_META, is_discovery, says_modern
 from handfast.wire.lines import LineAssembler, OverlongLine

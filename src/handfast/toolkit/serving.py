@@ -2,32 +2,28 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+import anyio
 from mcp.server.caching import CacheHint
-from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
-from mcp.shared.exceptions import MCPError
-from mcp.types import INTERNAL_ERROR, INVALID_PARAMS, CallToolRequestParams, PaginatedRequestParams
+from mcp.types import CallToolRequestParams, PaginatedRequestParams
 from starlette.applications import Starlette
 
 from handfast.activity.store import StoreError
-from handfast.core.exchange import RecordingFailed
-from handfast.core.redaction import scrub_name
-from handfast.toolkit.dispatch import Answer, Caller
+from handfast.toolkit.answering import Context, answer_call
+from handfast.toolkit.odd_messages import answer_odd
+from handfast.toolkit.plain_bodies import PlainBodies
 from handfast.toolkit.recording import open_recorder
-from handfast.toolkit.registry import UnknownTool
+from handfast.toolkit.stdio import Incoming, Outgoing, stdio_streams
 
 if TYPE_CHECKING:
     from handfast.toolkit.toolbox import Toolbox
 
 # The list is the same for everybody and as long as the server runs; after a restart with other tools it is soon seen.
 LIST_TTL_MS = 60_000
-
-Context = ServerRequestContext[Any, Any]  # Any: whatever the SDK's lifespan and transport give
 
 
 def build_server(toolbox: "Toolbox") -> Server[Any]:
@@ -40,15 +36,7 @@ def build_server(toolbox: "Toolbox") -> Server[Any]:
         return listed
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> Any:  # Any: as above
-        caller = Caller(actor=toolbox.actor(context), report=context.session.report_progress, context=context)
-        try:
-            answer = await registry.dispatch(params.name, params.arguments, caller=caller)
-        except UnknownTool:
-            text = f"There is no tool '{scrub_name(params.name)}'. Call tools/list for the tools there are."
-            raise MCPError(INVALID_PARAMS, text) from None
-        except RecordingFailed:
-            raise MCPError(INTERNAL_ERROR, "Calls cannot be recorded at the moment, so none is made.") from None
-        return result_of(answer)
+        return await answer_call(toolbox, params.name, params.arguments, context)
 
     schemas = {tool["name"]: tool["inputSchema"] for tool in registry.published()}
     return Server(
@@ -62,25 +50,13 @@ def build_server(toolbox: "Toolbox") -> Server[Any]:
     )
 
 
-def result_of(answer: Answer) -> dict[str, Any]:
-    """An answer as the result of tools/call."""
-    blocks = [block.model_dump(by_alias=True, mode="json", exclude_none=True) for block in answer.blocks]
-    result: dict[str, Any] = {
-        "resultType": "complete",  # clients of older revisions are not sent it
-        "content": [{"type": "text", "text": answer.text}, *blocks],
-        "isError": answer.is_error,
-    }
-    if answer.payload is not None:
-        result["structuredContent"] = answer.payload
-    if answer.meta is not None:
-        result["_meta"] = dict(answer.meta)
-    return result
-
-
 def asgi_app(toolbox: "Toolbox", *, state: str | None = None, **more: Any) -> Starlette:
     """Raises: ContractError, StoreError."""
     close = _record(toolbox, state)
-    app = build_server(toolbox).streamable_http_app(**more)
+    server = build_server(toolbox)
+    app = server.streamable_http_app(**more)
+    bodies = server.session_manager.asgi_app
+    bodies.app = PlainBodies(bodies.app, toolbox)
     own = app.router.lifespan_context
 
     @asynccontextmanager
@@ -97,21 +73,40 @@ def asgi_app(toolbox: "Toolbox", *, state: str | None = None, **more: Any) -> St
 
 def run_stdio(toolbox: "Toolbox", *, state: str | None = None) -> None:
     try:
-        asyncio.run(_serve_stdio(toolbox, state))
+        _run(_serve_stdio(toolbox, state))
     except StoreError as problem:
         sys.exit(f"{toolbox.name}: {problem}")
     except KeyboardInterrupt:
         sys.exit(130)
 
 
+def _run(work: Coroutine[Any, Any, None]) -> None:  # Any: a coroutine's send types
+    try:
+        import uvloop
+    except ImportError:  # not everywhere
+        asyncio.run(work)
+    else:
+        uvloop.run(work)
+
+
 async def _serve_stdio(toolbox: "Toolbox", state: str | None) -> None:
     close = _record(toolbox, state)
     server = build_server(toolbox)
     try:
-        async with stdio_server() as (incoming, outgoing):
-            await server.run(incoming, outgoing, server.create_initialization_options())
+        async with stdio_streams(lambda line: answer_odd(line, toolbox)) as (incoming, outgoing):
+            await _serve(server, incoming, outgoing)
     finally:
         await close()
+
+
+async def _serve(server: Server[Any], incoming: Incoming, outgoing: Outgoing) -> None:
+    try:
+        await server.run(incoming, outgoing, server.create_initialization_options())
+    except* (anyio.BrokenResourceError, anyio.ClosedResourceError):
+        pass  # a message was on its way inside the SDK when the client left, or when the server was stopped
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 def _record(toolbox: "Toolbox", state: str | None) -> Any:  # Any: an async function without arguments

@@ -10,7 +10,7 @@ from typing import IO, Final
 from handfast.gateway.backend import Backend, Origin
 from handfast.gateway.fronts.legacy_client import Diagnose, LegacyClient, cancelled_id
 from handfast.gateway.fronts.modern_request import find_fault, find_legacy_method
-from handfast.gateway.pipes import InputPipe, OutputPipe
+from handfast.pipes import InputPipe, OutputPipe
 from handfast.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, REQUEST_TOO_LARGE, UPSTREAM_FAILED
 from handfast.wire.eras import MODERN_REVISION, says_modern
 from handfast.wire.lines import LineAssembler, OverlongLine, one_line

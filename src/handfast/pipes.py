@@ -1,4 +1,4 @@
-"""The wrapper's own stdin and stdout on the event loop, whatever they are: pipes, sockets, terminals, plain files."""
+"""A process's own stdin and stdout on the event loop, whatever they are: pipes, sockets, terminals, plain files."""
 
 import asyncio
 import os

@@ -1,0 +1,64 @@
+"""One tools/call of a client, from its name and arguments to the result that the SDK sends, or to a protocol error."""
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp.types import INTERNAL_ERROR, INVALID_PARAMS
+
+from handfast.core.exchange import RecordingFailed
+from handfast.core.redaction import scrub_name
+from handfast.toolkit.crashes import where_it_happened
+from handfast.toolkit.dispatch import Answer, Caller
+from handfast.toolkit.registry import UnknownTool
+
+if TYPE_CHECKING:
+    from handfast.toolkit.toolbox import Toolbox
+
+Context = ServerRequestContext[Any, Any]  # Any: whatever the SDK's lifespan and transport give
+
+_log = logging.getLogger("handfast.toolkit")
+
+
+async def answer_call(toolbox: "Toolbox", name: str, arguments: object, context: Context) -> dict[str, Any]:
+    """Raises: MCPError."""
+    caller = Caller(actor=actor_of(toolbox, context), report=context.session.report_progress, context=context)
+    return result_of(await answered(toolbox, name, arguments, caller))
+
+
+async def answered(toolbox: "Toolbox", name: str, arguments: object, caller: Caller) -> Answer:
+    """Raises: MCPError. Arguments that are bytes are JSON text as it came."""
+    try:
+        return await toolbox.registry.dispatch(name, arguments, caller=caller)
+    except UnknownTool:
+        text = f"There is no tool '{scrub_name(name)}'. Call tools/list for the tools there are."
+        raise MCPError(INVALID_PARAMS, text) from None
+    except RecordingFailed:
+        raise MCPError(INTERNAL_ERROR, "Calls cannot be recorded at the moment, so none is made.") from None
+
+
+def actor_of(toolbox: "Toolbox", context: Any) -> Any:  # Any: the SDK's context, or one with the request; an actor
+    """Raises: MCPError."""
+    try:
+        return toolbox.actor(context)
+    except Exception as error:  # noqa: BLE001 - the server's own code: what it says of itself may quote credentials
+        _log.error("The actor of a call could not be told: %s at %s", type(error).__name__, where_it_happened(error))
+        raise MCPError(INTERNAL_ERROR, "The server cannot tell who calls at the moment, so no call is made.") from None
+
+
+def result_of(answer: Answer) -> dict[str, Any]:
+    """An answer as the result of tools/call."""
+    content: list[dict[str, Any]] = [{"type": "text", "text": answer.text}]
+    if answer.blocks:
+        content += [block.model_dump(by_alias=True, mode="json", exclude_none=True) for block in answer.blocks]
+    result: dict[str, Any] = {
+        "resultType": "complete",  # clients of older revisions are not sent it
+        "content": content,
+        "isError": answer.is_error,
+    }
+    if answer.payload is not None:
+        result["structuredContent"] = answer.payload
+    if answer.meta is not None:
+        result["_meta"] = dict(answer.meta)
+    return result
