@@ -61,6 +61,11 @@ def case(
     return made
 
 
+def registered() -> list[Case]:
+    """Every case of the common run whose module was imported."""
+    return list(_registered.values())
+
+
 def unregister(*cases: Case) -> list[Case]:
     """Keep cases out of the common run, for a run of their own."""
     return [_registered.pop(each.tool) for each in cases]
@@ -165,7 +170,7 @@ class Seen:
 
 def run_registered(route: Route, folder: Path, *, is_modern: bool) -> Seen:
     """Put every registered case through one gateway with default settings, each tool under its own policy."""
-    return run_cases(list(_registered.values()), route, folder, is_modern=is_modern)
+    return run_cases(registered(), route, folder, is_modern=is_modern)
 
 
 def run_cases(
