@@ -4,6 +4,7 @@ from handfast.core.codes import CodeBook, DeclaredCode
 from handfast.core.envelopes import Envelope
 from handfast.core.errors import ErrorCode, ToolError, error_invalid_input, error_not_found, error_not_implemented
 from handfast.toolkit.actor import Actor
+from handfast.toolkit.adapters.under_contract import under_contract
 from handfast.toolkit.args import Args, NoArgs
 from handfast.toolkit.argument_checks import (
     ArgumentValidationError,
@@ -91,6 +92,7 @@ __all__ = [
     "require_dict",
     "require_non_blank",
     "service_fallback",
+    "under_contract",
     "with_handler",
     "with_handlers",
     "write_tool",

@@ -1,0 +1,238 @@
+"""The one path around a call that another framework answers: what passes is exactly what the framework made."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+import anyio
+from mcp.shared.exceptions import MCPError
+from mcp.types import INTERNAL_ERROR, INVALID_PARAMS
+
+from handfast.activity.recorder import ThreadRecorder
+from handfast.activity.store import StoreError
+from handfast.clock import Clock
+from handfast.core.contract import CompiledContract
+from handfast.core.exchange import Exchange, Record, Recorder, RecordingFailed, RecordType, Status
+from handfast.core.policy import Blocked, ToolPolicy
+from handfast.core.redaction import scrub_name
+from handfast.core.result import ResultView, blocked_text
+from handfast.core.schema import UncompilableSchema
+from handfast.slow_lane.client import SlowLane
+from handfast.tool_call import CallPath
+from handfast.toolkit.adapters.listed_tools import MOST_VIEWS, ListedTools
+from handfast.toolkit.recording import Unrecorded, open_recorder
+
+_log = logging.getLogger("handfast.toolkit")
+
+# A call waits this long for the list that it is judged by, as it does at the gateway.
+LIST_SECONDS = 5.0
+RETRY_SECONDS = 30.0  # where the list did not come in time, not every call waits for it anew
+
+T = TypeVar("T")
+Lifespan = Callable[[Any], AbstractAsyncContextManager[Any]]  # Any: the server, and whatever its author shares
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One call as a framework was asked for it."""
+
+    tool: str
+    arguments: bytes | None  # JSON; None where there were none
+    contract: str = ""  # what the tool's contract is listed under, where that is not its name
+    view: str = ""  # what kind of caller this is
+    actor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """What the agent reads in place of a result."""
+
+    text: str
+
+
+@dataclass(slots=True)
+class _Here:
+    """What calls of one event loop share."""
+
+    path: CallPath
+    lane: SlowLane
+    listing: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)  # one list at a time
+
+
+class Judge:
+    """Judges and records the calls of one server."""
+
+    def __init__(
+        self, server: str, policy: ToolPolicy, *, recorder: Recorder | None = None, state: Path | str | None = None
+    ) -> None:
+        self.tools = ListedTools()
+        self._server = server
+        self._policy = policy
+        self._given = recorder
+        self._state = state
+        self._opened: ThreadRecorder | None = None
+        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _Here] = WeakKeyDictionary()
+        self._serving: WeakKeyDictionary[asyncio.AbstractEventLoop, int] = WeakKeyDictionary()
+        self._told: set[tuple[str, str]] = set()
+        self._ask_after: dict[str, float] = {}
+
+    async def run(
+        self,
+        asked: Asked,
+        *,
+        learn: Callable[[], Awaitable[None]],
+        forward: Callable[[], Awaitable[T]],
+        read: Callable[[T], ResultView],
+    ) -> T | Refused:
+        """`learn` teaches what the caller is shown, `forward` runs the tool. Raises: MCPError, and what they raise."""
+        here = self._here()
+        contract = await self._contract(here, asked, learn) if self._policy.judges else None
+        call = here.path.open(
+            server=self._server,
+            tool=scrub_name(asked.tool),
+            policy=self._policy,
+            contract=contract,
+            actor=asked.actor,
+        )
+        try:
+            return await self._judged(here.path, call, asked, forward, read)
+        except asyncio.CancelledError:
+            here.path.conclude(call, Status.CANCELLED, reason="The client cancelled the call.")
+            raise
+        except RecordingFailed as problem:
+            here.path.conclude(call, Status.ERROR, rule="recording.failed", reason=str(problem))
+            raise MCPError(INTERNAL_ERROR, str(problem)) from None
+        except BaseException:
+            here.path.conclude(call, Status.ERROR, reason="The server answered with an error of its own.")
+            raise
+
+    async def _judged(
+        self,
+        path: CallPath,
+        call: Exchange,
+        asked: Asked,
+        forward: Callable[[], Awaitable[T]],
+        read: Callable[[T], ResultView],
+    ) -> T | Refused:
+        decision = await path.admit(call, asked.arguments)
+        if isinstance(decision, Blocked):
+            return Refused(decision.reason)
+        result = await forward()
+        decision = await path.settle(call, read(result))
+        if isinstance(decision, Blocked):
+            return Refused(blocked_text(call.tool, decision.reason))
+        return result
+
+    # --- what the tool promised ------------------------------------------------------------------------------------
+
+    async def _contract(
+        self, here: _Here, asked: Asked, learn: Callable[[], Awaitable[None]]
+    ) -> CompiledContract | None:
+        """None where the server would not say what its tools are. Raises: MCPError, for a tool it does not have."""
+        name = asked.contract or asked.tool
+        found = self.tools.find(asked.view, name)
+        if found is not None:
+            return found
+        async with here.listing.setdefault(asked.view, asyncio.Lock()):
+            if self.tools.find(asked.view, name) is None and monotonic() >= self._ask_after.get(asked.view, 0.0):
+                await self._learn(asked.view, learn)
+        found = self.tools.find(asked.view, name)
+        if found is None and self.tools.is_known(asked.view) and self._policy.input.judges:
+            text = f"There is no tool '{scrub_name(asked.tool)}'. Call tools/list for the tools there are."
+            raise MCPError(INVALID_PARAMS, text)
+        return found
+
+    async def _learn(self, view: str, learn: Callable[[], Awaitable[None]]) -> None:
+        try:
+            async with asyncio.timeout(LIST_SECONDS):
+                await learn()
+        except TimeoutError:
+            if len(self._ask_after) >= MOST_VIEWS:
+                self._ask_after.clear()
+            self._ask_after[view] = monotonic() + RETRY_SECONDS
+            self._warn_once("", "slow list", f"{self._server} did not list its tools in {LIST_SECONDS:g} s.")
+        except Exception as problem:  # noqa: BLE001 - the edge to somebody else's code: the call is forwarded unjudged
+            self._warn_once("", "no list", f"{self._server} would not list its tools ({type(problem).__name__}).")
+
+    def _diagnose(self, call: Exchange, schema: UncompilableSchema, direction: str) -> None:
+        reason = f"The tool's {direction} schema cannot be used, so it judges nothing: {schema.reason}"
+        if not self._warn_once(call.tool, schema.digest, f"{call.tool}: {reason}"):
+            return
+        clock = Clock()
+        self._recorder().record(
+            Record(
+                id=clock.new_id(),
+                time=clock.now(),
+                type=RecordType.DIAGNOSTIC,
+                status=Status.WARNING,
+                server=self._server,
+                tool=call.tool,
+                rule="schema.uncompilable",
+                reason=reason,
+                details={"schema": schema.digest},
+            )
+        )
+
+    def _warn_once(self, tool: str, what: str, text: str) -> bool:
+        if (tool, what) in self._told:
+            return False
+        self._told.add((tool, what))
+        _log.warning("%s Calls that cannot be judged are forwarded and recorded as such.", text)
+        return True
+
+    # --- from the first call to the end ----------------------------------------------------------------------------
+
+    def _here(self) -> _Here:
+        """Raises: MCPError, where calls cannot be recorded."""
+        loop = asyncio.get_running_loop()
+        here = self._loops.get(loop)
+        if here is None:
+            lane = SlowLane()
+            path = CallPath(recorder=self._recorder(), lane=lane, clock=Clock(), on_uncompilable=self._diagnose)
+            here = self._loops[loop] = _Here(path, lane)
+        return here
+
+    def _recorder(self) -> Recorder:
+        """Opened by the first call and not before: a module that is only imported leaves no trace."""
+        if self._given is not None:
+            return self._given
+        if self._opened is None:
+            try:
+                self._opened = open_recorder(self._state)
+            except StoreError as problem:
+                _log.error("%s: calls are refused because they cannot be recorded. %s", self._server, problem)
+                text = "Calls are refused because activity records cannot be written. Report this to the operator."
+                raise MCPError(INTERNAL_ERROR, text) from None
+        return self._opened or Unrecorded()
+
+    def during(self, lifespan: Lifespan) -> Lifespan:
+        """The server's own lifespan, and at the end of the last one that of everything which calls have started."""
+
+        @asynccontextmanager
+        async def with_end(app: Any) -> AsyncIterator[Any]:  # Any: as in Lifespan
+            loop = asyncio.get_running_loop()
+            self._serving[loop] = self._serving.get(loop, 0) + 1
+            try:
+                async with lifespan(app) as given:
+                    yield given
+            finally:
+                self._serving[loop] -= 1
+                if not self._serving[loop]:
+                    await self._close(loop)
+
+        return with_end
+
+    async def _close(self, loop: asyncio.AbstractEventLoop) -> None:
+        here = self._loops.pop(loop, None)
+        if self._opened is not None and not self._loops:
+            self._opened.close()
+            self._opened = None
+        if here is not None:
+            with anyio.CancelScope(shield=True):  # a server often ends by being cancelled
+                await here.lane.close()

@@ -1,0 +1,73 @@
+"""under_contract: one line that holds an existing server to what its tools declare."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TypeVar
+
+from handfast.core.exchange import Recorder
+from handfast.core.policy import InputPolicy, Mode, OutputPolicy, ToolPolicy, UnknownArguments
+from handfast.toolkit.schemas import ContractError
+
+S = TypeVar("S")
+Chosen = TypeVar("Chosen", bound=StrEnum)
+
+
+def under_contract(
+    server: S,
+    *,
+    input: Mode | str = Mode.STRICT,  # noqa: A002 - what the settings call it
+    output: Mode | str = Mode.STRICT,
+    unknown_arguments: UnknownArguments | str = UnknownArguments.REJECT_ALL,
+    lenient_scalars: bool = False,
+    recorder: Recorder | None = None,
+    state: Path | str | None = None,
+) -> S:
+    """Judge and record every tools/call of an MCPServer, a low-level Server or a FastMCP server, which is returned.
+
+    Its tools stay as they are. `state` is where calls are recorded, else HANDFAST_STATE or the platform's state
+    folder. Raises: ContractError.
+    """
+    attach = _attach_of(server)
+    middleware: list[object] = server.middleware  # type: ignore[attr-defined]  # all that are supported have it
+    if any(type(each).__module__.startswith(f"{__package__}.") for each in middleware):
+        raise ContractError("This server is under the contract already. Call under_contract once, where it is made.")
+    policy = ToolPolicy(
+        InputPolicy(
+            mode=_chosen(Mode, "input", input),
+            unknown_arguments=_chosen(UnknownArguments, "unknown_arguments", unknown_arguments),
+            lenient_scalars=lenient_scalars,
+        ),
+        OutputPolicy(mode=_chosen(Mode, "output", output)),
+    )
+    from handfast.toolkit.adapters.judging import Judge
+
+    attach(server, Judge(server.name, policy, recorder=recorder, state=state))  # type: ignore[attr-defined]  # as above
+    return server
+
+
+def _attach_of(server: object) -> Any:  # Any: a function that takes such a server and a judge
+    from mcp.server.lowlevel import Server  # here, so that whoever writes tools only does not load a server
+    from mcp.server.mcpserver import MCPServer
+
+    if isinstance(server, MCPServer | Server):
+        from handfast.toolkit.adapters import sdk_server
+
+        return sdk_server.attach
+    fastmcp = sys.modules.get("fastmcp.server.server")  # who has such a server has loaded it
+    if fastmcp is not None and isinstance(server, fastmcp.FastMCP):
+        from handfast.toolkit.adapters import fastmcp_server
+
+        return fastmcp_server.attach
+    raise ContractError(
+        f"under_contract knows MCPServer and lowlevel.Server of mcp 2 and FastMCP of fastmcp 4, and not a "
+        f"{type(server).__name__}. Hand it the server object itself; a Toolbox keeps its contract without it."
+    )
+
+
+def _chosen(kind: type[Chosen], name: str, value: str) -> Chosen:
+    try:
+        return kind(value)
+    except ValueError:
+        choices = ", ".join(repr(member.value) for member in kind)
+        raise ContractError(f"{name} must be one of {choices}.") from None
