@@ -92,7 +92,7 @@ def make_toolbox(envelope: str = "plain", **more: Any) -> Toolbox:
 
 ECHO = {
     "type": "object",
-    "properties": {"text": {"type": "string"}, "times": {"type": "integer", "minimum": 1}},
+    "properties": {"text": {"type": "string"}, "times": {"type": "integer", "minimum": 1, "maximum": 100}},
     "required": ["text"],
     "additionalProperties": False,
 }

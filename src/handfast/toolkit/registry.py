@@ -1,7 +1,9 @@
 """ToolRegistry: every tool of one server, and `dispatch`, the only way in which one of them runs."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
 from handfast.core.codes import CodeBook, DeclaredCode
@@ -14,7 +16,7 @@ from handfast.toolkit.dispatch import Answer, Caller, Dispatcher, RegisteredTool
 from handfast.toolkit.outcome_counts import OutcomeCounts
 from handfast.toolkit.recording import call_path
 from handfast.toolkit.schemas import ContractError
-from handfast.toolkit.spec import ToolSpec, require_sound
+from handfast.toolkit.spec import Run, ToolSpec, require_sound
 
 CALL_TIMEOUT_S = 120.0  # long enough for a render or a report; a tool that needs more says so
 _NOBODY = Caller()
@@ -110,6 +112,19 @@ class ToolRegistry:
             for schema in (tool.contract.input, tool.contract.output):
                 if isinstance(schema, UncompilableSchema):
                     raise ContractError(f"A schema of '{tool.spec.name}' cannot be used: {schema.reason}")
+
+    def apart(self, run_of: Callable[[ToolSpec], Run] | None = None) -> "ToolRegistry":
+        """The same tools for a session that ends before this registry does, run in another way where `run_of` says so.
+
+        Raises: ContractError.
+        """
+        self.freeze()
+        other = copy(self)
+        other._lane, other._dispatcher = SlowLane(), None  # a lane belongs to one event loop
+        if run_of is not None:
+            specs = {name: replace(tool.spec, run=run_of(tool.spec)) for name, tool in self._tools.items()}
+            other._tools = {name: replace(tool, spec=specs[name]) for name, tool in self._tools.items()}
+        return other
 
     # --- what is there ---------------------------------------------------------------------------------------------
 

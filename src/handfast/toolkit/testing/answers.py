@@ -1,0 +1,104 @@
+"""Whether one answer of a tool keeps the contract that its server publishes."""
+
+import json
+import re
+from typing import Any, Final
+
+from mcp.types import CallToolResult, TextContent
+
+from handfast.core.codes import CodeBook
+from handfast.core.envelopes import Envelope, NotAnEnvelope, Rendered, read_plain, read_result, read_status
+from handfast.core.errors import ErrorCode
+from handfast.core.outcome import Failed, Outcome
+from handfast.core.schema import CompiledSchema
+from handfast.toolkit.dispatch import RegisteredTool
+from handfast.toolkit.testing.alternatives import same_json
+from handfast.toolkit.testing.judging import broken_formats, is_valid
+
+# What a tool never says of itself: these codes mean that it did something nobody foresaw.
+BREACHES: Final = frozenset(
+    (ErrorCode.INTERNAL_ERROR, ErrorCode.OUTPUT_VIOLATION, ErrorCode.TIMEOUT, ErrorCode.CANCELLED)
+)
+_INTERNALS = re.compile(
+    r"Traceback \(most recent call last\)"
+    r"|File \"[^\"]+\", line \d+"
+    r"|\b[A-Z]\w*(?:Error|Exception)(?:\(|: )"
+    r"|<[\w.]+ object at 0x[0-9a-f]+>"
+    r"|\[type=\w+, input_value="
+)
+
+
+def breach_of(result: CallToolResult, tool: RegisteredTool, codes: CodeBook, envelope: Envelope) -> str:
+    """The first way in which it breaks the contract, in words; empty: it keeps it."""
+    try:
+        outcome = read_outcome(result, tool, codes, envelope)
+    except NotAnEnvelope as problem:
+        return f"the answer is not in the form '{envelope}': {problem}"
+    return _breach_of_form(result, outcome) or _breach_of_outcome(result, outcome, tool, codes)
+
+
+def read_outcome(result: CallToolResult, tool: RegisteredTool, codes: CodeBook, envelope: Envelope) -> Outcome:
+    """Raises: NotAnEnvelope."""
+    payload = result.structured_content
+    match envelope:
+        case Envelope.PLAIN:
+            return read_plain(Rendered(_object(payload), text_of(result), result.meta), wraps=tool.wraps)
+        case Envelope.RESULT:
+            return read_result(payload)
+        case Envelope.STATUS:
+            return read_status(payload, codes)
+
+
+def text_of(result: CallToolResult) -> str:
+    """The first block, which carries the payload."""
+    first = result.content[0] if result.content else None
+    return first.text if isinstance(first, TextContent) else ""
+
+
+def _object(payload: Any) -> dict[str, Any] | None:  # Any: JSON
+    if payload is None or isinstance(payload, dict):
+        return payload
+    raise NotAnEnvelope("The structured content is no object.")
+
+
+def _breach_of_form(result: CallToolResult, outcome: Outcome) -> str:
+    if result.is_error is not isinstance(outcome, Failed):
+        return f"the answer says isError: {str(result.is_error).lower()}, and its payload says the opposite"
+    if result.structured_content is None:
+        return "" if isinstance(outcome, Failed) else "the answer has no structured content"
+    try:
+        text = json.loads(text_of(result))
+    except ValueError:
+        return "the text of the answer is not the JSON of its structured content"
+    if not same_json(text, result.structured_content):
+        return "the text of the answer and its structured content differ"
+    return ""
+
+
+def _breach_of_outcome(result: CallToolResult, outcome: Outcome, tool: RegisteredTool, codes: CodeBook) -> str:
+    if isinstance(outcome, Failed):
+        broken = _breach_of_failure(outcome, codes)
+        if broken:
+            return broken
+    schema = tool.contract.output
+    if not isinstance(schema, CompiledSchema) or result.structured_content is None:
+        return ""
+    if not is_valid(schema, result.structured_content):
+        return "the answer does not meet the published output schema"
+    formats = broken_formats(schema, result.structured_content)
+    if formats:
+        return f"the answer breaks a format of its output schema: {'; '.join(formats[:3])}"
+    return ""
+
+
+def _breach_of_failure(outcome: Failed, codes: CodeBook) -> str:
+    if outcome.code not in codes:
+        return f"failed with '{outcome.code}', which the server does not declare"
+    if outcome.code in BREACHES:
+        words = "" if outcome.code == ErrorCode.INTERNAL_ERROR else f": {outcome.message}"
+        return f"failed with {outcome.code}{words}"
+    if not outcome.message.strip():
+        return f"failed with {outcome.code} and without a word on what happened"
+    if _INTERNALS.search(f"{outcome.message} {dict(outcome.details)}"):
+        return f"failed with {outcome.code} and shows internals in its text; say what happened in words of your own"
+    return ""

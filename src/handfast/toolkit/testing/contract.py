@@ -1,0 +1,122 @@
+"""assert_contract: every tool of a toolbox held to what it publishes, in one line of a test."""
+
+import logging
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from mcp import MCPError
+
+from handfast.core.schema import UncompilableSchema
+from handfast.toolkit.registry import ToolRegistry
+from handfast.toolkit.spec import Kind
+from handfast.toolkit.testing.driving import Driver
+from handfast.toolkit.testing.event_loop import run_to_end
+from handfast.toolkit.testing.problems import Problem, report
+from handfast.toolkit.testing.refusals import Prober
+from handfast.toolkit.testing.schema_checks import schema_problems
+from handfast.toolkit.testing.session import ERAS, for_session, in_memory
+from handfast.toolkit.testing.watch import Watch
+from handfast.toolkit.toolbox import Toolbox
+
+PATIENCE_S = 10.0  # an agent waits longer, but a tool that only looks and is tried with small arguments need not
+
+
+def assert_contract(
+    toolbox: Toolbox,
+    *,
+    examples: int = 50,
+    actor: Any = None,  # Any: an Actor, or another object with an id or a name
+    skip: Collection[str] = (),
+    patience_s: float = PATIENCE_S,
+) -> None:
+    """Check every schema, drive each tool that only looks, and see that wrong arguments reach no handler.
+
+    `skip` names tools that are not to be driven, because they cost money or reach far. In async code, await
+    `contract_problems` instead.
+
+    Raises:
+        AssertionError: with every problem, the arguments that show it and how to see it again.
+    """
+    __tracebackhide__ = True
+    problems = run_to_end(
+        lambda: contract_problems(toolbox, examples=examples, actor=actor, skip=skip, patience_s=patience_s),
+        instead="await contract_problems(…)",
+    )
+    if problems:
+        raise AssertionError(report(toolbox.name, problems))
+
+
+async def contract_problems(
+    toolbox: Toolbox,
+    *,
+    examples: int = 50,
+    actor: Any = None,  # Any: as above
+    skip: Collection[str] = (),
+    patience_s: float = PATIENCE_S,
+) -> list[Problem]:
+    """The same, as a list. Raises: ValueError, for a name in `skip` that no tool has."""
+    unknown = sorted(set(skip) - {spec.name for spec in toolbox.list_registered()})
+    if unknown:
+        raise ValueError(f"There is no tool {', '.join(unknown)} to skip; correct the name.")
+    with _quiet():
+        found = schema_problems(toolbox.registry)
+        if not _can_be_served(toolbox.registry):
+            return found
+        found += await _listing_problems(toolbox)
+        found += await _refusal_problems(toolbox)
+        return found + await _driving_problems(toolbox, actor, skip, examples=examples, patience_s=patience_s)
+
+
+def _can_be_served(registry: ToolRegistry) -> bool:
+    contracts = [registry.registered(spec.name).contract for spec in registry.list_registered()]
+    return not any(isinstance(side, UncompilableSchema) for each in contracts for side in (each.input, each.output))
+
+
+async def _listing_problems(toolbox: Toolbox) -> list[Problem]:
+    """Whether clients of both eras can list the tools, and read what is published."""
+    found = []
+    published = {tool["name"]: (tool["inputSchema"], tool["outputSchema"]) for tool in toolbox.registry.published()}
+    for era in ERAS:
+        async with in_memory(toolbox, mode=era) as client:
+            try:
+                tools = (await client.list_tools()).tools
+            except MCPError as problem:
+                found.append(Problem("tools/list", f"fails for a client of the era {era}: {problem}"))
+                continue
+        told = {tool.name: (tool.input_schema, tool.output_schema) for tool in tools}
+        names = sorted(name for name in {*told, *published} if told.get(name) != published.get(name))
+        found += [Problem(name, f"reaches a client of the era {era} otherwise than it is published") for name in names]
+    return found
+
+
+async def _refusal_problems(toolbox: Toolbox) -> list[Problem]:
+    watch = Watch()
+    held = for_session(toolbox, run_of=watch.held)
+    try:
+        prober = Prober(held.registry, watch)
+        return [problem for spec in held.list_registered() for problem in await prober.problems(spec.name)]
+    finally:
+        await held.registry.close()
+
+
+async def _driving_problems(
+    toolbox: Toolbox, actor: object, skip: Collection[str], *, examples: int, patience_s: float
+) -> list[Problem]:
+    watch = Watch()
+    watched = for_session(toolbox, run_of=watch.noted)
+    names = [spec.name for spec in toolbox.list_registered() if spec.kind is Kind.READ and spec.name not in skip]
+    async with in_memory(watched, mode="2026-07-28", actor=actor) as client:
+        driver = Driver(client=client, registry=watched.registry, watch=watch, examples=examples, patience_s=patience_s)
+        return [problem for name in names for problem in await driver.problems(name)]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Hundreds of calls go wrong here on purpose; what is to be known of them is in the problems."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)

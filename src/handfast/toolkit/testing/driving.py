@@ -1,0 +1,112 @@
+"""Driving a tool that only looks with arguments made from its own schema, and judging every answer."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from mcp import Client, MCPError
+from mcp.types import CallToolResult
+from pydantic import ValidationError
+
+from handfast.core.errors import ErrorCode
+from handfast.core.outcome import Failed
+from handfast.core.schema import CompiledSchema
+from handfast.toolkit.dispatch import RegisteredTool
+from handfast.toolkit.registry import ToolRegistry
+from handfast.toolkit.testing.answers import breach_of, read_outcome
+from handfast.toolkit.testing.arguments import Arguments, NoArguments, arguments_for
+from handfast.toolkit.testing.judging import is_valid
+from handfast.toolkit.testing.problems import Problem
+from handfast.toolkit.testing.simplest import simplest
+from handfast.toolkit.testing.watch import Watch
+
+MOST_PROBLEMS = 3  # told of one tool: the next ones are often the same ones in other words
+
+_MORE = 4  # times as many are made where its model refuses most of what its schema allows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Driver:
+    """Calls the tools of one session, one after the other."""
+
+    client: Client
+    registry: ToolRegistry
+    watch: Watch
+    examples: int
+    patience_s: float
+
+    async def problems(self, name: str) -> list[Problem]:
+        tool = self.registry.registered(name)
+        schema = tool.contract.input
+        assert isinstance(schema, CompiledSchema)  # a registry with another does not serve
+        found: dict[str, Arguments] = {}
+        tried, ran = 0, 0
+        try:
+            for most in (self.examples, self.examples * _MORE):
+                more = arguments_for(schema, most)[tried:]
+                ran += await self._drive(tool, more, found)
+                tried += len(more)
+                if ran >= self.examples / 2 or found:
+                    break
+        except NoArguments:
+            return []  # told where wrong arguments are made from right ones
+        if not ran and not found:
+            return [Problem(name, _never_ran(tried), arguments_for(schema, 1)[0])]
+        return [await self._told(tool, schema, what, arguments) for what, arguments in found.items()]
+
+    async def _drive(self, tool: RegisteredTool, tried: list[Arguments], found: dict[str, Arguments]) -> int:
+        """How often the handler ran; what it did wrong is added to `found`."""
+        ran = 0
+        for arguments in tried:
+            what = await self._breach(tool, arguments)
+            ran += self.watch.ran
+            if what:
+                found.setdefault(what, arguments)
+            if what.startswith(_SILENT) or len(found) == MOST_PROBLEMS:
+                break
+        return ran
+
+    async def _told(self, tool: RegisteredTool, schema: CompiledSchema, what: str, arguments: Arguments) -> Problem:
+        async def still(candidate: Any) -> bool:  # Any: JSON
+            return is_valid(schema, candidate) and await self._breach(tool, candidate) == what
+
+        if not what.startswith(_SILENT):
+            arguments = await simplest(arguments, still)
+        return Problem(tool.spec.name, what, arguments)
+
+    async def _breach(self, tool: RegisteredTool, arguments: Arguments) -> str:
+        self.watch.begin()
+        try:
+            async with asyncio.timeout(self.patience_s):
+                result = await self.client.call_tool(tool.spec.name, arguments)
+        except TimeoutError:
+            return f"{_SILENT} within {self.patience_s:g} s, and it may be in the way of other calls"
+        except MCPError:
+            return "is answered with an error of the protocol, as if the server were broken"
+        except (RuntimeError, ValidationError) as error:
+            return f"the official client cannot take its answer ({type(error).__name__})"
+        return self._judged(tool, result)
+
+    def _judged(self, tool: RegisteredTool, result: CallToolResult) -> str:
+        codes, envelope = self.registry.codes, self.registry.envelope
+        what = breach_of(result, tool, codes, envelope)
+        if what:
+            return f"{what}: it raised {self.watch.told}" if _is_crash(what) and self.watch.told else what
+        outcome = read_outcome(result, tool, codes, envelope)
+        if isinstance(outcome, Failed) and (inner := self.watch.told_in_failure):
+            return f"failed with {outcome.code} and passes on the text of a {inner}; say it in words of your own"
+        return ""
+
+
+_SILENT = "gave no answer"
+
+
+def _is_crash(what: str) -> bool:
+    return what == f"failed with {ErrorCode.INTERNAL_ERROR}"
+
+
+def _never_ran(tried: int) -> str:
+    return (
+        f"none of the {tried} arguments made from its input schema was accepted, so it never ran; "
+        "let the schema say what its model asks for, or give `examples`"
+    )

@@ -1,0 +1,55 @@
+"""Whether a value meets a compiled schema, however heavy that is: a test has the time that a call has not."""
+
+import json
+from functools import lru_cache
+from typing import Any
+
+import jsonschema_rs
+
+from handfast.core.schema import DEFAULT_BOUNDS, CompiledSchema, build_validator, draft_class
+
+Kind = jsonschema_rs.ValidationErrorKind
+
+# These say more in JSON Schema than the types of Python do: a time without an offset, a negative duration.
+_LOOSE = {name: lambda _text: True for name in ("time", "duration")}
+
+
+def is_valid(schema: CompiledSchema, value: object) -> bool:
+    if schema.validator is not None:
+        return schema.is_valid(value)
+    try:
+        return _heavy(schema.text).is_valid(value)
+    except UnicodeEncodeError:
+        return False
+
+
+def broken_formats(schema: CompiledSchema, value: object) -> list[str]:
+    """Where a string is not of the format that the schema names, such as `when: is no date-time`.
+
+    At run time a format is only a remark; an agent reads it as a promise.
+    """
+    found: dict[str, None] = {}
+    for error in _with_formats(schema.text).iter_errors(value):
+        found.update(dict.fromkeys(_formats_in(error)))
+    return list(found)
+
+
+def _formats_in(error: jsonschema_rs.ValidationError) -> list[str]:
+    kind = error.kind
+    if isinstance(kind, Kind.Format):
+        where = "/".join(map(str, error.instance_path))
+        return [f"{where}: is no {kind.format}"]
+    branches: list[Any] = kind.context if isinstance(kind, Kind.AnyOf | Kind.OneOfNotValid) else []  # Any: errors
+    return [words for branch in branches for inner in branch for words in _formats_in(inner)]
+
+
+@lru_cache(maxsize=256)
+def _heavy(text: bytes) -> jsonschema_rs.Validator:
+    return build_validator(json.loads(text), regex_bytes=DEFAULT_BOUNDS.slow_regex_bytes)
+
+
+@lru_cache(maxsize=256)
+def _with_formats(text: bytes) -> jsonschema_rs.Validator:
+    content = json.loads(text)
+    options = jsonschema_rs.RegexOptions(size_limit=DEFAULT_BOUNDS.slow_regex_bytes)
+    return draft_class(content)(content, offline=True, pattern_options=options, validate_formats=True, formats=_LOOSE)

@@ -1,0 +1,117 @@
+"""What can be said of a tool without calling it: its schemas, its description, its annotations."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from handfast.core.contract import ToolContract
+from handfast.core.schema import CompiledSchema, UncompilableSchema, compile_schema
+from handfast.toolkit.dispatch import RegisteredTool
+from handfast.toolkit.registry import ToolRegistry
+from handfast.toolkit.schemas import ContractError, require_closed
+from handfast.toolkit.testing.judging import is_valid
+from handfast.toolkit.testing.problems import Problem
+from handfast.toolkit.testing.values import values
+
+Json = dict[str, Any]  # Any: JSON
+
+_HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+_MAPS = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
+
+
+def schema_problems(registry: ToolRegistry) -> list[Problem]:
+    """Of every tool, served or not."""
+    published, again = _listed(registry), _listed(registry)
+    found = []
+    for spec in registry.list_registered():
+        tool, listed = registry.registered(spec.name), published[spec.name]
+        words = list(_of_tool(tool, listed))
+        if listed != again[spec.name]:
+            words.append("is listed in another way each time; agents keep what they have read")
+        found += [Problem(spec.name, each) for each in words]
+    return found
+
+
+def _listed(registry: ToolRegistry) -> dict[str, Json]:
+    """As they are at this moment: a copy, which no later change reaches."""
+    return {tool["name"]: tool for tool in json.loads(json.dumps(registry.published()))}
+
+
+def _of_tool(tool: RegisteredTool, listed: Json) -> Iterator[str]:
+    yield from _of_compiling(tool)
+    yield from _of_listing(listed, tool.contract.contract)
+    for side, schema in (("input", tool.contract.input), ("output", tool.contract.output)):
+        if isinstance(schema, CompiledSchema):
+            yield from (f"its {side} schema {words}" for words in _of_values(schema))
+    data = tool.spec.output_schema
+    if data is not None and values(data) is None:
+        yield "no result can meet its output schema; look for bounds and types that contradict each other"
+
+
+def _of_compiling(tool: RegisteredTool) -> Iterator[str]:
+    for side, schema in (("input", tool.contract.input), ("output", tool.contract.output)):
+        if isinstance(schema, UncompilableSchema):
+            yield f"its {side} schema cannot be used: {schema.reason}"
+
+
+def _of_listing(listed: Json, enforced: ToolContract) -> Iterator[str]:
+    if not str(listed["description"]).strip():
+        yield "has no description, and agents choose tools by it"
+    for key, text in (("inputSchema", enforced.input_schema), ("outputSchema", enforced.output_schema)):
+        if listed[key] != json.loads(text or b"null"):
+            yield f"publishes another {key} than the one that is enforced; do not change it once it is registered"
+    try:
+        require_closed(listed["inputSchema"], listed["name"])
+    except ContractError as problem:
+        yield f"its input is not closed: {problem}"
+    if listed["outputSchema"].get("type") != "object":
+        yield "its output schema does not say type: object at its root, and 2025 clients then cannot list any tool"
+    hints = listed["annotations"]
+    if any(not isinstance(hints.get(name), bool) for name in _HINTS):
+        yield "does not say whether it reads only, destroys, may be repeated and reaches outside"
+    elif hints["readOnlyHint"] and hints["destructiveHint"]:
+        yield "says that it only reads and that it destroys"
+
+
+# --- what an author gives as values --------------------------------------------------------------------------------
+
+
+def _of_values(schema: CompiledSchema) -> Iterator[str]:
+    """Defaults and examples that their own schema refuses."""
+    content = schema.content
+    definitions = {
+        key: content[key] for key in ("$defs", "definitions") if isinstance(content, dict) and key in content
+    }
+    for path, part in _parts(content, ""):
+        for name, value in _given(part):
+            if not _meets(part, definitions, value):
+                yield f"refuses its own {name}{f' of {path!r}' if path else ''}"
+
+
+def _given(part: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:  # Any: JSON
+    if "default" in part:
+        yield "default", part["default"]
+    examples = part.get("examples")
+    for place, example in enumerate(examples if isinstance(examples, list) else ()):
+        yield f"example {place + 1}", example
+
+
+def _meets(part: Mapping[str, Any], definitions: Json, value: object) -> bool:
+    compiled = compile_schema(json.dumps({**part, **definitions}).encode())
+    return isinstance(compiled, UncompilableSchema) or is_valid(compiled, value)  # who refers elsewhere is not judged
+
+
+def _parts(schema: object, path: str) -> Iterator[tuple[str, Json]]:
+    """Every subschema, with the names on the way to it."""
+    if isinstance(schema, list):
+        for part in schema:
+            yield from _parts(part, path)
+    if not isinstance(schema, dict):
+        return
+    yield path, schema
+    for key, inner in schema.items():
+        if key in _MAPS and isinstance(inner, dict):
+            for name, part in inner.items():
+                yield from _parts(part, f"{path}.{name}".lstrip("."))
+        elif key not in ("enum", "const", "default", "examples", "required"):
+            yield from _parts(inner, path)

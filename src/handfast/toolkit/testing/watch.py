@@ -1,0 +1,96 @@
+"""Watch: what the handlers of a toolbox do while they are tried, seen from beside them."""
+
+import asyncio
+import sys
+import sysconfig
+import traceback
+from pathlib import Path
+from typing import Any, NoReturn
+
+from handfast.core.errors import ToolError
+from handfast.toolkit.call import Call
+from handfast.toolkit.spec import Run, ToolSpec
+
+# Where a library raises is of less use to an author than where the library was called.
+_NOT_OURS = (__file__, *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")))
+
+
+class Escaped(Exception):
+    """Stands for what a handler raised that would have ended the session, or the process."""
+
+
+class Watch:
+    """Of the last call: whether the handler ran, and what it raised."""
+
+    def __init__(self) -> None:
+        self.ran = False
+        self.raised: BaseException | None = None
+
+    def begin(self) -> None:
+        self.ran, self.raised = False, None
+
+    def noted(self, spec: ToolSpec) -> Run:
+        """Runs the handler, and sees how it ends."""
+        run = spec.run
+        assert run is not None  # the registry takes no other
+
+        async def run_noted(model: Any, arguments: dict[str, Any], call: Call) -> Any:  # Any: as of Run
+            self.ran = True
+            try:
+                return await run(model, arguments, call)
+            except asyncio.CancelledError as error:
+                task = asyncio.current_task()
+                if task is not None and task.cancelling():
+                    raise  # somebody did cancel it
+                self._escape(error)
+            except SystemExit as error:
+                self._escape(error)
+            except Exception as error:
+                self.raised = error
+                raise
+
+        return run_noted
+
+    def held(self, _spec: ToolSpec) -> Run:
+        """Runs no handler, so that any tool may be tried; only sees that it would have been run."""
+
+        async def run_held(_model: Any, _arguments: dict[str, Any], _call: Call) -> Any:  # Any: as of Run
+            self.ran = True
+            raise Escaped
+
+        return run_held
+
+    def _escape(self, error: BaseException) -> NoReturn:
+        self.raised = error
+        raise Escaped from None
+
+    @property
+    def told(self) -> str:
+        """What was raised and where, such as `KeyError at contacts.py:31 in get_contact`; empty: nothing was."""
+        error = self.raised
+        if error is None:
+            return ""
+        if isinstance(error, ToolError):
+            return f"the code '{error.code}', which the server does not declare"
+        frames = [each for each in traceback.extract_tb(error.__traceback__) if not each.filename.startswith(_NOT_OURS)]
+        where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno} in {frames[-1].name}" if frames else ""
+        return f"{type(error).__name__}{where}"
+
+    @property
+    def told_in_failure(self) -> str:
+        """The class of an exception whose text a handler passes on in its own failure; empty: it does not.
+
+        An author's own exceptions may well carry words for the agent; those of Python and of libraries never do.
+        """
+        error = self.raised
+        if not isinstance(error, ToolError):
+            return ""
+        inner = error.__cause__ or error.__context__
+        if inner is None or _is_authors(type(inner)):
+            return ""
+        return type(inner).__name__ if len(str(inner)) > 3 and str(inner) in f"{error.message} {error.details}" else ""
+
+
+def _is_authors(kind: type[BaseException]) -> bool:
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    return file is not None and not file.startswith(_NOT_OURS)
