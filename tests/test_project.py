@@ -41,6 +41,7 @@ TESTED_WITH = {
     "toolkit/testing/driving.py": "toolkit/testing/test_contract.py",
     "toolkit/testing/event_loop.py": "toolkit/testing/test_contract.py",
     "toolkit/testing/judging.py": "toolkit/testing/test_arguments.py",
+    "toolkit/testing/recording.py": "toolkit/testing/test_replaying.py",
     "toolkit/testing/refusals.py": "toolkit/testing/test_contract.py",
     "toolkit/testing/schema_checks.py": "toolkit/testing/test_contract.py",
     "toolkit/testing/values.py": "toolkit/testing/test_arguments.py",

@@ -20,8 +20,19 @@ def test_what_the_page_shows_passes(tmp_path: Path) -> None:
     shown = blocks("testing.md", "tests")
     for number, source in enumerate(shown):
         (tmp_path / f"test_page_{number}.py").write_text(source, "utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-W",
+        "error",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir",
+        str(tmp_path),
+    ]
     env = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=100, check=False)
     assert f"\n{len(shown)} passed" in done.stdout, done.stdout + done.stderr
-    assert len(shown) == 2
+    assert len(shown) == 3

@@ -1,4 +1,4 @@
-"""Tests for servers that are written with the toolkit: a client in memory, and the contract."""
+"""Tests for servers that are written with the toolkit: a client in memory, the contract, and recorded sessions."""
 
 try:
     import hypothesis as _hypothesis  # noqa: F401 - to say at once what is missing, and not deep inside
@@ -9,12 +9,24 @@ except ModuleNotFoundError:
 
 from handfast.toolkit.testing.contract import assert_contract, contract_problems
 from handfast.toolkit.testing.problems import Problem
+from handfast.toolkit.testing.recording import Recording, Step, record
+from handfast.toolkit.testing.replaying import Difference, assert_replays, replay, replay_through
 from handfast.toolkit.testing.session import Mode, in_memory
+from handfast.toolkit.testing.transcript import Transcript, Turn
 
 __all__ = [
+    "Difference",
     "Mode",
     "Problem",
+    "Recording",
+    "Step",
+    "Transcript",
+    "Turn",
     "assert_contract",
+    "assert_replays",
     "contract_problems",
     "in_memory",
+    "record",
+    "replay",
+    "replay_through",
 ]
