@@ -453,9 +453,9 @@ FAULTS: dict[str, Fault] = {
     "not a number": Fault(not_a_number, "share", "holds NaN or Infinity", {"part": 0, "whole": 0}),
     "naive time": Fault(naive_time, "last_seen", "at: is no date-time", {"n": 0}),
     "no JSON": Fault(no_json, "find", "cannot be written as JSON", {"n": 0}),
-    "too large": Fault(too_large, "fill", "failed with output_violation"),
+    "too large": Fault(too_large, "fill", "over the limit of 5242880\n"),
     "more than its closed schema": Fault(closed_and_more, "find", "has 1 property that is not allowed", {}),
-    "no envelope": Fault(no_envelope, "find", "is not what ok(), err() and the like give", {}),
+    "no envelope": Fault(no_envelope, "find", "is ambiguous: it is not valid JSON\n", {}),
     "negative numbers": Fault(negative_numbers, "name_of", f"{CRASH}KeyError at faulty.py:", {"n": -1}),
     "long texts": Fault(long_texts, "shout", f"{CRASH}ValueError at faulty.py:"),
     "empty lists": Fault(empty_lists, "largest", f"{CRASH}ValueError at faulty.py:", {"items": []}),
@@ -470,7 +470,9 @@ FAULTS: dict[str, Fault] = {
     "stack trace": Fault(stack_trace, "find", "failed with not_found and shows internals", {"n": 1}),
     "blank message": Fault(blank_message, "find", "without a word on what happened", {"n": 0}),
     "hang": Fault(hang, "wait", "gave no answer within 0.2 s", options={"patience_s": 0.2}),
-    "own deadline": Fault(own_deadline, "wait", "failed with timeout", {"n": 0}),
+    "own deadline": Fault(
+        own_deadline, "wait", "failed with timeout: The tool was not done within 0.01 s and was stopped\n", {"n": 0}
+    ),
     "refused default": Fault(refused_default, "turn", "its input schema refuses its own default of 'limit'"),
     "refused example": Fault(refused_example, "print_page", "its input schema refuses its own example 2 of 'size'"),
     "unmeetable result": Fault(unmeetable_result, "count", "no result can meet its output schema"),

@@ -10,6 +10,7 @@ from handfast.core.codes import CodeBook
 from handfast.core.envelopes import Envelope, NotAnEnvelope, Rendered, read_plain, read_result, read_status
 from handfast.core.errors import ErrorCode
 from handfast.core.outcome import Failed, Outcome
+from handfast.core.result import blocked_text
 from handfast.core.schema import CompiledSchema
 from handfast.toolkit.dispatch import RegisteredTool
 from handfast.toolkit.testing.alternatives import same_json
@@ -55,6 +56,15 @@ def text_of(result: CallToolResult) -> str:
     return first.text if isinstance(first, TextContent) else ""
 
 
+def _why(outcome: Failed, name: str) -> str:
+    """What its author needs to know; the rest of the text is advice for agents."""
+    if outcome.code == ErrorCode.INTERNAL_ERROR:
+        return ""  # whoever watches the handler knows more
+    before, _, after = blocked_text(name, "\0").partition("\0")
+    words = outcome.message.removeprefix(before).removesuffix(after)
+    return f": {words.partition('. ')[0].removesuffix('.')}"
+
+
 def _object(payload: Any) -> dict[str, Any] | None:  # Any: JSON
     if payload is None or isinstance(payload, dict):
         return payload
@@ -77,7 +87,7 @@ def _breach_of_form(result: CallToolResult, outcome: Outcome) -> str:
 
 def _breach_of_outcome(result: CallToolResult, outcome: Outcome, tool: RegisteredTool, codes: CodeBook) -> str:
     if isinstance(outcome, Failed):
-        broken = _breach_of_failure(outcome, codes)
+        broken = _breach_of_failure(outcome, tool.spec.name, codes)
         if broken:
             return broken
     schema = tool.contract.output
@@ -91,12 +101,11 @@ def _breach_of_outcome(result: CallToolResult, outcome: Outcome, tool: Registere
     return ""
 
 
-def _breach_of_failure(outcome: Failed, codes: CodeBook) -> str:
+def _breach_of_failure(outcome: Failed, name: str, codes: CodeBook) -> str:
     if outcome.code not in codes:
         return f"failed with '{outcome.code}', which the server does not declare"
     if outcome.code in BREACHES:
-        words = "" if outcome.code == ErrorCode.INTERNAL_ERROR else f": {outcome.message}"
-        return f"failed with {outcome.code}{words}"
+        return f"failed with {outcome.code}{_why(outcome, name)}"
     if not outcome.message.strip():
         return f"failed with {outcome.code} and without a word on what happened"
     if _INTERNALS.search(f"{outcome.message} {dict(outcome.details)}"):

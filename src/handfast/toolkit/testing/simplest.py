@@ -52,8 +52,9 @@ def simpler(value: Any) -> Iterator[Any]:  # Any: JSON
 
 def _simpler_numbers(value: float) -> Iterator[float]:
     kind = type(value)
-    towards = [kind(0), kind(1), kind(-1), kind(int(value / 1000)), kind(int(value / 2)), kind(int(value))]
-    towards.append(value - 1 if value > 0 else value + 1)
+    whole = int(value)
+    parts = [whole // 1000, *(whole - whole // part for part in (2, 4, 16, 256)), whole]
+    towards = [kind(each) for each in (0, 1, -1, *parts)] + [value - 1 if value > 0 else value + 1]
     yield from (each for each in towards if abs(each) < abs(value) or (abs(each) == abs(value) and each > value))
 
 
