@@ -174,7 +174,8 @@ def envelope_schema(envelope: Envelope, data: Mapping[str, Any] | None, codes: C
     match envelope:
         case Envelope.PLAIN:
             if is_object_schema(data or {}):
-                return {**inner, **definitions}, False
+                # Said at the root itself: clients of 2025 refuse the whole list for one schema that does not.
+                return {"type": "object", **inner, **definitions}, False
             schema, wraps = _object({"result": inner}, required=("result",)), True
         case Envelope.RESULT:
             schema, wraps = _result_schema(inner, codes), False

@@ -41,9 +41,19 @@ def _described(adapter: TypeAdapter[Any], mode: Any, name: str) -> Json:  # Any:
     except PydanticInvalidForJsonSchema as problem:
         message = f"{name} has a field that JSON Schema cannot describe ({problem.message}); give it another type."
         raise ContractError(message) from None
+    schema = _with_its_root(schema)
     for part in (schema, *schema.get("$defs", {}).values()):
         part.pop("title", None)
     return schema
+
+
+def _with_its_root(schema: Json) -> Json:
+    """A model that holds itself is described by a reference alone, and clients want to see an object at the root."""
+    definitions = schema.get("$defs", {})
+    root = definitions.get(str(schema.get("$ref", "")).removeprefix("#/$defs/"))
+    if root is None:
+        return schema
+    return {**root, **{key: value for key, value in schema.items() if key != "$ref"}}
 
 
 def require_closed(schema: Mapping[str, Any], tool: str) -> None:
