@@ -99,7 +99,7 @@ def test_names_are_flat(name: str) -> None:
         ({**CLOSED, "properties": {"a": {"type": "object"}}}, "'a' of 't' takes any key"),
         ({**CLOSED, "properties": {"a": {"items": {"properties": {"b": {}}}}}}, "'a' of 't' takes any key"),
         ({**CLOSED, "properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"type": "object"}}}, "'A' of 't'"),
-        ({**CLOSED, "anyOf": [{"properties": {"a": {}}}]}, "'t' takes any key"),
+        ({**CLOSED, "properties": {"a": {"anyOf": [{"properties": {"b": {}}}]}}}, "'a' of 't' takes any key"),
         ({"type": "string"}, "must be an object at its root"),
     ],
 )

@@ -9,9 +9,13 @@ from pydantic.json_schema import GenerateJsonSchema
 
 Json = dict[str, Any]  # Any: JSON Schema
 
-_IN_PLACE = ("allOf", "anyOf", "oneOf", "prefixItems")
-_ONE = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems")
-_MAPS = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
+_ONE = ("items", "additionalProperties", "unevaluatedProperties", "contains", "unevaluatedItems", "contentSchema")
+_MAPS = ("properties", "$defs", "definitions", "patternProperties")
+# Keywords that are about the keys of an object, whether or not its type is said.
+_ABOUT_KEYS = frozenset(
+    ("properties", "patternProperties", "required", "minProperties", "maxProperties", "propertyNames")
+)
+_NOTES = frozenset(("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"))
 
 
 class ContractError(Exception):
@@ -60,7 +64,7 @@ def require_closed(schema: Mapping[str, Any], tool: str) -> None:
     """Every object says which keys it takes, or of what type its values are. Raises: ContractError."""
     if schema.get("type") != "object":
         raise ContractError(f"The input schema of '{tool}' must be an object at its root; make it one.")
-    for path, part in _parts(schema, ""):
+    for path, part in _described_values(schema, "", is_closed=False):
         if _is_open(part):
             where = f"'{path}' of '{tool}'" if path else f"'{tool}'"
             raise ContractError(
@@ -70,23 +74,44 @@ def require_closed(schema: Mapping[str, Any], tool: str) -> None:
 
 
 def _is_open(part: Mapping[str, Any]) -> bool:
-    if part.get("type") != "object" and "properties" not in part:
+    kinds = part.get("type", "object" if part.keys() & _ABOUT_KEYS else None)
+    if kinds != "object" and not (isinstance(kinds, list) and "object" in kinds):
         return False
     rest = part.get("additionalProperties", part.get("unevaluatedProperties", True))
-    return rest is True or rest == {}
+    return any(_says_nothing(values) for values in (rest, *part.get("patternProperties", {}).values()))
 
 
-def _parts(schema: Mapping[str, Any], path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Every subschema that describes a value, with where it stands."""
-    yield path, schema
-    for keyword in _IN_PLACE:
-        for part in schema.get(keyword, ()):
-            if isinstance(part, dict):
-                yield from _parts(part, path)
-    for keyword in _ONE:
-        if isinstance(part := schema.get(keyword), dict):
-            yield from _parts(part, path)
+def _says_nothing(schema: object) -> bool:
+    return schema is True or (isinstance(schema, dict) and schema.keys() <= _NOTES)
+
+
+def _described_values(
+    schema: Mapping[str, Any], path: str, *, is_closed: bool
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every subschema that describes a value, with where it stands.
+
+    What applies in place to a closed object (`oneOf`, `if`, …) cannot open it again, so only what is inside counts.
+    """
+    if not is_closed:
+        yield path, schema
+    is_closed = is_closed or _is_closed(schema)
+    for part in _in_place(schema):
+        yield from _described_values(part, path, is_closed=is_closed)
+    for inner in (*(schema.get(keyword) for keyword in _ONE), *schema.get("prefixItems", ())):
+        if isinstance(inner, dict):
+            yield from _described_values(inner, path, is_closed=False)
     for keyword in _MAPS:
-        for name, part in schema.get(keyword, {}).items():
-            if isinstance(part, dict):
-                yield from _parts(part, f"{path}.{name}".lstrip("."))
+        for name, inner in schema.get(keyword, {}).items():
+            if isinstance(inner, dict):
+                yield from _described_values(inner, f"{path}.{name}".lstrip("."), is_closed=False)
+
+
+def _is_closed(schema: Mapping[str, Any]) -> bool:
+    return schema.get("additionalProperties") is False or schema.get("unevaluatedProperties") is False
+
+
+def _in_place(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    parts = [part for keyword in ("allOf", "anyOf", "oneOf") for part in schema.get(keyword, ())]
+    parts += [schema.get(keyword) for keyword in ("not", "if", "then", "else")]
+    parts += schema.get("dependentSchemas", {}).values()
+    yield from (part for part in parts if isinstance(part, dict))
