@@ -53,6 +53,11 @@ class ToolError(Exception):
         *,
         recoverable: bool | None = None,
     ) -> None:
+        if not isinstance(message, str):
+            # Most likely an exception that was passed on whole: its text is nobody's to read.
+            raise TypeError(
+                "The message of a ToolError must be text for the agent; write what happened and what to do."
+            )
         super().__init__(message)
         self.code = str(code)
         self.message = message

@@ -1,6 +1,7 @@
 """The explicit form: `read_tool`, `write_tool`, `admin_tool`, and handlers `(*, app_state, arguments, actor=None)`."""
 
 import inspect
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import replace
@@ -11,9 +12,11 @@ from pydantic import BaseModel
 from handfast.core.guardrails import GUARDRAIL_PROPERTIES
 from handfast.toolkit.args import NoArgs
 from handfast.toolkit.call import Call
-from handfast.toolkit.schemas import ContractError, Json, input_schema_of
+from handfast.toolkit.schemas import ContractError, Json, input_schema_of, require_movable
 from handfast.toolkit.spec import Kind, Run, ToolSpec
 from handfast.toolkit.typed_form import guarded_schema
+
+_HOW = "write `async def handler(*, app_state, arguments, actor=None)`"
 
 
 class ToolHandler(Protocol):
@@ -52,6 +55,7 @@ def _defined(
     is_open_world: bool = False,
 ) -> ToolSpec:
     """Raises: ContractError."""
+    require_movable(output_schema or {}, name)
     spec = ToolSpec(
         name,
         description,
@@ -82,8 +86,14 @@ async def _nobody(**_: Any) -> str:  # Any: as a handler takes them
 
 def with_handler(spec: ToolSpec, handler: Callable[..., Any]) -> ToolSpec:  # Any: a ToolHandler
     """The same tool, run by this handler. Raises: ContractError."""
+    if handler is _nobody:
+        raise ContractError(f"'{spec.name}' has no handler; give it one with handler= or with_handlers().")
     if not inspect.iscoroutinefunction(handler):
         raise ContractError(f"The handler of '{spec.name}' is not async; write `async def`.")
+    try:
+        inspect.signature(handler).bind(app_state=None, arguments={}, actor=None)
+    except TypeError as problem:
+        raise ContractError(f"The handler of '{spec.name}' cannot be called; {_HOW}: {problem}.") from None
     return replace(spec, handler=handler, run=run_of_handler(spec, handler))
 
 
@@ -92,7 +102,11 @@ def with_handlers(
     handlers: Mapping[str, Callable[..., Any]],  # Any: as above
 ) -> list[ToolSpec]:
     """Each definition with its handler; none may be left over on either side. Raises: ContractError."""
+    specs = list(specs)
     defined = {spec.name: spec for spec in specs}
+    if len(defined) < len(specs):
+        twice = sorted(name for name, count in Counter(spec.name for spec in specs).items() if count > 1)
+        raise ContractError(f"Two definitions of the same tool: {', '.join(twice[:5])}. Rename one of them.")
     odd = sorted(defined.keys() ^ handlers.keys())
     if odd:
         raise ContractError(f"Definitions and handlers do not match; look at {', '.join(odd[:5])}.")

@@ -12,11 +12,12 @@ from handfast.core.envelopes import Envelope, envelope_schema
 from handfast.core.exchange import Recorder
 from handfast.core.schema import DEFAULT_BOUNDS, UncompilableSchema
 from handfast.slow_lane.client import SlowLane
+from handfast.toolkit.builders import with_handler
 from handfast.toolkit.dispatch import Answer, Caller, Dispatcher, RegisteredTool
 from handfast.toolkit.outcome_counts import OutcomeCounts
 from handfast.toolkit.recording import call_path
 from handfast.toolkit.schemas import ContractError
-from handfast.toolkit.spec import Run, ToolSpec, require_sound
+from handfast.toolkit.spec import Run, ToolSpec, require_seconds, require_sound
 
 CALL_TIMEOUT_S = 120.0  # long enough for a render or a report; a tool that needs more says so
 _NOBODY = Caller()
@@ -44,6 +45,7 @@ class ToolRegistry:
         self.codes = CodeBook(codes)
         self.app_state = app_state
         self.outcomes = OutcomeCounts()
+        require_seconds(timeout_s, name)
         self._timeout_s = timeout_s
         self._recorder = recorder
         self._tools: dict[str, RegisteredTool] = {}
@@ -59,6 +61,8 @@ class ToolRegistry:
             raise ContractError(f"'{spec.name}' comes too late: the tools are served already. Register it before.")
         if spec.name in self._tools:
             raise ContractError(f"There is a tool '{spec.name}' already; rename one of the two.")
+        if spec.run is None and not spec.is_dispatcher:
+            spec = with_handler(spec, spec.handler)
         require_sound(spec)
         self._tools[spec.name] = self._registered(spec)
         return spec

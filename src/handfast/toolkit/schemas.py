@@ -15,6 +15,7 @@ _MAPS = ("properties", "$defs", "definitions", "patternProperties")
 _ABOUT_KEYS = frozenset(
     ("properties", "patternProperties", "required", "minProperties", "maxProperties", "propertyNames")
 )
+_COME_ALONG = ("#/$defs/", "#/definitions/")
 _NOTES = frozenset(("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"))
 
 
@@ -115,3 +116,15 @@ def _in_place(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     parts += [schema.get(keyword) for keyword in ("not", "if", "then", "else")]
     parts += schema.get("dependentSchemas", {}).values()
     yield from (part for part in parts if isinstance(part, dict))
+
+
+def require_movable(schema: Mapping[str, Any], tool: str) -> None:
+    """An envelope puts an output schema into another one; what it refers to must come along. Raises: ContractError."""
+    pending: list[Any] = [schema]  # Any: JSON
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict):
+            reference = part.get("$ref")
+            if isinstance(reference, str) and reference.startswith("#") and not reference.startswith(_COME_ALONG):
+                raise ContractError(f"The output schema of '{tool}' refers to {reference}; put that under $defs.")
+        pending.extend(part.values() if isinstance(part, dict) else part if isinstance(part, list) else ())

@@ -44,6 +44,10 @@ class ToolSpec:
     is_open_world: bool = False
     is_dispatcher: bool = False
 
+    def __post_init__(self) -> None:
+        if self.timeout_s is not None:
+            require_seconds(self.timeout_s, self.name)
+
     @property
     def annotations(self) -> dict[str, bool]:
         return {
@@ -52,6 +56,12 @@ class ToolSpec:
             "idempotentHint": self.is_idempotent or self.kind is Kind.READ,
             "openWorldHint": self.is_open_world,
         }
+
+
+def require_seconds(seconds: object, name: str) -> None:
+    """Raises: ContractError."""
+    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not seconds > 0:
+        raise ContractError(f"timeout_s of '{name}' must be a number of seconds above 0; give one.")
 
 
 def require_sound(spec: ToolSpec) -> None:

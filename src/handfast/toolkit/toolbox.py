@@ -7,11 +7,11 @@ from handfast.core.codes import DeclaredCode
 from handfast.core.envelopes import Envelope
 from handfast.core.exchange import Recorder
 from handfast.toolkit.actor import ActorResolver, actor_of_request
-from handfast.toolkit.builders import run_of_handler, with_handlers
+from handfast.toolkit.builders import with_handlers
 from handfast.toolkit.dispatch import Answer
 from handfast.toolkit.registry import CALL_TIMEOUT_S, ToolRegistry
 from handfast.toolkit.spec import Kind, ToolSpec
-from handfast.toolkit.typed_form import spec_of_function
+from handfast.toolkit.typed_form import require_function, spec_of_function
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
@@ -76,6 +76,7 @@ class Toolbox:
 
     def _typed(self, kind: Kind, function: F | None, more: Mapping[str, Any]) -> F | Callable[[F], F]:
         def register(function: F) -> F:
+            require_function(function)
             self.registry.add(spec_of_function(function, kind, **more))
             return function
 
@@ -85,10 +86,6 @@ class Toolbox:
 
     def add(self, spec: ToolSpec) -> ToolSpec:
         """Register a tool made by read_tool, write_tool or admin_tool, or a ToolSpec of the author's own."""
-        if spec.run is None:
-            from dataclasses import replace
-
-            spec = replace(spec, run=run_of_handler(spec, spec.handler))
         return self.registry.add(spec)
 
     def add_all(self, specs: Iterable[ToolSpec], handlers: Mapping[str, Callable[..., Any]]) -> None:  # Any: handlers

@@ -15,6 +15,7 @@ from handfast.toolkit.schemas import ContractError, Json, input_schema_of, outpu
 from handfast.toolkit.spec import Kind, Run, ToolSpec
 
 _HOW = "Write `async def tool(args: Model, call: Call) -> Result`; args and call may be left out."
+_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 def spec_of_function(
@@ -52,6 +53,16 @@ def spec_of_function(
     )
 
 
+def require_function(function: object) -> None:
+    """Raises: ContractError, for what only looks like a function."""
+    if not inspect.isroutine(function):
+        raise ContractError(f"{function!r:.100} is no function; write `async def` or `def` and decorate that.")
+    within = inspect.unwrap(function)
+    if inspect.iscoroutinefunction(within) and not inspect.iscoroutinefunction(function):
+        name = within.__name__
+        raise ContractError(f"'{name}' is async, and what it is wrapped in is not; make the wrapper `async def`.")
+
+
 def guarded_schema(schema: Json, kind: Kind) -> Json:
     """An admin tool also takes confirm and reason."""
     if kind is not Kind.ADMIN:
@@ -79,6 +90,8 @@ def _parameters(
     model: type[BaseModel] = NoArgs
     for parameter in inspect.signature(function).parameters.values():
         hint = hints.get(parameter.name)
+        if hint is not None and parameter.kind not in _BY_NAME:
+            raise ContractError(f"The parameter '{parameter.name}' of '{tool}' cannot be given by its name. {_HOW}")
         if hint is Call and call_name is None:
             call_name = parameter.name
         elif isinstance(hint, type) and issubclass(hint, BaseModel) and args_name is None:
