@@ -211,6 +211,8 @@ class CallPath:
         if policy.unknown_arguments is not UnknownArguments.SCHEMA:
             unknown = argument_rules.check_unknown(value, schema.declared, policy)
             if unknown is not None:
+                if terms is not None:
+                    terms.shape(text, value)  # what the model objects to is logged at its boundary, as always
                 # Also when the schema was broken: a wrapped payload misses every field, and that text would mislead.
                 return unknown, True
         words = terms.shape(text, value) if terms is not None else None

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+from collections import Counter
 from typing import Any, Literal
 
 import pytest
@@ -153,3 +154,26 @@ def test_a_number_that_no_float_can_hold_never_becomes_infinity(sent: str) -> No
     tools, got = toolbox_of(with_field(float), Kept())
     assert call(tools, {"x": json.loads(sent)}).is_error
     assert got == []
+
+
+# --- what is logged ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("003-4")
+@pytest.mark.requirement("D5")
+@pytest.mark.parametrize(
+    ("arguments", "opening"),
+    [
+        ({"x": "1"}, "The arguments do not fit"),
+        ({"x": 1, "bogus": 1}, "Argument 'bogus' is not a declared field."),
+        ({"data": {"x": 1}}, "Argument 'data' is not a declared field and its value is a nested object."),
+    ],
+)
+def test_whatever_is_wrong_with_typed_arguments_both_events_are_logged(
+    arguments: dict[str, Any], opening: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    tools, got = toolbox_of(with_field(int), Kept())
+    assert call(tools, arguments).text.startswith(opening)
+    events = Counter(getattr(record, "event", "") for record in caplog.records)
+    assert events == {"api.boundary.validation_failed": 1, "mcp.server.invoke.failed": 1}
+    assert (got, tools.registry.outcomes.of("take")) == ([], {"validation_error": 1})
