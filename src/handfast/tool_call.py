@@ -360,6 +360,7 @@ class CallPath:
             # Nothing was known to judge it by; that is on record as such.
             rule, status = "contract.unknown", Status.WARNING if status is Status.SUCCESS else status
             reason = reason or "The tool's contract was not known, so the call was forwarded unjudged."
+        call.status, call.rule = status, rule
         ticket = self._recorder.record(
             self._entry(call, RecordType.TOOL_CALL, status, rule=rule, reason=reason, mode=mode, details=call.details)
         )
@@ -372,6 +373,7 @@ class CallPath:
             await self._recorder.committed(call.ticket)
 
     def _record_admin(self, call: Exchange, reason: str) -> None:
+        call.is_admin_done = True
         details: dict[str, Detail] = {"stated_reason": scrub_text(reason)}
         call.ticket = self._recorder.record(
             self._entry(call, RecordType.ADMIN_OPERATION, Status.SUCCESS, rule="", reason="", mode="", details=details)

@@ -83,5 +83,9 @@ class Exchange:
     details: dict[str, Detail] = field(default_factory=dict)
     ticket: int | None = None  # of the last record that must be durable before a reply leaves
     is_recorded: bool = False
+    status: Status | None = None  # how it is on record, once it is, and by which rule
+    rule: str = ""
+    has_run: bool = False  # a tool of our own was begun: what it did may stand
+    is_admin_done: bool = False  # a guarded operation of our own succeeded
     is_counted: bool = True  # among the calls in progress, until it is recorded
     release: Callable[[], None] | None = None  # gives back the call's place at its server, when the call is recorded

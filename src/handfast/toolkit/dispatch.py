@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +36,7 @@ from handfast.toolkit.actor import is_known, label_of
 from handfast.toolkit.call import Call, Report, unheard
 from handfast.toolkit.crashes import where_it_happened
 from handfast.toolkit.json_text import write_json
-from handfast.toolkit.outcome_counts import OutcomeCounts, count_as
+from handfast.toolkit.outcome_counts import OutcomeCounts, count_as, count_of_record
 from handfast.toolkit.returned import NotJson, Returned, read_returned
 from handfast.toolkit.shape import Misshapen, parse_arguments
 from handfast.toolkit.spec import Kind, ToolSpec
@@ -45,6 +46,9 @@ _encode_strictly = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separat
 
 _MAY_STAND = "What it did until then may stand."
 _LONGEST_FAILURE = 100_000  # bytes; a log's tail fits, and no agent reads more
+_UNRECORDED = (
+    "The tool did run, and that could not be put on record. Do not repeat the call; report it to the operator."
+)
 
 # Tools of our own are always held to their word, both ways.
 STRICT = ToolPolicy(
@@ -156,12 +160,17 @@ class Dispatcher:
         try:
             answer = await self._answer(call, tool, arguments, caller)
         except asyncio.CancelledError:
-            self.path.conclude(call, Status.CANCELLED, reason="The caller gave up.", mode=Mode.STRICT)
-            self.counts.add(tool.spec.name, "cancelled")
+            with suppress(RecordingFailed):  # nobody waits for an answer; the caller's wish comes first
+                self.path.conclude(call, Status.CANCELLED, reason="The caller gave up.", mode=Mode.STRICT)
+            self.counts.add(tool.spec.name, count_of_record(call))
             raise
         except RecordingFailed:
-            self.path.conclude(call, Status.ERROR, reason="Records could not be written.", mode=Mode.STRICT)
-            raise
+            if not call.has_run:
+                self.counts.add(tool.spec.name, "failed")
+                self.path.conclude(call, Status.ERROR, reason="Records could not be written.", mode=Mode.STRICT)
+                raise
+            told = failed(ErrorCode.INTERNAL_ERROR, _UNRECORDED, self.codes, request_id=call.request_id)
+            answer = self._rendered(tool, told)
         except BaseException:  # KeyboardInterrupt: the operator wants the server to end, and it does
             self.path.conclude(call, Status.ERROR, reason="The server was stopped.", mode=Mode.STRICT)
             raise
@@ -198,6 +207,7 @@ class Dispatcher:
 
     async def _run(self, call: Exchange, asked: _Asked, caller: Caller) -> Returned:
         """Raises: NotJson."""
+        call.has_run = True
         spec = asked.spec
         told = Call(
             tool=spec.name,
@@ -245,12 +255,12 @@ class Dispatcher:
             call.details["code"] = answer.outcome.code
         reason = asked.reason if asked.spec.kind is Kind.ADMIN else None
         view = ResultView(None if answer.is_text else text, is_error=answer.is_error, size=len(text))
-        decision = await self.path.settle(call, view, admin_reason=reason)
-        if isinstance(decision, Blocked):
-            return self._blocked(tool, decision)
-        if reason is not None and not answer.is_error:
-            _note_admin(call)
-        return answer
+        try:
+            decision = await self.path.settle(call, view, admin_reason=reason)
+        finally:
+            if call.is_admin_done:
+                _note_admin(call)  # it was done, even if the caller left or the record is not yet on disk
+        return self._blocked(tool, decision) if isinstance(decision, Blocked) else answer
 
     def _rendered(self, tool: RegisteredTool, outcome: Outcome, blocks: Sequence[BaseModel] = ()) -> Answer:
         told = outcome if isinstance(outcome, Succeeded) else _writable(outcome)

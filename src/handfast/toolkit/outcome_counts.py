@@ -3,7 +3,8 @@
 from collections import Counter
 
 from handfast.core.errors import ErrorCode
-from handfast.core.outcome import Outcome, Succeeded
+from handfast.core.exchange import Exchange, Status
+from handfast.core.outcome import Outcome, Succeeded, code_of_rule
 
 _NAMES = {
     ErrorCode.INVALID_INPUT.value: "validation_error",
@@ -14,6 +15,14 @@ _NAMES = {
 
 def count_as(outcome: Outcome) -> str:
     return "success" if isinstance(outcome, Succeeded) else _NAMES.get(outcome.code, "failed")
+
+
+def count_of_record(call: Exchange) -> str:
+    """How a call is counted that got no answer: as it is on record."""
+    if call.status is Status.SUCCESS or call.status is Status.CANCELLED:
+        return call.status.value
+    code = code_of_rule(call.rule) if call.status is Status.BLOCKED else str(call.details.get("code", ""))
+    return _NAMES.get(code, "failed")
 
 
 class OutcomeCounts:
