@@ -2,14 +2,17 @@
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from handfast.activity.recorder import ThreadRecorder
 from handfast.activity.sqlite import SqliteStore
 from handfast.activity.state_folder import state_folder
 from handfast.clock import Clock
 from handfast.core.exchange import Record, Recorder
-from handfast.slow_lane.client import SlowLane
-from handfast.tool_call import CallPath
+from handfast.tool_call import CallPath, SlowLane
+
+if TYPE_CHECKING:
+    from handfast.toolkit.registry import ToolRegistry
 
 
 class Unrecorded:
@@ -36,6 +39,32 @@ def open_recorder(folder: Path | str | None = None) -> ThreadRecorder | None:
     if folder is None and os.environ.get("HANDFAST_ACTIVITY", "").lower() == "off":
         return None
     return ThreadRecorder(SqliteStore.open(state_folder(None if folder is None else str(folder))))
+
+
+class Recording:
+    """What the servers of one registry share: the first one opens a recorder, the last one closes it."""
+
+    def __init__(self, registry: "ToolRegistry") -> None:
+        self._registry = registry
+        self._recorder: ThreadRecorder | None = None
+        self._servers = 0
+
+    def open(self, folder: Path | str | None) -> None:
+        """Record in the folder, unless the author chose another recorder. Raises: StoreError."""
+        if not self._registry.has_recorder:
+            self._recorder = open_recorder(folder)
+            self._registry.record_with(self._recorder)
+        self._servers += 1
+
+    async def close(self) -> None:
+        self._servers -= 1
+        if self._servers:
+            return
+        await self._registry.close()
+        if self._recorder is not None:
+            self._registry.record_with(None)  # the next server opens one of its own
+            self._recorder.close()
+            self._recorder = None
 
 
 def call_path(recorder: Recorder | None, lane: SlowLane) -> CallPath:

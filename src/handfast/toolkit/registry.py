@@ -11,9 +11,9 @@ from handfast.core.contract import CompiledContract, ToolContract
 from handfast.core.envelopes import Envelope, envelope_schema
 from handfast.core.exchange import Recorder
 from handfast.core.schema import DEFAULT_BOUNDS, UncompilableSchema
-from handfast.slow_lane.client import SlowLane
 from handfast.toolkit.builders import with_handler
 from handfast.toolkit.dispatch import Answer, Caller, Dispatcher, RegisteredTool
+from handfast.toolkit.lane_of_loop import LaneOfLoop
 from handfast.toolkit.outcome_counts import OutcomeCounts
 from handfast.toolkit.recording import call_path
 from handfast.toolkit.schemas import ContractError
@@ -49,7 +49,7 @@ class ToolRegistry:
         self._timeout_s = timeout_s
         self._recorder = recorder
         self._tools: dict[str, RegisteredTool] = {}
-        self._lane = SlowLane()
+        self._lane = LaneOfLoop()
         self._is_frozen = False
         self._dispatcher: Dispatcher | None = None
 
@@ -89,8 +89,8 @@ class ToolRegistry:
     def has_recorder(self) -> bool:
         return self._recorder is not None
 
-    def record_with(self, recorder: Recorder) -> None:
-        """Where calls are recorded from now on."""
+    def record_with(self, recorder: Recorder | None) -> None:
+        """Where calls are recorded from now on; None: nowhere."""
         self._recorder = recorder
         self._dispatcher = None
 

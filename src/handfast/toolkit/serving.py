@@ -16,7 +16,6 @@ from handfast.activity.store import StoreError
 from handfast.toolkit.answering import Context, answer_call
 from handfast.toolkit.odd_messages import answer_odd
 from handfast.toolkit.plain_bodies import PlainBodies
-from handfast.toolkit.recording import open_recorder
 from handfast.toolkit.stdio import Incoming, Outgoing, stdio_streams
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def build_server(toolbox: "Toolbox") -> Server[Any]:
 
 def asgi_app(toolbox: "Toolbox", *, state: str | None = None, **more: Any) -> Starlette:
     """Raises: ContractError, StoreError."""
-    close = _record(toolbox, state)
+    toolbox.recording.open(state)
     server = build_server(toolbox)
     app = server.streamable_http_app(**more)
     bodies = server.session_manager.asgi_app
@@ -65,7 +64,7 @@ def asgi_app(toolbox: "Toolbox", *, state: str | None = None, **more: Any) -> St
             async with own(app) as given:
                 yield given
         finally:
-            await close()
+            await toolbox.recording.close()
 
     app.router.lifespan_context = lifespan
     return app
@@ -90,13 +89,13 @@ def _run(work: Coroutine[Any, Any, None]) -> None:  # Any: a coroutine's send ty
 
 
 async def _serve_stdio(toolbox: "Toolbox", state: str | None) -> None:
-    close = _record(toolbox, state)
+    toolbox.recording.open(state)
     server = build_server(toolbox)
     try:
         async with stdio_streams(lambda line: answer_odd(line, toolbox)) as (incoming, outgoing):
             await _serve(server, incoming, outgoing)
     finally:
-        await close()
+        await toolbox.recording.close()
 
 
 async def _serve(server: Server[Any], incoming: Incoming, outgoing: Outgoing) -> None:
@@ -107,20 +106,3 @@ async def _serve(server: Server[Any], incoming: Incoming, outgoing: Outgoing) ->
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError
-
-
-def _record(toolbox: "Toolbox", state: str | None) -> Any:  # Any: an async function without arguments
-    """Record in the state folder, unless the author chose another recorder; returns what ends it."""
-    registry = toolbox.registry
-    recorder = None
-    if not registry.has_recorder:
-        recorder = open_recorder(state)
-        if recorder is not None:
-            registry.record_with(recorder)
-
-    async def close() -> None:
-        await registry.close()
-        if recorder is not None:
-            recorder.close()
-
-    return close

@@ -9,6 +9,7 @@ from handfast.core.exchange import Recorder
 from handfast.toolkit.actor import ActorResolver, actor_of_request
 from handfast.toolkit.builders import with_handlers
 from handfast.toolkit.dispatch import Answer
+from handfast.toolkit.recording import Recording
 from handfast.toolkit.registry import CALL_TIMEOUT_S, ToolRegistry
 from handfast.toolkit.spec import Kind, ToolSpec
 from handfast.toolkit.typed_form import require_function, spec_of_function
@@ -43,6 +44,7 @@ class Toolbox:
         self.registry = ToolRegistry(
             name, envelope=envelope, codes=codes, app_state=app, recorder=recorder, timeout_s=timeout_s
         )
+        self.recording = Recording(self.registry)
 
     @property
     def app(self) -> Any:  # Any: as above
