@@ -42,6 +42,17 @@ async def heavy(tools: Toolbox) -> Answer:
     return answer
 
 
+def test_as_much_as_a_result_may_be_is_judged_and_passes_again_and_again() -> None:
+    tools = make_toolbox()
+
+    async def session() -> list[int]:
+        answers = [await tools.dispatch("list_items", {"count": 150_000}) for _ in range(4)]
+        assert [answer.is_error for answer in answers] == [False] * 4, answers[0].text[:200]
+        return [len(answer.text) for answer in answers]
+
+    assert all(4_000_000 < size < 5 * 1024 * 1024 for size in asyncio.run(session()))
+
+
 def test_a_heavy_result_is_judged_in_every_loop_and_no_worker_is_left_behind() -> None:
     tools = make_toolbox()
     for _ in range(3):

@@ -2,9 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from typing import Final
 
 from handfast.core.schema import CompiledSchema
 from handfast.slow_lane.client import LaneVerdict, SlowLane
+
+# The gateway gives a stranger's schema a quarter of a second. A schema of our own is no trap: 5 MiB of good data must
+# pass on a busy machine too, and the heaviest that may be declared takes some 25 s for that much.
+JUDGE_SECONDS: Final = 30.0
 
 
 class LaneOfLoop:
@@ -20,7 +25,7 @@ class LaneOfLoop:
             ending = self._end_with(loop, lane)
             self._lanes[loop] = lane, ending
             await anext(ending)  # from here on the loop knows it
-        return await self._lanes[loop][0].verdict(schema, value_text, wording=wording)
+        return await self._lanes[loop][0].verdict(schema, value_text, deadline=JUDGE_SECONDS, wording=wording)
 
     async def _end_with(self, loop: asyncio.AbstractEventLoop, lane: SlowLane) -> AsyncGenerator[None]:
         """A loop that ends closes the generators that it has seen: the one moment at which the worker can be ended."""
