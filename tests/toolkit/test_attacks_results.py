@@ -1,8 +1,9 @@
 """Attacks on what is published and sent: every kind of result, in each envelope, to official clients of both eras."""
 
 import asyncio
+import math
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -18,7 +19,8 @@ from mcp import Client
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, JsonValue, RootModel, SecretStr, computed_field
 from typing_extensions import TypedDict
 
-from handfast.toolkit import Toolbox, ok, read_tool
+from handfast.toolkit import ContractError, Toolbox, ok, read_tool
+from tests.toolkit.records import Kept
 
 Mode = Literal["legacy", "2026-07-28"]
 MODES: tuple[Mode, ...] = ("legacy", "2026-07-28")
@@ -234,3 +236,48 @@ def test_a_reference_at_the_root_of_a_schema_written_out_costs_nobody_the_list(m
             return (await client.call_tool("give", {})).structured_content
 
     assert asyncio.run(session()) == {"below": [{"below": []}]}
+
+
+class Loose(BaseModel):
+    value: Any
+    more: list[Any] = Field(default_factory=list)
+
+
+class Ranked(BaseModel):
+    score: float
+
+
+@pytest.mark.parametrize("envelope", ["plain", "result", "status"])
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize(
+    ("kind", "make"),
+    [
+        (float, lambda number: number),
+        (Any, lambda number: number),
+        (Any, lambda number: [{"a": number}]),
+        (dict[str, Any], lambda number: {"a": [number]}),
+        (list[Any], lambda number: [number]),
+        (Loose, lambda number: Loose(value=number)),
+        (list[Loose], lambda number: [Loose(value=1, more=[number])]),
+        (Ranked, lambda number: Ranked(score=number)),
+        (None, lambda number: number),
+    ],
+)
+def test_what_is_no_number_to_json_is_never_passed_off_as_null(
+    kind: Any, make: Callable[[float], Any], number: float, envelope: str
+) -> None:
+    kept = Kept()
+    tools = Toolbox("results", envelope=envelope, recorder=kept)
+    returning(tools, "give", kind, make(number))
+    answer = asyncio.run(tools.dispatch("give"))
+    assert answer.is_error
+    assert kept.told()[-1][:2] == ("tool_call", "blocked")
+
+
+class Unready(BaseModel):
+    later: "Later"  # type: ignore[name-defined]  # noqa: F821 - that is the fault
+
+
+def test_a_model_that_names_what_is_not_there_is_refused_in_a_line() -> None:
+    with pytest.raises(ContractError, match="names a type that is not there yet; define or import it before"):
+        returning(Toolbox("results"), "give", Unready, None)

@@ -18,9 +18,10 @@ from handfast.core.outcome import Outcome, Succeeded
 from handfast.core.policy import OutputPolicy, Violation
 from handfast.core.result import ambiguous_violation, depth_violation
 from handfast.toolkit.reply import Reply, ToolResult
+from handfast.toolkit.schemas import adapter_of
 from handfast.toolkit.spec import ToolSpec
 
-_ANYTHING: TypeAdapter[Any] = TypeAdapter(Any)  # Any: serialises each value by its own type
+_ANYTHING = adapter_of(Any)  # serialises each value by its own type
 _NOT_A_VALUE: Final = (GeneratorType, AsyncGeneratorType, CoroutineType)
 _MOST_LEVELS: Final = OutputPolicy().max_depth
 # What may be more than a double holds; anything else is read as it is written.

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, PydanticUserError, TypeAdapter
 from pydantic.errors import PydanticInvalidForJsonSchema
 from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import CoreConfig, SchemaSerializer
 
 Json = dict[str, Any]  # Any: JSON Schema
 
@@ -40,12 +41,23 @@ def output_schema_of(adapter: TypeAdapter[Any], name: str) -> Json:  # Any: what
     return _described(adapter, "serialization", name)
 
 
+def adapter_of(kind: Any) -> TypeAdapter[Any]:  # Any: a type, and whatever a tool returns
+    """What describes a type and writes its values. Raises: PydanticUserError, PydanticSchemaGenerationError."""
+    adapter: TypeAdapter[Any] = TypeAdapter(kind)
+    if adapter.pydantic_complete:  # else describing it says what is missing
+        # In a field of any type NaN would become null without a word; so it stays NaN, and the result is refused.
+        adapter.serializer = SchemaSerializer(adapter.core_schema, CoreConfig(ser_json_inf_nan="constants"))
+    return adapter
+
+
 def _described(adapter: TypeAdapter[Any], mode: Any, name: str) -> Json:  # Any: as above; a literal of pydantic's
     try:
         schema = adapter.json_schema(mode=mode, schema_generator=_Untitled)
     except PydanticInvalidForJsonSchema as problem:
         message = f"{name} has a field that JSON Schema cannot describe ({problem.message}); give it another type."
         raise ContractError(message) from None
+    except PydanticUserError:
+        raise ContractError(f"{name} names a type that is not there yet; define or import it before.") from None
     schema = _with_its_root(schema)
     for part in (schema, *schema.get("$defs", {}).values()):
         part.pop("title", None)

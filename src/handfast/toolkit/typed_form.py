@@ -11,7 +11,7 @@ from handfast.toolkit.args import NoArgs
 from handfast.toolkit.blocking import BLOCKING
 from handfast.toolkit.call import Call
 from handfast.toolkit.reply import Reply, ToolResult
-from handfast.toolkit.schemas import ContractError, Json, input_schema_of, output_schema_of
+from handfast.toolkit.schemas import ContractError, Json, adapter_of, input_schema_of, output_schema_of
 from handfast.toolkit.spec import Kind, Run, ToolSpec
 
 _HOW = "Write `async def tool(args: Model, call: Call) -> Result`; args and call may be left out."
@@ -110,7 +110,7 @@ def _result(hints: dict[str, Any], returns: Any, tool: str) -> tuple[TypeAdapter
     if kind is ToolResult or kind is Reply:
         raise ContractError(f"'{tool}' hides what it returns in a {kind.__name__}; add returns=Model beside it.")
     try:
-        adapter: TypeAdapter[Any] = TypeAdapter(kind)
+        adapter = adapter_of(kind)
     except (PydanticSchemaGenerationError, PydanticUserError):
         message = f"What '{tool}' returns cannot be described by a schema; return a model, or plain JSON types."
         raise ContractError(message) from None
