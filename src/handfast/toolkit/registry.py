@@ -124,7 +124,7 @@ class ToolRegistry:
         """
         self.freeze()
         other = copy(self)
-        other._lane, other._dispatcher = SlowLane(), None  # a lane belongs to one event loop
+        other._lane, other._dispatcher = LaneOfLoop(), None  # ended with its session
         if run_of is not None:
             specs = {name: replace(tool.spec, run=run_of(tool.spec)) for name, tool in self._tools.items()}
             other._tools = {name: replace(tool, spec=specs[name]) for name, tool in self._tools.items()}
