@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any, Final
+from unicodedata import category
 
 from handfast.core.policy import Violation
 
@@ -16,7 +17,8 @@ GUARDRAIL_PROPERTIES: Final[Mapping[str, Any]] = {  # Any: JSON Schema
         "description": "Why this is done. It is put on record.",
     },
 }
-
+_SEEN: Final = frozenset("LNPS")  # letters, numbers, punctuation and symbols; not marks, spaces or controls
+_BLANK: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # fillers: letters and symbols by name, nothing to look at
 
 MISSING_ACTOR = Violation(
     "access.missing_actor",
@@ -42,4 +44,4 @@ def check_guardrails(arguments: Mapping[str, object], *, has_actor: bool) -> Vio
 
 def has_text(value: object) -> bool:
     """Whether it is a string in which something can be read: spaces and invisible characters cannot."""
-    return isinstance(value, str) and any(char.isprintable() and not char.isspace() for char in value)
+    return isinstance(value, str) and any(category(char)[0] in _SEEN and char not in _BLANK for char in value)

@@ -7,6 +7,10 @@ from typing import Any
 from uuid import UUID
 
 from handfast.core.guardrails import has_text
+from handfast.core.wording import scrubbed
+
+_LONGEST_LABEL = 256  # a client's id may be an address
+_LARGEST_ID = 2**128  # of a UUID; Python refuses to print much longer numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +29,15 @@ def is_known(actor: object) -> bool:
 
 
 def label_of(actor: object) -> str:
-    """How records name the actor; empty for nobody. Any object with an `id` or a `name` may stand for one."""
-    return identifier_of(actor) or name_of(actor)
+    """How a record names the actor, in one line; empty for nobody. Any object with an `id` or a `name` may be one."""
+    return scrubbed(identifier_of(actor) or name_of(actor), _LONGEST_LABEL)
 
 
 def identifier_of(actor: object) -> str:
     """The id as text, or nothing; it may be a string, a number or a UUID."""
     value = getattr(actor, "id", None)
     if isinstance(value, int | UUID) and not isinstance(value, bool):
-        return str(value)
+        return str(value) if int(value) < _LARGEST_ID else ""
     return value.strip() if isinstance(value, str) and has_text(value) else ""
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 from handfast.toolkit.actor import Actor
@@ -26,5 +27,14 @@ class Call:
     context: Any = None  # Any: the SDK's own request context, for what is not covered here; None in process
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Tell a caller that wants to know how far this is."""
-        await self.report(done, total, message)
+        """Tell a caller that wants to know how far this is. What is no finite number is not told."""
+        if not _is_number(done):
+            return
+        text = (
+            None if message is None else str(message).encode(errors="replace").decode()
+        )  # half a character ends a pipe
+        await self.report(done, total if _is_number(total) else None, text)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and isfinite(value)
