@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.gateway.compact.asked import Asked, Refused, Wishes, read_asked, read_wishes
+from handfast.core.dispatch_asked import Asked, Refused, Wishes
+from handfast.gateway.compact.asked import has_object, read_asked, read_wishes
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12)
 JSON = st.recursive(
@@ -35,7 +36,7 @@ def test_every_key_is_either_understood_or_noticed(action: str, arguments: objec
 def test_the_arguments_of_the_action_are_the_bytes_that_came() -> None:
     asked = read_asked(b'{"arguments": {"n": 1.0, "big": 9007199254740993, "e": "\\u00e9",  "n": 2} , "action":"a"}')
     assert asked.arguments == b'{"n": 1.0, "big": 9007199254740993, "e": "\\u00e9",  "n": 2}'
-    assert asked.has_object
+    assert has_object(asked)
 
 
 @pytest.mark.parametrize("text", [None, b"null", b"{}", b'{"action": null, "arguments": null, "help": null}'])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handfast.core.contract import ToolContract
-from handfast.gateway.compact.offer import dispatcher_name, help_form, one_line, render_description, render_tool
+from handfast.gateway.compact.offer import dispatcher_name, render_description, render_tool
 
 READS, WRITES = b'{"readOnlyHint": true}', b'{"readOnlyHint": false, "destructiveHint": false}'
 
@@ -46,27 +46,6 @@ def test_many_actions_have_fewer_words_then_none_then_not_even_names() -> None:
     assert re.search(r"action_\d+, and \d+ more, which help lists\.$", cut)
 
 
-@given(st.text(max_size=400), st.integers(16, 120))
-def test_a_description_becomes_one_short_line(text: str, most: int) -> None:
-    line = one_line(text, most)
-    assert len(line) <= most
-    assert line == "" or line.isprintable()
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("Make it so. Then more.", "Make it so"),
-        ("Make\n\n  it so.", "Make it so"),
-        ("Use e.g.this v1.2 of it", "Use e.g.this v1.2 of it"),
-        ("x" * 100, "x" * 79 + "…"),
-        ("", ""),
-    ],
-)
-def test_the_line_is_the_first_sentence(text: str, line: str) -> None:
-    assert one_line(text) == line
-
-
 @pytest.mark.requirement("000-12")
 def test_the_schema_takes_an_action_with_arguments_and_nothing_beside() -> None:
     schema = jsonschema_rs.validator_for(json.dumps(render_tool("s", tools("a"))["inputSchema"]))
@@ -79,11 +58,6 @@ def test_the_schema_takes_an_action_with_arguments_and_nothing_beside() -> None:
 def test_a_resource_is_offered_where_names_have_that_form() -> None:
     schema = jsonschema_rs.validator_for(json.dumps(render_tool("s", tools("contacts__create"))["inputSchema"]))
     assert schema.is_valid({"action": "create", "resource": "contacts"})
-
-
-def test_a_tool_called_help_moves_the_way_to_help() -> None:
-    assert help_form(["a"]) == '{"action": "help", "arguments": {"action": NAME}}'
-    assert help_form(["a", "help"]) == '{"action": NAME, "help": true}'
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ import msgspec
 
 from handfast.core.declared import Declared
 from handfast.core.dispatch import HELP, action_missing, action_unknown, check_beside, not_an_object
+from handfast.core.dispatch_asked import Asked, Refused
 from handfast.core.policy import Violation
 from handfast.core.schema import CompiledSchema
 from handfast.gateway.backend import Backend, Origin, leave, member, text_member
-from handfast.gateway.compact.asked import Asked, Refused, read_asked, read_wishes
+from handfast.gateway.compact.asked import has_object, read_asked, read_wishes
 from handfast.gateway.compact.help import render_action, render_overview
 from handfast.gateway.compact.offer import dispatcher_name, render_tool
 from handfast.gateway.compact.own_answers import OwnAnswers
@@ -82,7 +83,7 @@ class CompactBackend:
 
     async def _dispatch(self, message: Message, origin: Origin) -> bytes:
         given = member(message.params(), "arguments")
-        asked = Asked()
+        asked: Asked[bytes] = Asked()
         try:
             asked = read_asked(given)
             if await self._is_help(asked, message, origin):
@@ -100,14 +101,14 @@ class CompactBackend:
     def _is_known(self, tool: str) -> bool:
         return self._server.learner.contracts.find(tool) is not None
 
-    async def _is_help(self, asked: Asked, message: Message, origin: Origin) -> bool:
+    async def _is_help(self, asked: Asked[bytes], message: Message, origin: Origin) -> bool:
         if asked.wants_help:
             return True
         if asked.action != HELP or asked.tool is None or self._is_known(asked.tool):
             return False
         return asked.tool not in (await self._lists.find(message, origin)).tools
 
-    async def _explain(self, asked: Asked, message: Message, origin: Origin) -> str:
+    async def _explain(self, asked: Asked[bytes], message: Message, origin: Origin) -> str:
         """Raises: Refused, ListRefused."""
         tools = await self._lists.find(message, origin)
         wishes = read_wishes(asked, has_own_help=HELP in tools.tools)
@@ -119,7 +120,7 @@ class CompactBackend:
             raise Refused(action_unknown(wishes.tool, tools.tools))
         return render_action(tools.tools[wishes.tool], ignored=wishes.ignored)
 
-    async def _check(self, asked: Asked, message: Message, origin: Origin) -> None:
+    async def _check(self, asked: Asked[bytes], message: Message, origin: Origin) -> None:
         """Whether the call can be forwarded with everything that came. Raises: Refused, ListRefused."""
         if asked.tool is None:
             raise Refused(action_missing((await self._lists.find(message, origin)).tools))
@@ -127,7 +128,7 @@ class CompactBackend:
         violation = unknown
         if violation is None and asked.beside:
             violation = check_beside(asked.beside, asked.tool, self._declared(asked.tool))
-        if violation is None and not asked.has_object:
+        if violation is None and not has_object(asked):
             violation = not_an_object()
         if violation is not None:
             raise Refused(violation)
@@ -155,7 +156,7 @@ def _is_readable(message: Message) -> bool:
     return True
 
 
-def _inner_call(message: Message, asked: Asked) -> Message:
+def _inner_call(message: Message, asked: Asked[bytes]) -> Message:
     """The call that is meant: the tool's name and its own arguments in place of the dispatcher's."""
     spliced: dict[Path, bytes] = {
         ("params", "name"): msgspec.json.encode(asked.tool),

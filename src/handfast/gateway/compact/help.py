@@ -6,23 +6,18 @@ from typing import Any
 import msgspec
 
 from handfast.core.contract import ToolContract
+from handfast.core.dispatch_words import NARROW, how_to_call, list_actions
 from handfast.core.redaction import scrub_names
-from handfast.gateway.compact.offer import help_form, one_line
-
-_MOST_CHARACTERS = 32_000  # some eight thousand tokens: three hundred actions
-_WORDS = 120
 
 
 def render_overview(tools: Mapping[str, ToolContract], *, found: str, ignored: Sequence[str], is_whole: bool) -> str:
     """All actions, or those with a word in their name or description."""
-    word = found.casefold()
-    wanted = [t for t in tools.values() if word in t.name.casefold() or word in t.description.casefold()]
-    lines, left = _fitting([f"- {tool.name}: {one_line(tool.description, _WORDS)}".rstrip(": ") for tool in wanted])
-    head = f"{len(wanted)} of {len(tools)} actions" if word else f"{len(tools)} actions"
+    shown, left = list_actions({name: tool.description for name, tool in tools.items()}, found)
+    lines = [f"- {name}: {words}".rstrip(": ") for name, words in shown.items()]
+    head = f"{len(shown) + left} of {len(tools)} actions" if found else f"{len(tools)} actions"
     text = "\n".join([f"{head}{':' if lines else '.'}", *lines])
     if left or not is_whole:
-        how = '{"action": "help", "arguments": {"find": WORD}}'
-        text += f"\n{f'{left} more' if left else 'There are more'}. Narrow the list with {how}."
+        text += f"\n{f'{left} more' if left else 'There are more'}. Narrow the list with {NARROW}."
     return "\n".join([text, *_closing(tools, ignored)])
 
 
@@ -36,17 +31,8 @@ def render_action(tool: ToolContract, *, ignored: Sequence[str]) -> str:
     return msgspec.json.encode(parts).decode()
 
 
-def _fitting(lines: list[str]) -> tuple[list[str], int]:
-    length = 0
-    for count, line in enumerate(lines):
-        length += len(line) + 1
-        if length > _MOST_CHARACTERS:
-            return lines[:count], len(lines) - count
-    return lines, 0
-
-
 def _closing(tools: Mapping[str, ToolContract], ignored: Sequence[str]) -> list[str]:
-    lines = [f'The fields of one: {help_form(tools)}. To call it: {{"action": NAME, "arguments": {{its fields}}}}.']
+    lines = [how_to_call(tools)]
     if ignored:
         lines.append(f"Nothing was called. Ignored arguments: {', '.join(scrub_names(ignored))}.")
     return lines
