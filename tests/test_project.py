@@ -38,6 +38,8 @@ TESTED_WITH = {
     "gateway/settings/keys.py": "gateway/settings/test_reference.py",
     "gateway/settings/server.py": "gateway/settings/test_servers.py",
     "toolkit/answering.py": "toolkit/test_odd_messages.py",
+    "toolkit/notice.py": "toolkit/test_large_results.py",
+    "toolkit/published.py": "toolkit/test_protocol_calls.py",
     "toolkit/testing/driving.py": "toolkit/testing/test_contract.py",
     "toolkit/testing/event_loop.py": "toolkit/testing/test_contract.py",
     "toolkit/testing/judging.py": "toolkit/testing/test_arguments.py",
@@ -46,6 +48,7 @@ TESTED_WITH = {
     "toolkit/testing/schema_checks.py": "toolkit/testing/test_contract.py",
     "toolkit/testing/values.py": "toolkit/testing/test_arguments.py",
     "toolkit/testing/watch.py": "toolkit/testing/test_contract.py",
+    "toolkit/unrun.py": "toolkit/test_protocol_calls.py",
     "wire/codes.py": "wire/test_message.py",
 }
 # Modules that mean something only in a running process, and the tests that drive one through them.

@@ -29,6 +29,7 @@ from handfast.toolkit.handler_log import (
     log_handler_invoke_failed,
 )
 from handfast.toolkit.handler_maps import build_handler_map, make_handlers_for_tools, make_placeholder_handler
+from handfast.toolkit.kept_results import KeptResult, MemoryResults, ResultStore
 from handfast.toolkit.pages import Page, PaginationMeta, Paging, dump_many, paginate_sequence
 from handfast.toolkit.registry import ToolRegistry, UnknownTool
 from handfast.toolkit.reply import Reply, ToolResult
@@ -50,12 +51,15 @@ __all__ = [
     "Envelope",
     "ErrorCode",
     "GuardrailViolationError",
+    "KeptResult",
     "Kind",
+    "MemoryResults",
     "NoArgs",
     "Page",
     "PaginationMeta",
     "Paging",
     "Reply",
+    "ResultStore",
     "ToolError",
     "ToolHandler",
     "ToolRegistry",

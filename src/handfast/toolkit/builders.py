@@ -53,6 +53,8 @@ def _defined(
     timeout_s: float | None = None,
     is_idempotent: bool = False,
     is_open_world: bool = False,
+    in_pieces: bool | None = None,
+    piece_bytes: int | None = None,
 ) -> ToolSpec:
     """Raises: ContractError."""
     require_movable(output_schema or {}, name)
@@ -68,6 +70,8 @@ def _defined(
         timeout_s=timeout_s,
         is_idempotent=is_idempotent,
         is_open_world=is_open_world,
+        in_pieces=in_pieces,
+        piece_bytes=piece_bytes,
     )
     return spec if handler is None else with_handler(spec, handler)
 

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
@@ -29,6 +29,7 @@ from handfast.core.policy import (
     UnknownArguments,
     Violation,
 )
+from handfast.core.protocol_arguments import ProtocolArguments
 from handfast.core.result import ResultView, ambiguous_violation, blocked_text
 from handfast.core.schema import CompiledSchema
 from handfast.tool_call import CallPath
@@ -36,10 +37,14 @@ from handfast.toolkit.actor import is_known, label_of
 from handfast.toolkit.call import Call, Report, unheard
 from handfast.toolkit.crashes import where_it_happened
 from handfast.toolkit.json_text import write_json
+from handfast.toolkit.large_results import LargeResults, Origin
 from handfast.toolkit.outcome_counts import OutcomeCounts, count_as, count_of_record
 from handfast.toolkit.returned import NotJson, Returned, read_returned
 from handfast.toolkit.shape import Misshapen, parse_arguments
 from handfast.toolkit.spec import Kind, ToolSpec
+
+if TYPE_CHECKING:
+    from handfast.toolkit.piece_form import PieceForm
 
 _log = logging.getLogger("handfast.toolkit")
 _encode_strictly = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode
@@ -64,6 +69,7 @@ class RegisteredTool:
     spec: ToolSpec
     contract: CompiledContract
     wraps: bool  # the plain form puts its data under `result`
+    pieces: "PieceForm | None" = None  # where large results come in pieces
 
     @property
     def names(self) -> frozenset[str]:
@@ -101,23 +107,46 @@ class Caller:
     context: Any = None  # Any: the SDK's request context
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The protocol's arguments of a call, taken out of what was sent; or what is wrong with them."""
+
+    wishes: ProtocolArguments | Violation
+    sent: Mapping[str, object]
+
+
+_NO_WISHES = ProtocolArguments()
+
+
+class _Unfit(Exception):
+    """A result that is too large for one answer, and as a whole not what the tool declares."""
+
+    def __init__(self, violation: Violation) -> None:
+        super().__init__(violation.message)
+        self.violation = violation
+
+
 class _Asked:
     """The terms of one call: guardrails first, then the tool's own model, whose reading is kept for the handler."""
 
-    __slots__ = ("actor", "arguments", "model", "names", "spec")
+    __slots__ = ("actor", "arguments", "model", "names", "spec", "wishes")
 
-    def __init__(self, tool: "RegisteredTool", actor: object) -> None:
+    def __init__(self, tool: "RegisteredTool", actor: object, wanted: Wanted | None) -> None:
         self.spec = tool.spec
         self.names = tool.names
         self.actor = actor
+        self.wishes = _NO_WISHES if wanted is None else wanted.wishes
         self.model: BaseModel | None = None
         self.arguments: dict[str, Any] = {}  # Any: JSON; a copy of this call's own
 
     def gate(self, arguments: dict[str, object]) -> Violation | None:
         self.arguments = arguments
-        if self.spec.kind is not Kind.ADMIN:
-            return None
-        return check_guardrails(arguments, has_actor=is_known(self.actor))
+        refusal = None
+        if self.spec.kind is Kind.ADMIN:
+            refusal = check_guardrails(arguments, has_actor=is_known(self.actor))
+        if refusal is None and isinstance(self.wishes, Violation):
+            return self.wishes  # before the rest of the arguments, which were sent together with them
+        return refusal
 
     def shape(self, text: bytes, arguments: dict[str, object]) -> tuple[str, ...] | None:
         if self.spec.args_model is None:
@@ -146,9 +175,17 @@ class Dispatcher:
     envelope: Envelope
     counts: OutcomeCounts
     timeout_s: float
+    large: LargeResults
     app: Any = None  # Any: the application state that tools are handed
 
-    async def dispatch(self, tool: RegisteredTool, arguments: object, caller: Caller) -> Answer:
+    async def dispatch(
+        self,
+        tool: RegisteredTool,
+        arguments: object,
+        caller: Caller,
+        *,
+        wanted: Wanted | None = None,
+    ) -> Answer:
         """Guardrails, arguments, run, check the result, envelope. Raises: RecordingFailed, CancelledError."""
         call = self.path.open(
             server=self.server,
@@ -158,7 +195,7 @@ class Dispatcher:
             actor=label_of(caller.actor),
         )
         try:
-            answer = await self._answer(call, tool, arguments, caller)
+            answer = await self._answer(call, tool, arguments, caller, wanted)
         except asyncio.CancelledError:
             with suppress(RecordingFailed):  # nobody waits for an answer; the caller's wish comes first
                 self.path.conclude(call, Status.CANCELLED, reason="The caller gave up.", mode=Mode.STRICT)
@@ -170,25 +207,31 @@ class Dispatcher:
                 self.path.conclude(call, Status.ERROR, reason="Records could not be written.", mode=Mode.STRICT)
                 raise
             told = failed(ErrorCode.INTERNAL_ERROR, _UNRECORDED, self.codes, request_id=call.request_id)
-            answer = self._rendered(tool, told)
+            answer = self.rendered(tool, told)
         except BaseException:  # KeyboardInterrupt: the operator wants the server to end, and it does
             self.path.conclude(call, Status.ERROR, reason="The server was stopped.", mode=Mode.STRICT)
             raise
         self.counts.add(tool.spec.name, count_as(answer.outcome))
         if isinstance(answer.outcome, Failed):
-            _note_failure(call, answer.outcome)
+            note_failure(call, answer.outcome)
         return answer
 
-    async def _answer(self, call: Exchange, tool: RegisteredTool, arguments: object, caller: Caller) -> Answer:
-        asked = _Asked(tool, caller.actor)
-        decision = await self.path.admit(call, _text_of(arguments), asked)
+    async def _answer(
+        self, call: Exchange, tool: RegisteredTool, arguments: object, caller: Caller, wanted: Wanted | None
+    ) -> Answer:
+        asked = _Asked(tool, caller.actor, wanted)
+        decision = await self.path.admit(call, text_of(arguments), asked)
         if isinstance(decision, Blocked):
-            return self._rendered(tool, self._refused(decision))
+            return self.rendered(tool, self.refused(decision))
         try:
             returned = await self._run(call, asked, caller)
+            if tool.pieces is not None:
+                returned = await self._cut(call, tool, returned, asked, arguments if wanted is None else wanted.sent)
             return await self._settled(call, tool, returned, asked)
         except NotJson as problem:
             _log_crash(problem, call)
+            return await self._rejected(call, tool, problem.violation)
+        except _Unfit as problem:
             return await self._rejected(call, tool, problem.violation)
 
     async def _rejected(self, call: Exchange, tool: RegisteredTool, problem: Violation) -> Answer:
@@ -197,9 +240,9 @@ class Dispatcher:
 
     def _blocked(self, tool: RegisteredTool, decision: Blocked) -> Answer:
         text = blocked_text(tool.spec.name, decision.reason)
-        return self._rendered(tool, failed(ErrorCode.OUTPUT_VIOLATION, text, self.codes))
+        return self.rendered(tool, failed(ErrorCode.OUTPUT_VIOLATION, text, self.codes))
 
-    def _refused(self, decision: Blocked) -> Failed:
+    def refused(self, decision: Blocked) -> Failed:
         code = code_of_rule(decision.rule)
         if code is ErrorCode.INVALID_INPUT:
             return failed(code, decision.reason, self.codes, kind="shape")
@@ -245,9 +288,34 @@ class Dispatcher:
         text = f"The tool failed in a way nobody foresaw. {_MAY_STAND} Report the request id to the operator."
         return failed(ErrorCode.INTERNAL_ERROR, text, self.codes, request_id=call.request_id)
 
+    async def _cut(
+        self, call: Exchange, tool: RegisteredTool, returned: Returned, asked: _Asked, sent: object
+    ) -> Returned:
+        """The first piece in place of a result that is too large, once the whole was judged. Raises: _Unfit."""
+        whole, form, wishes = returned.outcome, tool.pieces, asked.wishes
+        assert form is not None
+        assert isinstance(wishes, ProtocolArguments)  # else the call was refused
+        if not isinstance(whole, Succeeded) or not self.large.is_to_cut(whole, form, wishes):
+            return returned
+        try:
+            text = self.rendered(tool, whole).text.encode()
+        except UnicodeEncodeError:
+            raise _Unfit(ambiguous_violation(Ambiguity.NOT_UNICODE)) from None
+        decision = await self.path.judge(call, ResultView(text, size=len(text)))
+        if isinstance(decision, Blocked):
+            raise _Unfit(Violation(decision.rule, decision.reason))
+        origin = Origin(owner=call.actor, tool=call.tool, arguments=sent if isinstance(sent, dict) else {})
+        try:
+            async with asyncio.timeout(self.timeout_s):
+                first, notices = await self.large.first(whole, form, wishes, origin)
+        except Exception as error:  # noqa: BLE001 - as in `_run`: results may be kept by a store of the author's own
+            return Returned(self._failure(error, call, late_after=None))
+        call.contract = form.continuing.contract
+        return Returned(first, (*notices, *returned.blocks))
+
     async def _settled(self, call: Exchange, tool: RegisteredTool, returned: Returned, asked: _Asked) -> Answer:
         try:
-            answer = self._rendered(tool, returned.outcome, returned.blocks)
+            answer = self.rendered(tool, returned.outcome, returned.blocks)
         except UnicodeEncodeError:
             return await self._rejected(call, tool, ambiguous_violation(Ambiguity.NOT_UNICODE))
         text = answer.text.encode()
@@ -262,7 +330,7 @@ class Dispatcher:
                 _note_admin(call)  # it was done, even if the caller left or the record is not yet on disk
         return self._blocked(tool, decision) if isinstance(decision, Blocked) else answer
 
-    def _rendered(self, tool: RegisteredTool, outcome: Outcome, blocks: Sequence[BaseModel] = ()) -> Answer:
+    def rendered(self, tool: RegisteredTool, outcome: Outcome, blocks: Sequence[BaseModel] = ()) -> Answer:
         told = outcome if isinstance(outcome, Succeeded) else _writable(outcome)
         rendered = render(self.envelope, told, tool=tool.spec.name, codes=self.codes, wraps=tool.wraps)
         is_text = rendered.payload is None and isinstance(told, Failed)
@@ -289,7 +357,7 @@ def _is_cancelled() -> bool:
     return task is None or task.cancelling() > 0
 
 
-def _text_of(arguments: object) -> bytes:
+def text_of(arguments: object) -> bytes:
     """The arguments as the JSON that is judged; what JSON cannot hold becomes a text that no rule lets through.
 
     Bytes are such text already, as it came.
@@ -302,7 +370,7 @@ def _text_of(arguments: object) -> bytes:
         return b"\xff"
 
 
-def _note_failure(call: Exchange, outcome: Failed) -> None:
+def note_failure(call: Exchange, outcome: Failed) -> None:
     _log.warning(
         "%s: %s failed with %s (request %s)",
         MCP_SERVER_INVOKE_FAILED,

@@ -8,16 +8,22 @@ from typing import Any
 
 from handfast.core.codes import CodeBook, DeclaredCode
 from handfast.core.contract import CompiledContract, ToolContract
-from handfast.core.envelopes import Envelope, envelope_schema
+from handfast.core.envelopes import Envelope, envelope_schema, is_object_schema
 from handfast.core.exchange import Recorder
+from handfast.core.protocol_arguments import PROTOCOL_ARGUMENTS
 from handfast.core.schema import DEFAULT_BOUNDS, UncompilableSchema
 from handfast.toolkit.builders import with_handler
 from handfast.toolkit.dispatch import Answer, Caller, Dispatcher, RegisteredTool
+from handfast.toolkit.kept_results import MemoryResults, ResultStore
 from handfast.toolkit.lane_of_loop import LaneOfLoop
+from handfast.toolkit.large_results import LargeResults
 from handfast.toolkit.outcome_counts import OutcomeCounts
+from handfast.toolkit.piece_form import PIECE_BYTES, PieceForm, continuing_input, published_data, require_pieces
+from handfast.toolkit.protocol_calls import call_with_wishes
+from handfast.toolkit.published import published
 from handfast.toolkit.recording import call_path
 from handfast.toolkit.schemas import ContractError
-from handfast.toolkit.spec import Run, ToolSpec, require_seconds, require_sound
+from handfast.toolkit.spec import Kind, Run, ToolSpec, require_seconds, require_sound
 
 CALL_TIMEOUT_S = 120.0  # long enough for a render or a report; a tool that needs more says so
 _NOBODY = Caller()
@@ -39,7 +45,11 @@ class ToolRegistry:
         app_state: Any = None,  # Any: whatever the tools need
         recorder: Recorder | None = None,
         timeout_s: float = CALL_TIMEOUT_S,
+        in_pieces: bool = False,
+        piece_bytes: int = PIECE_BYTES,
+        results: ResultStore | None = None,
     ) -> None:
+        """`in_pieces` and `piece_bytes` hold for tools that do not say otherwise; `results` keeps the rest of them."""
         self.name = name
         self.envelope = Envelope(envelope)
         self.codes = CodeBook(codes)
@@ -48,6 +58,9 @@ class ToolRegistry:
         require_seconds(timeout_s, name)
         self._timeout_s = timeout_s
         self._recorder = recorder
+        self._in_pieces = in_pieces
+        self._piece_bytes = piece_bytes
+        self._large = LargeResults(MemoryResults() if results is None else results)
         self._tools: dict[str, RegisteredTool] = {}
         self._lane = LaneOfLoop()
         self._is_frozen = False
@@ -57,29 +70,45 @@ class ToolRegistry:
 
     def add(self, spec: ToolSpec) -> ToolSpec:
         """Raises: ContractError, for a name that is taken, a tool that is not sound, or once they are served."""
-        if self.is_frozen:
-            raise ContractError(f"'{spec.name}' comes too late: the tools are served already. Register it before.")
-        if spec.name in self._tools:
-            raise ContractError(f"There is a tool '{spec.name}' already; rename one of the two.")
+        self._require_free(spec.name)
         if spec.run is None and not spec.is_dispatcher:
             spec = with_handler(spec, spec.handler)
         require_sound(spec)
         self._tools[spec.name] = self._registered(spec)
         return spec
 
+    def _require_free(self, name: str) -> None:
+        if self.is_frozen:
+            raise ContractError(f"'{name}' comes too late: the tools are served already. Register it before.")
+        if name in self._tools:
+            raise ContractError(f"There is a tool '{name}' already; rename one of the two.")
+
     def _registered(self, spec: ToolSpec) -> RegisteredTool:
-        schema, wraps = envelope_schema(self.envelope, spec.output_schema, self.codes)
-        contract = CompiledContract(
-            ToolContract(
-                spec.name,
-                _text(spec.input_schema),
-                _text(schema),
-                _text(spec.annotations),
-                spec.description,
-            ),
-            DEFAULT_BOUNDS,
+        contract, wraps = self._contract(spec, spec.input_schema, spec.output_schema)
+        is_in_pieces = self._in_pieces if spec.in_pieces is None else spec.in_pieces
+        pieces = self._piece_form(spec) if is_in_pieces else None
+        return RegisteredTool(spec, contract, wraps, pieces)
+
+    def _contract(
+        self, spec: ToolSpec, input_schema: Mapping[str, Any], data: Mapping[str, Any] | None
+    ) -> tuple[CompiledContract, bool]:
+        schema, wraps = envelope_schema(self.envelope, data, self.codes)
+        contract = ToolContract(
+            spec.name, _text(input_schema), _text(schema), _text(spec.annotations), spec.description
         )
-        return RegisteredTool(spec, contract, wraps)
+        return CompiledContract(contract, DEFAULT_BOUNDS), wraps
+
+    def _piece_form(self, spec: ToolSpec) -> PieceForm:
+        most = self._piece_bytes if spec.piece_bytes is None else spec.piece_bytes
+        require_pieces(spec, most)
+        data, is_list, keys = published_data(spec.output_schema, spec.name)
+        schema = continuing_input(spec.input_schema)
+        contract, wraps = self._contract(spec, schema, data)
+        # What was run is run no more: it is looked up, by whoever it belongs to.
+        reads = replace(spec, kind=Kind.READ, input_schema=schema, args_model=None, returns=None)
+        continuing = RegisteredTool(replace(reads, run=self._large.run_next), contract, wraps)
+        is_object = is_object_schema(spec.output_schema or {})
+        return PieceForm(most, is_list, is_object, keys, continuing)
 
     @property
     def is_frozen(self) -> bool:
@@ -107,13 +136,15 @@ class ToolRegistry:
                 envelope=self.envelope,
                 counts=self.outcomes,
                 timeout_s=self._timeout_s,
+                large=self._large,
                 app=self.app_state,
             )
         return self._dispatcher
 
     def _require_usable(self) -> None:
         for tool in self._tools.values():
-            for schema in (tool.contract.input, tool.contract.output):
+            pieces = tool.pieces.continuing.contract.output if tool.pieces is not None else None
+            for schema in (tool.contract.input, tool.contract.output, pieces):
                 if isinstance(schema, UncompilableSchema):
                     raise ContractError(f"A schema of '{tool.spec.name}' cannot be used: {schema.reason}")
 
@@ -145,7 +176,7 @@ class ToolRegistry:
 
     def published(self) -> list[dict[str, Any]]:
         """The tools as `tools/list` has them, in the order of their names."""
-        return [_published(self._tools[name]) for name in sorted(self._tools)]
+        return [published(self._tools[name]) for name in sorted(self._tools)]
 
     async def close(self) -> None:
         """End what calls have started beside them."""
@@ -158,24 +189,13 @@ class ToolRegistry:
     ) -> Answer:
         """Run one tool as a client would. Raises: UnknownTool."""
         dispatcher = self._dispatcher or self.freeze()
-        tool = self.registered(name)
         if caller is None:
             caller = _NOBODY if actor is None else Caller(actor=actor)
+        tool = self.registered(name)
+        if isinstance(arguments, dict) and not PROTOCOL_ARGUMENTS.isdisjoint(arguments):
+            return await call_with_wishes(dispatcher, tool, arguments, caller)
         return await dispatcher.dispatch(tool, arguments, caller)
 
 
 def _text(schema: Mapping[str, Any]) -> bytes:
     return json.dumps(schema, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _published(tool: RegisteredTool) -> dict[str, Any]:
-    spec = tool.spec
-    output = tool.contract.contract.output_schema
-    return {
-        "name": spec.name,
-        **({"title": spec.title} if spec.title else {}),
-        "description": spec.description,
-        "inputSchema": dict(spec.input_schema),
-        "outputSchema": json.loads(output or b"{}"),
-        "annotations": spec.annotations,
-    }

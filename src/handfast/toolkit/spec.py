@@ -27,7 +27,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as it is registered. `input_schema` is what is published; `output_schema` is that of the data alone."""
+    """A tool as it is registered. `input_schema` is what is published; `output_schema` is that of the data alone.
+
+    A tool whose results come in pieces publishes more: the token, and the form of a piece.
+    """
 
     name: str
     description: str
@@ -43,6 +46,8 @@ class ToolSpec:
     is_idempotent: bool = False
     is_open_world: bool = False
     is_dispatcher: bool = False
+    in_pieces: bool | None = None  # large results come in pieces; None: as the registry says
+    piece_bytes: int | None = None  # None: the registry's own
 
     def __post_init__(self) -> None:
         if self.timeout_s is not None:
@@ -64,12 +69,15 @@ def require_seconds(seconds: object, name: str) -> None:
         raise ContractError(f"timeout_s of '{name}' must be a number of seconds above 0; give one.")
 
 
+def require_name(name: str) -> None:
+    """Raises: ContractError."""
+    if not NAME.fullmatch(name):
+        raise ContractError(f"'{name}' is no name for a tool. Use 1 to 128 letters, digits, '_' or '-', without dots.")
+
+
 def require_sound(spec: ToolSpec) -> None:
     """What every tool must be before it is registered. Raises: ContractError."""
-    if not NAME.fullmatch(spec.name):
-        raise ContractError(
-            f"'{spec.name}' is no name for a tool. Use 1 to 128 letters, digits, '_' or '-', without dots."
-        )
+    require_name(spec.name)
     if not spec.description.strip():
         raise ContractError(
             f"'{spec.name}' has no description, and agents choose tools by it. Give the function a docstring."

@@ -9,6 +9,8 @@ from handfast.core.exchange import Recorder
 from handfast.toolkit.actor import ActorResolver, actor_of_request
 from handfast.toolkit.builders import with_handlers
 from handfast.toolkit.dispatch import Answer
+from handfast.toolkit.kept_results import ResultStore
+from handfast.toolkit.piece_form import PIECE_BYTES
 from handfast.toolkit.recording import Recording
 from handfast.toolkit.registry import CALL_TIMEOUT_S, ToolRegistry
 from handfast.toolkit.spec import Kind, ToolSpec
@@ -36,13 +38,24 @@ class Toolbox:
         actor: ActorResolver = actor_of_request,
         recorder: Recorder | None = None,
         timeout_s: float = CALL_TIMEOUT_S,
+        in_pieces: bool = False,
+        piece_bytes: int = PIECE_BYTES,
+        results: ResultStore | None = None,
     ) -> None:
         self.name = name
         self.version = version
         self.instructions = instructions
         self.actor = actor
         self.registry = ToolRegistry(
-            name, envelope=envelope, codes=codes, app_state=app, recorder=recorder, timeout_s=timeout_s
+            name,
+            envelope=envelope,
+            codes=codes,
+            app_state=app,
+            recorder=recorder,
+            timeout_s=timeout_s,
+            in_pieces=in_pieces,
+            piece_bytes=piece_bytes,
+            results=results,
         )
         self.recording = Recording(self.registry)
 

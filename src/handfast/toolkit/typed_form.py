@@ -28,6 +28,8 @@ def spec_of_function(
     timeout_s: float | None = None,
     is_idempotent: bool = False,
     is_open_world: bool = False,
+    in_pieces: bool | None = None,
+    piece_bytes: int | None = None,
 ) -> ToolSpec:
     """Raises: ContractError."""
     tool = name or function.__name__
@@ -50,6 +52,8 @@ def spec_of_function(
         timeout_s=timeout_s,
         is_idempotent=is_idempotent,
         is_open_world=is_open_world,
+        in_pieces=in_pieces,
+        piece_bytes=piece_bytes,
     )
 
 

@@ -1,0 +1,85 @@
+"""Large results that are kept for a while, so that their callers can fetch the rest: the interface, and memory."""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from handfast.core.policy import OutputPolicy
+
+_MOST_BYTES = 64 * 1024 * 1024  # a dozen results of the largest size that may leave a tool
+_MOST_RESULTS = 1_000
+_SECONDS = 900.0  # an agent that has not come back for the next piece after a quarter of an hour has gone on
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptResult:
+    """One result, cut. Bytes and texts only, so that a store may keep it outside this process."""
+
+    owner: str  # the actor's label; empty for a caller whom nobody knows
+    tool: str
+    arguments: str  # a digest of what the tool was called with
+    pieces: tuple[bytes, ...]
+    total_items: int | None  # of a list
+    beside: bytes = b"{}"  # JSON: what stands beside the items in every piece
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.pieces)) + len(self.beside)
+
+
+class ResultStore(Protocol):
+    """Keeps results by an unguessable key. It may forget any of them at any time; their callers are told to ask anew.
+
+    Whose a result is, and of which tool, is checked by whoever reads it.
+    """
+
+    async def keep(self, key: str, kept: KeptResult) -> None: ...
+
+    async def find(self, key: str) -> KeptResult | None: ...
+
+
+class MemoryResults:
+    """In this process: bounded, the oldest make way, and nothing stays beyond its time."""
+
+    def __init__(
+        self,
+        *,
+        most_bytes: int = _MOST_BYTES,
+        most_results: int = _MOST_RESULTS,
+        seconds: float = _SECONDS,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Raises: ValueError, where not even one result would fit."""
+        if most_bytes < OutputPolicy().max_bytes or most_results < 1:
+            raise ValueError(f"Kept results need room for one: at least {OutputPolicy().max_bytes} bytes.")
+        self._most_bytes = most_bytes
+        self._most_results = most_results
+        self._seconds = seconds
+        self._now = now
+        self._kept: OrderedDict[str, tuple[float, KeptResult]] = OrderedDict()  # in the order in which they expire
+        self.bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    async def keep(self, key: str, kept: KeptResult) -> None:
+        self._drop_expired()
+        self._kept[key] = (self._now() + self._seconds, kept)
+        self.bytes += kept.size
+        while len(self._kept) > self._most_results or self.bytes > self._most_bytes:
+            self._drop_oldest()
+
+    async def find(self, key: str) -> KeptResult | None:
+        self._drop_expired()
+        found = self._kept.get(key)
+        return None if found is None else found[1]
+
+    def _drop_expired(self) -> None:
+        while self._kept and next(iter(self._kept.values()))[0] <= self._now():
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        _, (_, kept) = self._kept.popitem(last=False)
+        self.bytes -= kept.size
