@@ -1,4 +1,4 @@
-"""A server with large results: `python -m tests.toolkit.directory`."""
+"""A server with a dispatcher and large results: `python -m tests.toolkit.directory`."""
 
 from typing import Any
 
@@ -60,7 +60,9 @@ def contact(number: int, size: int = 10) -> Contact:
     return Contact(id=number, email=f"{number}@example.org", note="é" * size if number % 2 else None)
 
 
-def make_toolbox(envelope: str = "plain", *, piece_bytes: int = 2_000, **more: Any) -> Toolbox:
+def make_toolbox(
+    envelope: str = "plain", *, piece_bytes: int = 2_000, hides_tools: bool = True, **more: Any
+) -> Toolbox:
     tools = Toolbox("directory", envelope=envelope, app={}, **more)
 
     @tools.write
@@ -101,6 +103,12 @@ def make_toolbox(envelope: str = "plain", *, piece_bytes: int = 2_000, **more: A
         """Report on everything."""
         return Report(lines={f"é{n}": "x" * args.size for n in range(args.count)})
 
+    tools.dispatcher(
+        "contacts",
+        "Work with contacts.",
+        actions={"create": "create_contact", "get": "get_contact", "delete": "delete_contact", "list": "list_contacts"},
+        hides_tools=hides_tools,
+    )
     return tools
 
 

@@ -108,7 +108,7 @@ def test_all_pieces_of_another_result_are_its_json(lines: dict[str, str], piece_
 
 @pytest.mark.parametrize("envelope", ENVELOPES)
 def test_a_list_a_page_and_another_result_in_every_envelope(envelope: str) -> None:
-    tools = make_toolbox(envelope)
+    tools = make_toolbox(envelope, hides_tools=False)
 
     async def session() -> None:
         contacts = [contact(number).model_dump() for number in range(120)]
@@ -150,7 +150,7 @@ def test_a_text_after_a_piece_says_how_to_go_on() -> None:
 
 
 def test_an_item_that_is_larger_than_a_piece_comes_alone() -> None:
-    tools = make_toolbox(piece_bytes=300)
+    tools = make_toolbox(piece_bytes=300, hides_tools=False)
     pieces = asyncio.run(walk(tools, "list_contacts", {"count": 4, "size": 1000}))
     assert [len(piece["items"]) for piece in pieces] == [1, 1, 1, 1]
 
@@ -171,7 +171,7 @@ def test_mode_full_gives_the_whole_up_to_the_limit_of_every_result() -> None:
 
 def test_every_call_of_a_piece_is_on_record_as_a_call_of_its_tool() -> None:
     kept = Kept()
-    tools = make_toolbox(recorder=kept)
+    tools = make_toolbox(recorder=kept, hides_tools=False)
     pieces = asyncio.run(walk(tools, "list_contacts", {"count": 100}, actor=ADA))
     assert kept.told() == [("tool_call", "success", "list_contacts", "")] * len(pieces)
     assert [record.details["argument_keys"] for record in kept.records][:2] == [["count"], ["continuation_token"]]
@@ -334,7 +334,7 @@ def test_an_admin_tool_runs_once_for_all_of_its_pieces() -> None:
     ],
 )
 def test_a_narrowed_answer_is_declared_too(wishes: Any, items: list[Any], total: int, envelope: str) -> None:
-    tools = make_toolbox(envelope)
+    tools = make_toolbox(envelope, hides_tools=False)
     answer = asyncio.run(tools.dispatch("list_contacts", {"count": 5, **wishes}))
     about = {"number": 1, "of": 1, "total_items": total, "continuation_token": None}
     assert data(answer) == {"items": items, "piece": about}
@@ -360,12 +360,17 @@ def test_a_toolbox_may_give_every_result_in_pieces_and_a_tool_may_not() -> None:
         """Give all."""
         return ["x" * 100] * 9
 
+    tools.dispatcher("both", "Both.", actions=["many", "whole"])
     assert data(asyncio.run(tools.dispatch("many")))["piece"]["of"] == 5
     assert data(asyncio.run(tools.dispatch("whole"))) == ["x" * 100] * 9
+    through = asyncio.run(tools.dispatch("both", {"action": "many"}))
+    token = data(through)["piece"]["continuation_token"]
+    second = asyncio.run(tools.dispatch("both", {"action": "many", "arguments": {"continuation_token": token}}))
+    assert data(second)["piece"]["number"] == 2
 
 
 def test_what_is_published_tells_how_to_go_on() -> None:
-    tools = make_toolbox()
+    tools = make_toolbox(hides_tools=False)
     found = {tool["name"]: tool for tool in tools.registry.published()}
     assert found["list_contacts"]["description"] == (
         "List contacts.\n\nA large result comes in pieces: while `piece.continuation_token` is not null, call again"
@@ -452,7 +457,7 @@ def test_results_may_be_kept_by_a_store_of_the_authors_own_and_its_failure_is_a_
             return self.kept.get(key)
 
     store = Elsewhere()
-    tools = make_toolbox(results=store)
+    tools = make_toolbox(results=store, hides_tools=False)
     pieces = asyncio.run(walk(tools, "report", {"count": 100}, actor=ADA))
     assert len(pieces) > 1
     (kept,) = store.kept.values()

@@ -22,7 +22,7 @@ def published(tools: Toolbox, name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("envelope", ["plain", "result", "status"])
 def test_a_tool_that_changes_something_says_what_came_of_it(envelope: str) -> None:
-    tools = make_toolbox(envelope)
+    tools = make_toolbox(envelope, hides_tools=False)
     answer = asyncio.run(tools.dispatch("create_contact", {"email": "a"}))
     assert answer.payload is not None
     data = answer.payload if envelope == "plain" else answer.payload["data"]
@@ -31,7 +31,7 @@ def test_a_tool_that_changes_something_says_what_came_of_it(envelope: str) -> No
 
 
 def test_it_is_declared_and_required() -> None:
-    schema = published(make_toolbox(), "create_contact")
+    schema = published(make_toolbox(hides_tools=False), "create_contact")
     assert schema["required"] == ["state_after", "contact"]
     assert schema["properties"]["state_after"] == {"$ref": "#/$defs/State"}
     assert schema["$defs"]["State"]["properties"]["last_id"] == {"anyOf": [{"type": "integer"}, {"type": "null"}]}

@@ -14,6 +14,7 @@ from handfast.core.protocol_arguments import PROTOCOL_ARGUMENTS
 from handfast.core.schema import DEFAULT_BOUNDS, UncompilableSchema
 from handfast.toolkit.builders import with_handler
 from handfast.toolkit.dispatch import Answer, Caller, Dispatcher, RegisteredTool
+from handfast.toolkit.dispatcher_tools import DispatcherTool, Names, dispatcher_spec, name_actions
 from handfast.toolkit.kept_results import MemoryResults, ResultStore
 from handfast.toolkit.lane_of_loop import LaneOfLoop
 from handfast.toolkit.large_results import LargeResults
@@ -62,6 +63,7 @@ class ToolRegistry:
         self._piece_bytes = piece_bytes
         self._large = LargeResults(MemoryResults() if results is None else results)
         self._tools: dict[str, RegisteredTool] = {}
+        self._dispatchers: dict[str, DispatcherTool] = {}
         self._lane = LaneOfLoop()
         self._is_frozen = False
         self._dispatcher: Dispatcher | None = None
@@ -70,11 +72,42 @@ class ToolRegistry:
 
     def add(self, spec: ToolSpec) -> ToolSpec:
         """Raises: ContractError, for a name that is taken, a tool that is not sound, or once they are served."""
+        if spec.is_dispatcher:
+            raise ContractError(f"'{spec.name}' would have no actions; make it with dispatcher() instead.")
+        return self._enter(spec)
+
+    def _enter(self, spec: ToolSpec) -> ToolSpec:
         self._require_free(spec.name)
         if spec.run is None and not spec.is_dispatcher:
             spec = with_handler(spec, spec.handler)
         require_sound(spec)
         self._tools[spec.name] = self._registered(spec)
+        return spec
+
+    def dispatcher(
+        self,
+        name: str,
+        description: str,
+        *,
+        actions: Names = (),
+        resources: Mapping[str, Names] | None = None,
+        title: str = "",
+        hides_tools: bool = False,
+    ) -> ToolSpec:
+        """One tool in front of others that are registered: `{"action": …, "arguments": {…}}`.
+
+        `actions` maps names of actions to names of tools, or lists tools that keep theirs; `resources` has such a map
+        for each resource. `hides_tools`: they are no longer listed themselves. Raises: ContractError.
+        """
+        named = name_actions(name, actions, resources or {})
+        for tool in named.values():
+            self._require_tool(tool, name)
+        known = {action: self._tools[tool] for action, tool in named.items()}
+        spec = self._enter(dispatcher_spec(name, description, known, envelope=self.envelope, title=title))
+        self._dispatchers[name] = DispatcherTool(tool=self._tools[name], actions=known)
+        if hides_tools:
+            for hidden in known.values():
+                self._tools[hidden.spec.name] = replace(hidden, spec=replace(hidden.spec, is_listed=False))
         return spec
 
     def _require_free(self, name: str) -> None:
@@ -83,10 +116,14 @@ class ToolRegistry:
         if name in self._tools:
             raise ContractError(f"There is a tool '{name}' already; rename one of the two.")
 
+    def _require_tool(self, name: str, by: str) -> None:
+        if name not in self._tools:
+            raise ContractError(f"'{by}' names a tool '{name}', which is not there. Register it before, or correct it.")
+
     def _registered(self, spec: ToolSpec) -> RegisteredTool:
         contract, wraps = self._contract(spec, spec.input_schema, spec.output_schema)
         is_in_pieces = self._in_pieces if spec.in_pieces is None else spec.in_pieces
-        pieces = self._piece_form(spec) if is_in_pieces else None
+        pieces = self._piece_form(spec) if is_in_pieces and not spec.is_dispatcher else None
         return RegisteredTool(spec, contract, wraps, pieces)
 
     def _contract(
@@ -175,8 +212,9 @@ class ToolRegistry:
             raise UnknownTool(name) from None
 
     def published(self) -> list[dict[str, Any]]:
-        """The tools as `tools/list` has them, in the order of their names."""
-        return [published(self._tools[name]) for name in sorted(self._tools)]
+        """The tools as `tools/list` has them at this moment, in the order of their names."""
+        listed = [tool for tool in self._tools.values() if tool.spec.is_listed]
+        return [published(tool) for tool in sorted(listed, key=lambda tool: tool.spec.name)]
 
     async def close(self) -> None:
         """End what calls have started beside them."""
@@ -192,9 +230,14 @@ class ToolRegistry:
         if caller is None:
             caller = _NOBODY if actor is None else Caller(actor=actor)
         tool = self.registered(name)
+        if tool.spec.is_dispatcher:
+            return await self._dispatchers[tool.spec.name].call(arguments, caller, dispatcher, self._call_action)
         if isinstance(arguments, dict) and not PROTOCOL_ARGUMENTS.isdisjoint(arguments):
             return await call_with_wishes(dispatcher, tool, arguments, caller)
         return await dispatcher.dispatch(tool, arguments, caller)
+
+    async def _call_action(self, name: str, arguments: Any, caller: Caller) -> Answer:  # Any: JSON
+        return await self.dispatch(name, arguments, caller=caller)
 
 
 def _text(schema: Mapping[str, Any]) -> bytes:

@@ -46,6 +46,7 @@ class ToolSpec:
     is_idempotent: bool = False
     is_open_world: bool = False
     is_dispatcher: bool = False
+    is_listed: bool = True  # else it is there, and only a dispatcher or its name leads to it
     in_pieces: bool | None = None  # large results come in pieces; None: as the registry says
     piece_bytes: int | None = None  # None: the registry's own
 
@@ -82,6 +83,8 @@ def require_sound(spec: ToolSpec) -> None:
         raise ContractError(
             f"'{spec.name}' has no description, and agents choose tools by it. Give the function a docstring."
         )
+    if spec.is_dispatcher:
+        return  # its schema is made here; it has no handler, and what its actions take is judged by their own schemas
     if spec.run is None:
         raise ContractError(f"'{spec.name}' has no handler; give it one with handler= or with_handlers().")
     require_closed(spec.input_schema, spec.name)

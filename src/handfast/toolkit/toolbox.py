@@ -9,6 +9,7 @@ from handfast.core.exchange import Recorder
 from handfast.toolkit.actor import ActorResolver, actor_of_request
 from handfast.toolkit.builders import with_handlers
 from handfast.toolkit.dispatch import Answer
+from handfast.toolkit.dispatcher_tools import Names
 from handfast.toolkit.kept_results import ResultStore
 from handfast.toolkit.piece_form import PIECE_BYTES
 from handfast.toolkit.recording import Recording
@@ -107,6 +108,23 @@ class Toolbox:
         """Register definitions with a map of their handlers."""
         for spec in with_handlers(specs, handlers):
             self.registry.add(spec)
+
+    # --- beside the tools themselves -------------------------------------------------------------------------------
+
+    def dispatcher(
+        self,
+        name: str,
+        description: str,
+        *,
+        actions: Names = (),
+        resources: Mapping[str, Names] | None = None,
+        title: str = "",
+        hides_tools: bool = False,
+    ) -> ToolSpec:
+        """One tool in front of many; see `ToolRegistry.dispatcher`. Raises: ContractError."""
+        return self.registry.dispatcher(
+            name, description, actions=actions, resources=resources, title=title, hides_tools=hides_tools
+        )
 
     def list_registered(self) -> list[ToolSpec]:
         return self.registry.list_registered()

@@ -28,6 +28,7 @@ def spec_of_function(
     timeout_s: float | None = None,
     is_idempotent: bool = False,
     is_open_world: bool = False,
+    is_listed: bool = True,
     in_pieces: bool | None = None,
     piece_bytes: int | None = None,
 ) -> ToolSpec:
@@ -52,6 +53,7 @@ def spec_of_function(
         timeout_s=timeout_s,
         is_idempotent=is_idempotent,
         is_open_world=is_open_world,
+        is_listed=is_listed,
         in_pieces=in_pieces,
         piece_bytes=piece_bytes,
     )

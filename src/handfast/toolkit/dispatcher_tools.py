@@ -1,0 +1,141 @@
+"""Dispatcher tools: many tools behind one, `{action, resource?, arguments}`, which explains and calls them.
+
+The call of an action is the call of its tool, by `ToolRegistry.dispatch()`: judged, counted and recorded as that. What
+stands beside it in the dispatcher's arguments is refused, never dropped. The rules are the gateway's, in core.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from handfast.core.dispatch import HELP, action_missing, action_unknown, check_beside, not_an_object, tool_name
+from handfast.core.dispatch_asked import Asked, Refused, Wishes, ambiguous, read_asked, read_wishes
+from handfast.core.dispatch_words import NARROW, dispatcher_schema, how_to_call, list_actions, render_use
+from handfast.core.envelopes import Envelope
+from handfast.core.judged_text import Ambiguous, decode_judged
+from handfast.core.outcome import Succeeded
+from handfast.core.policy import Blocked
+from handfast.core.redaction import scrub_names
+from handfast.toolkit.dispatch import Answer, Caller, Dispatcher, RegisteredTool, text_of
+from handfast.toolkit.protocol_calls import about, declared_by
+from handfast.toolkit.schemas import ContractError
+from handfast.toolkit.spec import NAME, Kind, ToolSpec
+from handfast.toolkit.unrun import explain, refuse
+
+Names = Mapping[str, str] | Sequence[str]  # tools by the name of their action, or tools that are called by their own
+Actions = Mapping[str, RegisteredTool]
+Dispatch = Callable[[str, Any, Caller], Awaitable[Answer]]  # Any: the arguments of the action
+
+_DANGER = (Kind.READ, Kind.WRITE, Kind.ADMIN)
+
+
+def name_actions(name: str, actions: Names, resources: Mapping[str, Names]) -> dict[str, str]:
+    """Every action with its tool; that of a resource is `resource__action`. Raises: ContractError."""
+    named = [(None, actions), *resources.items()]
+    pairs = [(tool_name(action, resource), tool) for resource, names in named for action, tool in _pairs(names)]
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ContractError(f"Two actions of '{name}' have the same name; rename one of them.")
+    if not found:
+        raise ContractError(f"'{name}' has no actions; name the tools that stand behind it.")
+    for action in found:
+        if action == HELP or not NAME.fullmatch(action):
+            raise ContractError(
+                f"'{action}' is no name for an action of '{name}'. Use letters, digits, '_' or '-'; help is its own."
+            )
+    return found
+
+
+def _pairs(names: Names) -> list[tuple[str, str]]:
+    return list(names.items()) if isinstance(names, Mapping) else [(name, name) for name in names]
+
+
+def dispatcher_spec(name: str, description: str, actions: Actions, *, envelope: Envelope, title: str = "") -> ToolSpec:
+    """As dangerous as the most dangerous of its actions. Its output schema holds whatever they answer."""
+    specs = [tool.spec for tool in actions.values()]
+    described = {action: tool.spec.description for action, tool in actions.items()}
+    return ToolSpec(
+        name,
+        f"{description.strip()} {render_use(described)}" if description.strip() else "",
+        dispatcher_schema(actions),
+        _run_nothing,
+        kind=max((spec.kind for spec in specs), key=_DANGER.index),
+        # In the other envelopes the data may be anything; a plain result is an object, and more cannot be said.
+        output_schema={"type": "object"} if envelope is Envelope.PLAIN else None,
+        title=title,
+        is_idempotent=all(spec.annotations["idempotentHint"] for spec in specs),
+        is_open_world=any(spec.is_open_world for spec in specs),
+        is_dispatcher=True,
+    )
+
+
+def _run_nothing(**_: Any) -> NoReturn:  # Any: as a handler takes them
+    raise ContractError("A dispatcher has no handler: its actions have.")
+
+
+def _judged(arguments: object) -> object:
+    """The JSON that the arguments are, so that nobody reads them in another way. Raises: Refused."""
+    try:
+        return decode_judged(text_of(arguments))
+    except Ambiguous as problem:
+        raise ambiguous(problem) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DispatcherTool:
+    """One dispatcher with what stands behind it."""
+
+    tool: RegisteredTool
+    actions: Actions
+
+    async def call(self, arguments: object, caller: Caller, dispatcher: Dispatcher, dispatch: Dispatch) -> Answer:
+        """Explain, refuse, or call an action by `dispatch`. Raises: RecordingFailed."""
+        asked: Asked[object] = Asked()
+        try:
+            asked = read_asked(_judged(arguments))
+            if asked.wants_help or asked.tool == HELP:
+                told = self._explain(read_wishes(asked, lambda given: given))
+                return await explain(dispatcher, self.tool, arguments, caller, told=told, rule="dispatch.help")
+            action = self._require_action(asked)
+        except Refused as problem:
+            details = {"action": asked.tool} if asked.tool in self.actions else {}
+            decision = Blocked(problem.violation.rule, problem.violation.message)
+            told_no = dispatcher.refused(decision)
+            return await refuse(
+                dispatcher, self.tool, arguments, caller, told=told_no, rule=decision.rule, details=details
+            )
+        return await dispatch(action.spec.name, asked.arguments, caller)
+
+    def _require_action(self, asked: Asked[object]) -> RegisteredTool:
+        """Raises: Refused."""
+        if asked.tool is None:
+            raise Refused(action_missing(self.actions))
+        action = self.actions.get(asked.tool)
+        if action is None:
+            raise Refused(action_unknown(asked.tool, self.actions))
+        violation = check_beside(asked.beside, asked.tool, declared_by(action))
+        if violation is None and not isinstance(asked.arguments, dict | None):
+            violation = not_an_object()
+        if violation is not None:
+            raise Refused(violation)
+        return action
+
+    def _explain(self, wishes: Wishes) -> Succeeded:
+        """All actions in a line each, or one of them whole. Raises: Refused."""
+        if wishes.tool is None:
+            told = self._overview(wishes)
+        elif wishes.tool in self.actions:
+            told = {"action": wishes.tool, **about(self.actions[wishes.tool])}
+        else:
+            raise Refused(action_unknown(wishes.tool, self.actions))
+        if wishes.ignored:
+            told["ignored"] = scrub_names(wishes.ignored)
+        return Succeeded(told)
+
+    def _overview(self, wishes: Wishes) -> dict[str, Any]:  # Any: JSON
+        described = {action: tool.spec.description for action, tool in self.actions.items()}
+        shown, left = list_actions(described, wishes.word)
+        told: dict[str, Any] = {"actions": shown, "of": len(described), "how": how_to_call(described)}  # Any: as above
+        if left:
+            told["left_out"] = f"{left} more. Narrow the list with {NARROW}."
+        return told
