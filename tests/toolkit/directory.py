@@ -1,10 +1,13 @@
-"""A server with a dispatcher and large results: `python -m tests.toolkit.directory`."""
+"""A server with a dispatcher, large results and an old name: `python -m tests.toolkit.directory`."""
 
+from datetime import date
 from typing import Any
 
 from pydantic import BaseModel
 
 from handfast.toolkit import Args, Call, Page, Paging, Toolbox, ToolError, error_not_found
+
+LAST_DAY = date(2999, 3, 1)
 
 
 class NewContact(Args):
@@ -109,6 +112,8 @@ def make_toolbox(
         actions={"create": "create_contact", "get": "get_contact", "delete": "delete_contact", "list": "list_contacts"},
         hides_tools=hides_tools,
     )
+    tools.renamed("make_contact", to="create_contact", until=LAST_DAY)
+    tools.renamed("everything", to="report", until=LAST_DAY)
     return tools
 
 

@@ -321,7 +321,7 @@ def test_a_dispatcher_is_as_dangerous_as_the_most_dangerous_of_its_actions() -> 
 
 def test_tools_are_hidden_behind_a_dispatcher_or_listed_as_well() -> None:
     listed = {tool["name"] for tool in make_toolbox().registry.published()}
-    assert listed == {"contacts", "page_contacts", "report"}
+    assert listed == {"contacts", "everything", "page_contacts", "report"}
     assert {spec.name for spec in make_toolbox().list_registered()} >= {"contacts", "create_contact", "report"}
     assert not run(make_toolbox(), {"email": "a"}, name="create_contact").is_error  # its own name still leads to it
 

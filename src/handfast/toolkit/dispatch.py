@@ -185,6 +185,7 @@ class Dispatcher:
         caller: Caller,
         *,
         wanted: Wanted | None = None,
+        called_as: str = "",
     ) -> Answer:
         """Guardrails, arguments, run, check the result, envelope. Raises: RecordingFailed, CancelledError."""
         call = self.path.open(
@@ -194,6 +195,8 @@ class Dispatcher:
             contract=tool.contract,
             actor=label_of(caller.actor),
         )
+        if called_as:
+            call.details["called_as"] = called_as
         try:
             answer = await self._answer(call, tool, arguments, caller, wanted)
         except asyncio.CancelledError:

@@ -16,7 +16,7 @@ from handfast.toolkit.unrun import explain
 
 
 async def call_with_wishes(
-    dispatcher: Dispatcher, tool: RegisteredTool, arguments: dict[str, Any], caller: Caller
+    dispatcher: Dispatcher, tool: RegisteredTool, arguments: dict[str, Any], caller: Caller, *, called_as: str = ""
 ) -> Answer:
     """Raises: RecordingFailed."""
     declared = declared_by(tool)
@@ -25,12 +25,13 @@ async def call_with_wishes(
     if isinstance(wishes, ProtocolArguments):
         if wishes.help:
             told = _explained(dispatcher, tool)
-            return await explain(dispatcher, tool, arguments, caller, told=told, rule="tool.help")
+            details = {"called_as": called_as} if called_as else {}
+            return await explain(dispatcher, tool, arguments, caller, told=told, rule="tool.help", details=details)
         if wishes.continuation_token is not None and tool.pieces is not None:
             # The tool itself does not run, so nothing of it is asked again: neither guards nor required fields.
-            return await dispatcher.dispatch(tool.pieces.continuing, arguments, caller)
+            return await dispatcher.dispatch(tool.pieces.continuing, arguments, caller, called_as=called_as)
         wishes = _objection(tool, wishes, declared) or wishes
-    return await dispatcher.dispatch(tool, rest, caller, wanted=Wanted(wishes, arguments))
+    return await dispatcher.dispatch(tool, rest, caller, wanted=Wanted(wishes, arguments), called_as=called_as)
 
 
 def declared_by(tool: RegisteredTool) -> Declared:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 from handfast.core.codes import CodeBook, DeclaredCode
@@ -23,8 +24,10 @@ from handfast.toolkit.piece_form import PIECE_BYTES, PieceForm, continuing_input
 from handfast.toolkit.protocol_calls import call_with_wishes
 from handfast.toolkit.published import published
 from handfast.toolkit.recording import call_path
+from handfast.toolkit.renamed import RULE, Renamed, Today, today_utc
 from handfast.toolkit.schemas import ContractError
-from handfast.toolkit.spec import Kind, Run, ToolSpec, require_seconds, require_sound
+from handfast.toolkit.spec import Kind, Run, ToolSpec, require_name, require_seconds, require_sound
+from handfast.toolkit.unrun import refuse
 
 CALL_TIMEOUT_S = 120.0  # long enough for a render or a report; a tool that needs more says so
 _NOBODY = Caller()
@@ -49,8 +52,10 @@ class ToolRegistry:
         in_pieces: bool = False,
         piece_bytes: int = PIECE_BYTES,
         results: ResultStore | None = None,
+        today: Today = today_utc,
     ) -> None:
-        """`in_pieces` and `piece_bytes` hold for tools that do not say otherwise; `results` keeps the rest of them."""
+        """`in_pieces` and `piece_bytes` hold for tools that do not say otherwise; `results` keeps the rest of them.
+        `today` is the date by which old names end."""
         self.name = name
         self.envelope = Envelope(envelope)
         self.codes = CodeBook(codes)
@@ -62,8 +67,11 @@ class ToolRegistry:
         self._in_pieces = in_pieces
         self._piece_bytes = piece_bytes
         self._large = LargeResults(MemoryResults() if results is None else results)
+        self._today = today
         self._tools: dict[str, RegisteredTool] = {}
         self._dispatchers: dict[str, DispatcherTool] = {}
+        self._renamed: dict[str, Renamed] = {}
+        self._listing: tuple[date, list[dict[str, Any]]] | None = None  # Any: JSON; made anew when a day has passed
         self._lane = LaneOfLoop()
         self._is_frozen = False
         self._dispatcher: Dispatcher | None = None
@@ -110,10 +118,18 @@ class ToolRegistry:
                 self._tools[hidden.spec.name] = replace(hidden, spec=replace(hidden.spec, is_listed=False))
         return spec
 
+    def renamed(self, old: str, *, to: str, until: date) -> None:
+        """The tool `to` was called `old`, and that name works up to and including a day, in UTC. Raises:
+        ContractError."""
+        self._require_free(old)
+        require_name(old)
+        self._require_tool(to, old)
+        self._renamed[old] = Renamed(name=old, tool=self._tools[to], until=until)
+
     def _require_free(self, name: str) -> None:
         if self.is_frozen:
             raise ContractError(f"'{name}' comes too late: the tools are served already. Register it before.")
-        if name in self._tools:
+        if name in self._tools or name in self._renamed:
             raise ContractError(f"There is a tool '{name}' already; rename one of the two.")
 
     def _require_tool(self, name: str, by: str) -> None:
@@ -213,8 +229,14 @@ class ToolRegistry:
 
     def published(self) -> list[dict[str, Any]]:
         """The tools as `tools/list` has them at this moment, in the order of their names."""
-        listed = [tool for tool in self._tools.values() if tool.spec.is_listed]
-        return [published(tool) for tool in sorted(listed, key=lambda tool: tool.spec.name)]
+        today = self._today() if self._renamed else date.min
+        if self._listing is None or self._listing[0] != today or not self._is_frozen:
+            listed = [tool for tool in self._tools.values() if tool.spec.is_listed]
+            known = {tool.spec.name for tool in listed}
+            old = [each for each in self._renamed.values() if each.new_name in known and not each.is_over(today)]
+            listed += [each.under_old_name for each in old]
+            self._listing = (today, [published(tool) for tool in sorted(listed, key=lambda tool: tool.spec.name)])
+        return self._listing[1]
 
     async def close(self) -> None:
         """End what calls have started beside them."""
@@ -229,15 +251,31 @@ class ToolRegistry:
         dispatcher = self._dispatcher or self.freeze()
         if caller is None:
             caller = _NOBODY if actor is None else Caller(actor=actor)
-        tool = self.registered(name)
+        tool = self._tools.get(name)
+        if tool is None:
+            return await self._by_old_name(name, arguments, caller, dispatcher)
+        return await self._call(tool, arguments, caller, dispatcher)
+
+    async def _call(
+        self, tool: RegisteredTool, arguments: object, caller: Caller, dispatcher: Dispatcher, called_as: str = ""
+    ) -> Answer:
         if tool.spec.is_dispatcher:
             return await self._dispatchers[tool.spec.name].call(arguments, caller, dispatcher, self._call_action)
         if isinstance(arguments, dict) and not PROTOCOL_ARGUMENTS.isdisjoint(arguments):
-            return await call_with_wishes(dispatcher, tool, arguments, caller)
-        return await dispatcher.dispatch(tool, arguments, caller)
+            return await call_with_wishes(dispatcher, tool, arguments, caller, called_as=called_as)
+        return await dispatcher.dispatch(tool, arguments, caller, called_as=called_as)
 
     async def _call_action(self, name: str, arguments: Any, caller: Caller) -> Answer:  # Any: JSON
         return await self.dispatch(name, arguments, caller=caller)
+
+    async def _by_old_name(self, name: str, arguments: object, caller: Caller, dispatcher: Dispatcher) -> Answer:
+        old = self._renamed.get(name)
+        if old is None:
+            raise UnknownTool(name)
+        if old.is_over(self._today()):
+            told = old.refusal(self.codes)
+            return await refuse(dispatcher, old.under_old_name, arguments, caller, told=told, rule=RULE)
+        return old.told(await self._call(self._tools[old.new_name], arguments, caller, dispatcher, called_as=name))
 
 
 def _text(schema: Mapping[str, Any]) -> bytes:

@@ -29,10 +29,9 @@ def build_server(toolbox: "Toolbox") -> Server[Any]:
     """The SDK's server. The tools are fixed from here on. Raises: ContractError."""
     registry = toolbox.registry
     registry.freeze()
-    listed = {"tools": registry.published(), "resultType": "complete"}
 
     async def list_tools(_context: Context, _params: PaginatedRequestParams | None) -> Any:  # Any: the SDK takes dicts
-        return listed
+        return {"tools": registry.published(), "resultType": "complete"}
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> Any:  # Any: as above
         return await answer_call(toolbox, params.name, params.arguments, context)

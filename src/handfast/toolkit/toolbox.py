@@ -1,6 +1,7 @@
 """Toolbox: what an author writes tools into, and starts as a server."""
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import date
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from handfast.core.codes import DeclaredCode
@@ -14,6 +15,7 @@ from handfast.toolkit.kept_results import ResultStore
 from handfast.toolkit.piece_form import PIECE_BYTES
 from handfast.toolkit.recording import Recording
 from handfast.toolkit.registry import CALL_TIMEOUT_S, ToolRegistry
+from handfast.toolkit.renamed import Today, today_utc
 from handfast.toolkit.spec import Kind, ToolSpec
 from handfast.toolkit.typed_form import require_function, spec_of_function
 
@@ -42,6 +44,7 @@ class Toolbox:
         in_pieces: bool = False,
         piece_bytes: int = PIECE_BYTES,
         results: ResultStore | None = None,
+        today: Today = today_utc,
     ) -> None:
         self.name = name
         self.version = version
@@ -57,6 +60,7 @@ class Toolbox:
             in_pieces=in_pieces,
             piece_bytes=piece_bytes,
             results=results,
+            today=today,
         )
         self.recording = Recording(self.registry)
 
@@ -125,6 +129,10 @@ class Toolbox:
         return self.registry.dispatcher(
             name, description, actions=actions, resources=resources, title=title, hides_tools=hides_tools
         )
+
+    def renamed(self, old: str, *, to: str, until: date) -> None:
+        """The tool `to` was called `old`; that name works until a day, which is the last. Raises: ContractError."""
+        self.registry.renamed(old, to=to, until=until)
 
     def list_registered(self) -> list[ToolSpec]:
         return self.registry.list_registered()
