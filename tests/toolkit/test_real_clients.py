@@ -19,8 +19,9 @@ from mcp.types import CallToolResult, TextContent
 
 from handfast.activity.query import EVERYTHING
 from handfast.activity.sqlite import SqliteStore
+from handfast.toolkit.testing import assert_contract
 from tests.demo import HANDFAST
-from tests.toolkit.directory import contact
+from tests.toolkit.directory import Contact, contact, make_toolbox
 
 Mode = Literal["legacy", "auto", "2026-07-28"]
 MODES: tuple[Mode, ...] = ("legacy", "2026-07-28")
@@ -151,6 +152,24 @@ def test_a_whole_session(mode: Mode, tmp_path: Path) -> None:
         ("tool_call", "success", "page_contacts", ""),
         ("tool_call", "blocked", "report", "arguments.protocol"),
     ]
+
+
+@pytest.mark.parametrize("envelope", ["plain", "result", "status"])
+def test_all_of_it_keeps_its_contract(envelope: str) -> None:
+    assert_contract(make_toolbox(envelope, piece_bytes=256), examples=20)
+
+
+def test_a_tool_that_breaks_its_word_is_found_behind_a_dispatcher_too() -> None:
+    tools = make_toolbox()
+
+    @tools.read(in_pieces=True, piece_bytes=256, is_listed=False)
+    async def forget() -> list[Contact]:
+        """Forget what an item needs."""
+        return [{"id": number} for number in range(100)]  # type: ignore[misc]  # that is the fault
+
+    tools.dispatcher("faulty", "Faulty.", actions=["forget"])
+    with pytest.raises(AssertionError, match=r"forget.*output_violation"):
+        assert_contract(tools, examples=5)
 
 
 @pytest.mark.parametrize("mode", MODES)

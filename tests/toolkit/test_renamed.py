@@ -10,8 +10,8 @@ from mcp.types import CallToolResult
 
 from handfast.core.outcome import Failed
 from handfast.toolkit import Answer, ContractError, Toolbox, ToolRegistry, UnknownTool, read_tool
+from handfast.toolkit.answering import result_of
 from handfast.toolkit.renamed import Renamed, today_utc
-from handfast.toolkit.serving import result_of
 from tests.toolkit.contacts import make_toolbox
 from tests.toolkit.records import Kept
 

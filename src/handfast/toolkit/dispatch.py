@@ -72,6 +72,11 @@ class RegisteredTool:
     pieces: "PieceForm | None" = None  # where large results come in pieces
 
     @property
+    def answering(self) -> CompiledContract:
+        """What every answer keeps to, a piece of a result too: what is published."""
+        return self.contract if self.pieces is None else self.pieces.continuing.contract
+
+    @property
     def names(self) -> frozenset[str]:
         """Every property name that the input schema mentions: these may be shown."""
         schema = self.contract.input
@@ -313,7 +318,7 @@ class Dispatcher:
                 first, notices = await self.large.first(whole, form, wishes, origin)
         except Exception as error:  # noqa: BLE001 - as in `_run`: results may be kept by a store of the author's own
             return Returned(self._failure(error, call, late_after=None))
-        call.contract = form.continuing.contract
+        call.contract = tool.answering
         return Returned(first, (*notices, *returned.blocks))
 
     async def _settled(self, call: Exchange, tool: RegisteredTool, returned: Returned, asked: _Asked) -> Answer:

@@ -196,8 +196,7 @@ class ToolRegistry:
 
     def _require_usable(self) -> None:
         for tool in self._tools.values():
-            pieces = tool.pieces.continuing.contract.output if tool.pieces is not None else None
-            for schema in (tool.contract.input, tool.contract.output, pieces):
+            for schema in (tool.contract.input, tool.contract.output, tool.answering.output):
                 if isinstance(schema, UncompilableSchema):
                     raise ContractError(f"A schema of '{tool.spec.name}' cannot be used: {schema.reason}")
 
@@ -210,8 +209,10 @@ class ToolRegistry:
         other = copy(self)
         other._lane, other._dispatcher = LaneOfLoop(), None  # ended with its session
         if run_of is not None:
-            specs = {name: replace(tool.spec, run=run_of(tool.spec)) for name, tool in self._tools.items()}
-            other._tools = {name: replace(tool, spec=specs[name]) for name, tool in self._tools.items()}
+            runs = {name: run_of(tool.spec) for name, tool in self._tools.items() if not tool.spec.is_dispatcher}
+            specs = {name: replace(self._tools[name].spec, run=run) for name, run in runs.items()}
+            changed = {name: replace(self._tools[name], spec=spec) for name, spec in specs.items()}
+            other._tools = {**self._tools, **changed}
         return other
 
     # --- what is there ---------------------------------------------------------------------------------------------

@@ -90,7 +90,7 @@ def _breach_of_outcome(result: CallToolResult, outcome: Outcome, tool: Registere
         broken = _breach_of_failure(outcome, tool.spec.name, codes)
         if broken:
             return broken
-    schema = tool.contract.output
+    schema = tool.answering.output
     if not isinstance(schema, CompiledSchema) or result.structured_content is None:
         return ""
     if not is_valid(schema, result.structured_content):

@@ -105,7 +105,9 @@ async def _driving_problems(
 ) -> list[Problem]:
     watch = Watch()
     watched = for_session(toolbox, run_of=watch.noted)
-    names = [spec.name for spec in toolbox.list_registered() if spec.kind is Kind.READ and spec.name not in skip]
+    # What stands behind a dispatcher is driven as itself.
+    reading = [spec for spec in toolbox.list_registered() if spec.kind is Kind.READ and not spec.is_dispatcher]
+    names = [spec.name for spec in reading if spec.name not in skip]
     async with in_memory(watched, mode="2026-07-28", actor=actor) as client:
         driver = Driver(client=client, registry=watched.registry, watch=watch, examples=examples, patience_s=patience_s)
         return [problem for name in names for problem in await driver.problems(name)]

@@ -4,9 +4,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from handfast.core.contract import ToolContract
 from handfast.core.schema import CompiledSchema, UncompilableSchema, compile_schema
 from handfast.toolkit.dispatch import RegisteredTool
+from handfast.toolkit.piece_form import published_input
+from handfast.toolkit.published import published
 from handfast.toolkit.registry import ToolRegistry
 from handfast.toolkit.schemas import ContractError, require_closed
 from handfast.toolkit.testing.judging import is_valid
@@ -21,10 +22,10 @@ _MAPS = ("properties", "$defs", "definitions", "patternProperties", "dependentSc
 
 def schema_problems(registry: ToolRegistry) -> list[Problem]:
     """Of every tool, served or not."""
-    published, again = _listed(registry), _listed(registry)
+    first, again = _listed(registry), _listed(registry)
     found = []
     for spec in registry.list_registered():
-        tool, listed = registry.registered(spec.name), published[spec.name]
+        tool, listed = registry.registered(spec.name), first[spec.name]
         words = list(_of_tool(tool, listed))
         if listed != again[spec.name]:
             words.append("is listed in another way each time; agents keep what they have read")
@@ -33,13 +34,14 @@ def schema_problems(registry: ToolRegistry) -> list[Problem]:
 
 
 def _listed(registry: ToolRegistry) -> dict[str, Json]:
-    """As they are at this moment: a copy, which no later change reaches."""
-    return {tool["name"]: tool for tool in json.loads(json.dumps(registry.published()))}
+    """As they are at this moment, hidden ones too: a copy, which no later change reaches."""
+    every = [published(registry.registered(spec.name)) for spec in registry.list_registered()]
+    return {tool["name"]: tool for tool in json.loads(json.dumps([*every, *registry.published()]))}
 
 
 def _of_tool(tool: RegisteredTool, listed: Json) -> Iterator[str]:
     yield from _of_compiling(tool)
-    yield from _of_listing(listed, tool.contract.contract)
+    yield from _of_listing(listed, tool)
     for side, schema in (("input", tool.contract.input), ("output", tool.contract.output)):
         if isinstance(schema, CompiledSchema):
             yield from (f"its {side} schema {words}" for words in _of_values(schema))
@@ -54,14 +56,19 @@ def _of_compiling(tool: RegisteredTool) -> Iterator[str]:
             yield f"its {side} schema cannot be used: {schema.reason}"
 
 
-def _of_listing(listed: Json, enforced: ToolContract) -> Iterator[str]:
+def _of_listing(listed: Json, tool: RegisteredTool) -> Iterator[str]:
     if not str(listed["description"]).strip():
         yield "has no description, and agents choose tools by it"
-    for key, text in (("inputSchema", enforced.input_schema), ("outputSchema", enforced.output_schema)):
-        if listed[key] != json.loads(text or b"null"):
+    enforced = json.loads(tool.contract.contract.input_schema or b"null")
+    if tool.pieces is not None:
+        enforced = published_input(enforced)
+    answered = json.loads(tool.answering.contract.output_schema or b"null")
+    for key, schema in (("inputSchema", enforced), ("outputSchema", answered)):
+        if listed[key] != schema:
             yield f"publishes another {key} than the one that is enforced; do not change it once it is registered"
     try:
-        require_closed(listed["inputSchema"], listed["name"])
+        if not tool.spec.is_dispatcher:  # the arguments of its actions are closed by their own schemas
+            require_closed(listed["inputSchema"], listed["name"])
     except ContractError as problem:
         yield f"its input is not closed: {problem}"
     if listed["outputSchema"].get("type") != "object":
