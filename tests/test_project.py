@@ -200,7 +200,7 @@ def test_every_hook_is_local_and_its_command_exists() -> None:
     config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))
     assert [repository["repo"] for repository in config["repos"]] == ["local"]
     hooks = config["repos"][0]["hooks"]
-    assert [hook["id"] for hook in hooks] == ["ruff-format", "ruff-check", "mypy", "lint-imports"]
+    assert [hook["id"] for hook in hooks] == ["ruff-format", "ruff-check", "mypy", "lint-imports", "handfast-lint"]
     assert [hook["id"] for hook in hooks if not (ROOT / hook["entry"].split()[0]).exists()] == []
 
 

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from handfast import __version__
 
-COMMANDS = ("wrap", "serve", "call", "tools", "servers", "activity", "config")
+COMMANDS = ("wrap", "serve", "call", "tools", "servers", "activity", "config", "lint")
 
 _EPILOG = """\
 exit codes: 0 fine; 1 something failed or was found; 2 wrong usage. `wrap` exits with the code of the command it wraps,
@@ -27,7 +27,7 @@ class _Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The exit code of one run."""
-    given = list(sys.argv[1:] if argv is None else argv)
+    given, command = _split_command(list(sys.argv[1:] if argv is None else argv))
     parser = _parser(given)
     args, rest = parser.parse_known_args(given)
     if rest and (rest[0].startswith("-") or not hasattr(args, "arguments")):
@@ -39,8 +39,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not hasattr(args, "run"):
         parser.print_help()
         return 2
+    if command is not None:
+        args.command = command
     code: int = args.run(args)
     return code
+
+
+def _split_command(given: list[str]) -> tuple[list[str], list[str] | None]:
+    """What stands after `--` is a server's own command: `lint` takes paths too, and argparse would mix them."""
+    if given[:1] != ["lint"] or "--" not in given:
+        return given, None
+    place = given.index("--")
+    return given[:place], given[place + 1 :]
 
 
 def _parser(given: list[str]) -> _Parser:

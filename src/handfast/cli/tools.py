@@ -2,11 +2,14 @@
 
 import argparse
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from handfast.cli.call import add_connection_flags
 from handfast.cli.console import CommandFailed, print_error, render_table, run_command, terminal_width, write
 from handfast.cli.options import utf8_text
+
+if TYPE_CHECKING:
+    from handfast.cli.gateway_session import GatewaySession
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -71,18 +74,23 @@ async def _servers(args: argparse.Namespace) -> list[str]:
 async def _tools(args: argparse.Namespace, server: str) -> list[dict[str, Any]]:  # Any: JSON
     from handfast.cli.gateway_session import open_session
 
+    async with open_session(args, server) as session:
+        return await fetch_tools(session)
+
+
+async def fetch_tools(session: "GatewaySession") -> list[dict[str, Any]]:  # Any: JSON
+    """The tools on every page of a server's list. Raises: CommandFailed."""
     found: list[dict[str, Any]] = []  # Any: JSON
     params: dict[str, Any] = {}  # Any: JSON
-    async with open_session(args, server) as session:
-        while True:
-            answer = await session.ask("tools/list", params)
-            if "error" in answer:
-                raise CommandFailed(answer["error"].get("message", "the server would not list its tools"))
-            found += answer["result"].get("tools", [])
-            cursor = answer["result"].get("nextCursor")
-            if cursor is None:
-                return found
-            params = {"cursor": cursor}
+    while True:
+        answer = await session.ask("tools/list", params)
+        if "error" in answer:
+            raise CommandFailed(answer["error"].get("message", "the server would not list its tools"))
+        found += answer["result"].get("tools", [])
+        cursor = answer["result"].get("nextCursor")
+        if cursor is None:
+            return found
+        params = {"cursor": cursor}
 
 
 def _row(server: str, tool: dict[str, Any]) -> dict[str, Any]:  # Any: JSON

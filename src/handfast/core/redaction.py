@@ -27,6 +27,11 @@ _MAX_TEXT = 500
 _MAX_READ = 4 * _MAX_TEXT  # of a longer text the rest is not even looked at
 
 
+def is_secret_name(name: str) -> bool:
+    """Whether what stands under this name is likely to be a secret."""
+    return _SECRET_NAME.search(name) is not None
+
+
 def scrub_name(name: str) -> str:
     """A key's name that is safe to show: no control characters, no surrogates, no more than 64 characters."""
     if len(name) <= _MAX_NAME and name.isprintable():
@@ -58,18 +63,13 @@ def scrub_text(text: str, *, most: int = _MAX_TEXT) -> str:
     return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 
-def is_secret_name(name: str) -> bool:
-    """Whether what stands under this name is taken for a secret."""
-    return _SECRET_NAME.search(name) is not None
-
-
 def redact_value(value: object, *, depth: int = 8) -> object:
     """A copy of a JSON value with secrets masked, by the name they stand under and by their look."""
     if depth == 0:
         return _MASK
     if isinstance(value, dict):
         return {
-            scrub_name(str(key)): _MASK if _SECRET_NAME.search(str(key)) else redact_value(inner, depth=depth - 1)
+            scrub_name(str(key)): _MASK if is_secret_name(str(key)) else redact_value(inner, depth=depth - 1)
             for key, inner in value.items()
         }
     if isinstance(value, list):

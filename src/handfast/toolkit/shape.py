@@ -34,22 +34,15 @@ def parse_arguments(text: bytes, model: type[BaseModel], names: frozenset[str] =
     if b".0" in text:
         text = _with_plain_integers(text)
     try:
-        return _parsed(text, model, names)
-    except Misshapen:
-        raise
+        return parse_typed("mcp.tool", text, model)
+    except ValidationError as error:
+        words = describe_model_errors(errors_of(error), json.loads(text), names=names)
+        raise Misshapen(tuple(map(str, words))) from None
     except ToolError as error:
         raise Misshapen((error.message.rstrip("."),)) from None  # written for the agent, by the model's author
     except Exception as error:  # noqa: BLE001 - pydantic lets through what validators raise, except for ValueError
         _note_crash(error, model)
         raise Misshapen((A_RULE,)) from None
-
-
-def _parsed(text: bytes, model: type[BaseModel], names: frozenset[str]) -> BaseModel:
-    try:
-        return parse_typed("mcp.tool", text, model)
-    except ValidationError as error:
-        words = describe_model_errors(errors_of(error), json.loads(text), names=names)
-        raise Misshapen(tuple(map(str, words))) from None
 
 
 def _note_crash(error: Exception, model: type[BaseModel]) -> None:

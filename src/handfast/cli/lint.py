@@ -1,0 +1,187 @@
+"""`handfast lint [PATHS]`: findings about Python sources and tool definitions, as text, JSON or SARIF."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from handfast.cli.call import add_connection_flags
+from handfast.cli.console import CommandFailed, escape, print_hint, render_table, run_command, write
+from handfast.cli.options import utf8_text
+
+if TYPE_CHECKING:
+    from handfast.lint.findings import Finding
+    from handfast.lint.tool_definitions import Definitions
+
+FINE, FOUND, WRONG = 0, 1, 2
+_COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
+
+_EPILOG = """\
+PATHS are Python files, folders of them, and .json files with tool definitions (a tools/list result or a list of tools).
+Without anything to judge, this folder is.
+
+exit codes: 0 nothing at or above --fail-on; 1 something; 2 wrong usage
+
+examples:
+  handfast lint src
+  handfast lint tools.json --fail-on warning
+  handfast lint --server memory --ignore 'tool-open-*'
+  handfast lint -- npx -y @modelcontextprotocol/server-memory
+  handfast lint --toolbox examples.contacts:tools -o sarif
+"""
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = subparsers.add_parser(
+        "lint",
+        help="find faults in sources and tool definitions",
+        usage="handfast lint [PATHS ...] [--server NAME] [--toolbox MODULE:ATTRIBUTE] [-o text|json|sarif]\n"
+        "                     [--fail-on error|warning] [--select IDS] [--ignore IDS]\n"
+        "                     [--url URL] [--config FILE] [--state DIR] [-- CMD...]",
+        description="Find faults in Python sources and in tool definitions, each with an id that never changes.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("paths", nargs="*", metavar="PATHS", help="files and folders (default: this folder)")
+    parser.add_argument(
+        "--server", action="append", default=[], type=utf8_text, metavar="NAME", help="a server's tools, asked afresh"
+    )
+    parser.add_argument(
+        "--toolbox", action="append", default=[], metavar="MODULE:ATTRIBUTE", help="the tools of a toolbox, imported"
+    )
+    parser.add_argument("-o", "--output", choices=("text", "json", "sarif"), default="text", help="text is the default")
+    parser.add_argument(
+        "--fail-on", choices=("error", "warning"), default="error", help="the level from which on it exits with 1"
+    )
+    for flag, what in (("--select", "only these ids"), ("--ignore", "all but these ids")):
+        parser.add_argument(
+            flag, action="append", default=[], metavar="IDS", help=f"{what}, with commas between; tool-* is a pattern"
+        )
+    add_connection_flags(parser)
+    parser.set_defaults(run=run, command=None)
+
+
+def run(args: argparse.Namespace) -> int:
+    return run_command(lambda: _lint(args))
+
+
+def _lint(args: argparse.Namespace) -> int:
+    from handfast.lint.findings import Level, in_order
+
+    wanted = _wanted(args.select, args.ignore)
+    files, folders = _sorted_paths(args)
+    definitions = _definitions(args, files)
+    found, count = _check_sources(folders)
+    for listed in definitions:
+        found += _check_tools(listed)
+    findings = in_order([finding for finding in found if finding.id in wanted])
+    _write(findings, args.output)
+    if args.output == "text":
+        _summarise(findings, count, sum(len(listed.tools) for listed in definitions))
+    return FOUND if any(finding.level.is_at_least(Level(args.fail_on)) for finding in findings) else FINE
+
+
+def _wanted(select: list[str], ignore: list[str]) -> frozenset[str]:
+    from handfast.lint.catalogue import RULES, matching
+
+    try:
+        selected = matching(_split(select)) if select else frozenset(RULES)
+        return selected - matching(_split(ignore))
+    except KeyError as unknown:
+        from difflib import get_close_matches
+
+        near = get_close_matches(str(unknown.args[0]), RULES, 1)
+        advice = f"did you mean {near[0]}?" if near else "docs/lint.md lists them all"
+        raise CommandFailed(f"there is no finding '{unknown.args[0]}'; {advice}", WRONG) from None
+
+
+def _split(given: list[str]) -> list[str]:
+    return [name.strip() for names in given for name in names.split(",") if name.strip()]
+
+
+def _sorted_paths(args: argparse.Namespace) -> tuple[list[Path], list[Path]]:
+    """Files of tool definitions, and everything else. Raises: CommandFailed."""
+    asks_elsewhere = args.server or args.toolbox or args.command is not None
+    paths = [Path(path) for path in args.paths or ([] if asks_elsewhere else ["."])]
+    for path in paths:
+        if not path.exists():
+            raise CommandFailed(f"{path}: there is no such file or folder. Check the path.", WRONG)
+    files = [path for path in paths if path.suffix == ".json" and not path.is_dir()]
+    return files, [path for path in paths if path not in files]
+
+
+def _definitions(args: argparse.Namespace, files: list[Path]) -> "list[Definitions]":
+    if args.command == []:
+        raise CommandFailed("lint needs a command after --, such as: handfast lint -- npx -y SOME-SERVER", WRONG)
+    if not (files or args.toolbox or args.server or args.command):
+        return []
+    from handfast.cli import lint_tools
+
+    found = [lint_tools.read_file(path) for path in files]
+    found += [lint_tools.read_toolbox(named) for named in args.toolbox]
+    found += [lint_tools.ask_server(args, name) for name in args.server]
+    return found + ([lint_tools.ask_command(args.command)] if args.command else [])
+
+
+def _check_sources(paths: Sequence[Path]) -> "tuple[list[Finding], int]":
+    """What is wrong with Python sources, and how many there are. Raises: CommandFailed."""
+    if not paths:
+        return [], 0
+    from handfast.lint.project import ProjectUnreadable, find_project
+    from handfast.lint.sources import check_sources, find_sources
+
+    sources = find_sources(paths)
+    try:
+        project = find_project(paths)
+    except ProjectUnreadable as problem:
+        raise CommandFailed(str(problem), WRONG) from None
+    return check_sources(sources, project), len(sources.files)
+
+
+def _check_tools(definitions: "Definitions") -> "list[Finding]":
+    from handfast.lint.tools import check_tools
+
+    return check_tools(definitions)
+
+
+def _write(findings: "Sequence[Finding]", form: str) -> None:
+    match form:
+        case "json":
+            write(json.dumps([asdict(finding) for finding in findings], indent=2, ensure_ascii=False))
+        case "sarif":
+            from handfast.lint.sarif import render_sarif
+
+            write(json.dumps(render_sarif(findings), indent=2, ensure_ascii=False))
+        case _:
+            for line in _table(findings) if sys.stdout.isatty() else _lines(findings):
+                write(line)
+
+
+def _lines(findings: "Iterable[Finding]") -> Iterable[str]:
+    return (escape(f"{f.place}: {f.level} {f.id} {f.message} {f.hint}") for f in findings)
+
+
+def _table(findings: "Sequence[Finding]") -> list[str]:
+    """For eyes: in columns, and never cut, since the end of a line says what to do."""
+    if not findings:
+        return []
+    rows = [(finding.place, finding.level, finding.id, f"{finding.message} {finding.hint}") for finding in findings]
+    return render_table(("WHERE", "LEVEL", "ID", "WHAT"), rows, colour_of=_colour)
+
+
+def _colour(column: int, text: str) -> str:
+    return _COLOURS.get(text, "") if column == 1 else ""
+
+
+def _summarise(findings: "Sequence[Finding]", files: int, tools: int) -> None:
+    judged = " and ".join([_count(files, "file")] * bool(files or not tools) + [_count(tools, "tool")] * bool(tools))
+    counts = {level: sum(finding.level == level for finding in findings) for level in _COLOURS}
+    told = ", ".join(_count(number, level) for level, number in counts.items() if number)
+    print_hint(f"{judged} judged: {told or 'nothing found'}")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 or what == 'info' else 's'}"

@@ -1,0 +1,1 @@
+"""Findings with stable ids: about tool definitions, and two checks of Python sources."""

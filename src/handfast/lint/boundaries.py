@@ -1,0 +1,22 @@
+"""Boundaries that must parse what they are given with `parse_typed`: the form of a registry, and handfast's own."""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """A function that takes in what somebody else wrote."""
+
+    file: str  # from the project's folder, with "/" between its parts
+    function: str  # by qualified name: decode_token, Service.decode_token, outer.inner
+    label: str
+    lenient: bool = False  # registered so that it is known, and not held to parse_typed
+
+
+# handfast's own. A boundary is listed with the code that makes it one, never before.
+OWN_BOUNDARIES: Final = (
+    Boundary("src/handfast/toolkit/shape.py", "parse_arguments", "mcp.tool"),
+    # A tool without a model reads its arguments field by field.
+    Boundary("src/handfast/toolkit/dispatch.py", "_Asked.shape", "mcp.tool.dual_path", lenient=True),
+)

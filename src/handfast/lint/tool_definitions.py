@@ -1,0 +1,185 @@
+"""Tool definitions to be judged: read from a tools/list result, a list of tools, or the tools of a toolbox."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from handfast.core.contract import ToolContract
+from handfast.core.redaction import scrub_name
+from handfast.lint.catalogue import Place, find
+from handfast.lint.findings import Finding
+from handfast.wire.message import AmbiguousKeys, Members, read_level
+from handfast.wire.scan import NotJson, scan_array
+
+# No file of definitions is near this; it only keeps a wrong path from being scanned for minutes.
+MOST_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ResultType:
+    """What a handler is said to return, twice: by the output schema it promises, and by its own type."""
+
+    promised: bytes
+    returned: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolDefinition:
+    """One tool as it was declared, and where it was listed."""
+
+    contract: ToolContract
+    file: str = ""
+    origin: str = ""
+    result: ResultType | None = None  # only a toolbox knows what its handlers return
+
+    def at(self, path: str) -> Place:
+        """Where a finding about this tool is."""
+        return Place(file=self.file, origin=self.origin, tool=self.shown, path=path)
+
+    @property
+    def shown(self) -> str:
+        return scrub_name(self.contract.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """What could be read, and a finding for each definition that could not."""
+
+    tools: tuple[ToolDefinition, ...]
+    findings: tuple[Finding, ...] = ()
+
+
+def read_definitions(text: bytes, *, file: str = "", origin: str = "") -> Definitions:
+    """Read a tools/list result (with or without its JSON-RPC envelope) or a list of tools."""
+    try:
+        items = scan_array(_listed(text))
+    except (AmbiguousKeys, NotJson, KeyError):
+        message = "This holds no tool definitions."
+        return Definitions((), (find("tool-unreadable", message, file=file, origin=origin),))
+    tools: list[ToolDefinition] = []
+    findings: list[Finding] = []
+    for place, item in enumerate(items):
+        read = _read_tool(item, file, origin)
+        if isinstance(read, ToolDefinition):
+            tools.append(read)
+        else:
+            message = f"Tool number {place + 1} in the list {read}."
+            findings.append(find("tool-unreadable", message, file=file, origin=origin, path=str(place)))
+    return Definitions(tuple(tools), tuple(findings))
+
+
+def _listed(text: bytes) -> bytes:
+    """The array of tools. Raises: AmbiguousKeys, NotJson, KeyError."""
+    text = text.removeprefix(b"\xef\xbb\xbf").strip()
+    if len(text) > MOST_BYTES:
+        raise KeyError("tools")
+    if text.startswith(b"["):
+        return text
+    members = read_level(text)
+    if "tools" not in members and "result" in members:
+        members = read_level(bytes(members["result"]))
+    return bytes(members["tools"])
+
+
+def _read_tool(text: bytes, file: str, origin: str) -> ToolDefinition | str:
+    """The definition, or why it cannot be read, as the end of a sentence."""
+    try:
+        tool = read_level(text)
+    except AmbiguousKeys:
+        return "has a key twice, or one that differs from the protocol's only in case"
+    except NotJson:
+        return "is not an object"
+    name = _text(tool, "name")
+    if not name:
+        return "has no name"
+    contract = ToolContract(
+        name=name,
+        input_schema=_raw(tool, "inputSchema"),
+        output_schema=_raw(tool, "outputSchema"),
+        annotations=_raw(tool, "annotations"),
+        description=_text(tool, "description"),
+    )
+    return ToolDefinition(contract=contract, file=file, origin=origin)
+
+
+def _raw(tool: Members, key: str) -> bytes | None:
+    value = tool.get(key)
+    return None if value is None or bytes(value) == b"null" else bytes(value)
+
+
+def _text(tool: Members, key: str) -> str:
+    try:
+        return msgspec.json.decode(tool[key], type=str)
+    except (KeyError, msgspec.DecodeError, UnicodeDecodeError):
+        return ""
+
+
+def read_registered(toolbox: object, origin: str) -> Definitions:
+    """The tools of a toolbox or registry, as clients see them where it can say that, else as they are registered."""
+    registered = list(_called(toolbox, "list_registered") or ())
+    published = _called(getattr(toolbox, "registry", toolbox), "published")
+    if published is None:
+        return _read_specs(registered, origin)
+    definitions = read_definitions(msgspec.json.encode(published), origin=origin)
+    results = {getattr(spec, "name", ""): _result_of(spec) for spec in registered}
+    tools = [replace(tool, result=results.get(tool.contract.name)) for tool in definitions.tools]
+    return Definitions(tuple(tools), definitions.findings)
+
+
+def _called(holder: object, name: str) -> Any:  # Any: what a method of this name gives
+    method = getattr(holder, name, None)
+    return method() if callable(method) else None
+
+
+def _read_specs(registered: Iterable[object], origin: str) -> Definitions:
+    tools: list[ToolDefinition] = []
+    findings: list[Finding] = []
+    for spec in registered:
+        name = getattr(spec, "name", None)
+        if not isinstance(name, str) or not name:
+            findings.append(find("tool-unreadable", "A registered tool has no name.", origin=origin))
+            continue
+        try:
+            tools.append(_of_spec(spec, name, origin))
+        except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
+            message = "A schema or annotation of this tool cannot be written as JSON."
+            findings.append(find("tool-unreadable", message, origin=origin, tool=scrub_name(name)))
+    return Definitions(tuple(tools), tuple(findings))
+
+
+def _of_spec(spec: object, name: str, origin: str) -> ToolDefinition:
+    description = getattr(spec, "description", None)
+    contract = ToolContract(
+        name=name,
+        input_schema=_as_json(getattr(spec, "input_schema", None)),
+        output_schema=_as_json(getattr(spec, "output_schema", None)),
+        annotations=_as_json(getattr(spec, "annotations", None)),
+        description=description if isinstance(description, str) else "",
+    )
+    return ToolDefinition(contract=contract, origin=origin, result=_result_of(spec))
+
+
+def _result_of(spec: object) -> ResultType | None:
+    """Where a tool has both an output schema and a type that its handler returns, such as pydantic's TypeAdapter."""
+    promised = _as_json(getattr(spec, "output_schema", None))
+    describe = getattr(getattr(spec, "returns", None), "json_schema", None)
+    if promised is None or not callable(describe):
+        return None
+    returned = _as_json(describe(mode="serialization"))
+    return None if returned is None else ResultType(promised, returned)
+
+
+def _as_json(value: object) -> bytes | None:
+    return None if value is None else msgspec.json.encode(value, enc_hook=_plain)
+
+
+def _plain(value: object) -> object:
+    """What msgspec does not know: read-only mappings, and the SDK's models by their names on the wire."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    dump = getattr(value, "model_dump", None)
+    if callable(dump):
+        return dump(mode="json", by_alias=True, exclude_none=True)
+    raise TypeError
