@@ -7,6 +7,7 @@ import pytest
 from handfast.lint.catalogue import find
 from tests.lint.project_files import judge, told
 
+ROOT = Path(__file__).parents[2]
 HANDLER = """from handfast.toolkit import admin_tool as admin, require_admin_guardrails
 async def drop(*, app_state, arguments, actor=None):
     return app_state.drop()
@@ -154,3 +155,17 @@ def test_a_handler_of_another_file_is_judged_where_it_is(tmp_path: Path) -> None
             """,
     }
     assert told(judge(tmp_path, files)) == [("mcp-admin-guardrail", "shop/handlers.py", 2)]
+
+
+@pytest.mark.requirement("003-11")
+def test_a_real_server_that_loses_its_guards_is_found_out(tmp_path: Path) -> None:
+    """The back office has admin tools with handlers in maps, behind decorators, and as methods."""
+    guard = "    require_admin_guardrails(arguments, actor)\n"
+    files = sorted((ROOT / "examples" / "backoffice" / "backoffice" / "handlers").glob("*.py"))
+    sources = {f"handlers/{path.name}": path.read_text("utf-8") for path in files}
+    guarded = sorted(name for name, text in sources.items() if guard in text)
+    assert len(guarded) >= 4
+    assert judge(tmp_path, sources) == []
+    found = judge(tmp_path, {name: text.replace(guard, "    pass\n") for name, text in sources.items()})
+    assert sorted({finding.file for finding in found}) == guarded
+    assert {finding.id for finding in found} == {"mcp-admin-guardrail"}
