@@ -76,6 +76,7 @@ DRIVEN_BY = {
     "toolkit/call.py": "toolkit/test_serving.py",
     "toolkit/crashes.py": "toolkit/test_misbehaving_handlers.py",
     "toolkit/outcome_counts.py": "toolkit/test_serving.py",
+    "toolkit/in_place.py": "toolkit/test_serving.py",
     "toolkit/recording.py": "toolkit/test_serving.py",
     "toolkit/reply.py": "toolkit/test_serving.py",
     "toolkit/schemas.py": "toolkit/test_serving.py",

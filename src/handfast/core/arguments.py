@@ -71,7 +71,7 @@ def unknown_message(names: list[str], declared: Declared) -> str:
 
 def check_unknown(arguments: Mapping[str, object], declared: Declared, policy: InputPolicy) -> Violation | None:
     """What `unknown_arguments` names is refused, in warn and in strict alike."""
-    if policy.unknown_arguments is UnknownArguments.SCHEMA:
+    if policy.unknown_arguments is UnknownArguments.SCHEMA or arguments.keys() <= declared.known:
         return None
     wrapped = nested_wrapper_message(arguments, declared, policy.ignore)
     if wrapped is not None:

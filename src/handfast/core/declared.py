@@ -29,6 +29,10 @@ class Declared:
     declares_nothing_said: bool  # no `properties` anywhere, which is not the same as `properties: {}`
     is_open_to_all: bool  # an explicit additionalProperties or unevaluatedProperties that is not false
     _patterns: jsonschema_rs.Validator | None = field(default=None, repr=False, compare=False)
+    known: frozenset[str] = field(init=False, repr=False, compare=False)  # the names, to look one up in
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "known", frozenset(self.names))
 
     def is_open(self, key: str) -> bool:
         """Whether the author says that this undeclared key may be sent."""

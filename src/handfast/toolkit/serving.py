@@ -14,6 +14,7 @@ from starlette.applications import Starlette
 
 from handfast.activity.store import StoreError
 from handfast.toolkit.answering import Context, answer_call
+from handfast.toolkit.in_place import InPlace, is_tried
 from handfast.toolkit.odd_messages import answer_odd
 from handfast.toolkit.plain_bodies import PlainBodies
 from handfast.toolkit.stdio import Incoming, Outgoing, stdio_streams
@@ -36,16 +37,20 @@ def build_server(toolbox: "Toolbox") -> Server[Any]:
     async def call_tool(context: Context, params: CallToolRequestParams) -> Any:  # Any: as above
         return await answer_call(toolbox, params.name, params.arguments, context)
 
-    schemas = {tool["name"]: tool["inputSchema"] for tool in registry.published()}
-    return Server(
+    # Of the others there is nothing to compare with headers, and the SDK would look for it on every call.
+    mirrored = {tool["name"]: tool["inputSchema"] for tool in registry.published() if "x-mcp-header" in str(tool)}
+    server: Server[Any] = Server(
         toolbox.name,
         version=toolbox.version,
         instructions=toolbox.instructions,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
-        get_tool_input_schema=schemas.get,
+        get_tool_input_schema=mirrored.get,
         cache_hints={"tools/list": CacheHint(ttl_ms=LIST_TTL_MS, scope="public")},
     )
+    if is_tried():
+        server.middleware.append(InPlace(toolbox, server))
+    return server
 
 
 def asgi_app(toolbox: "Toolbox", *, state: str | None = None, **more: Any) -> Starlette:
