@@ -3,7 +3,7 @@
 from datetime import date
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from handfast.toolkit import Args, Call, Page, Paging, Toolbox, ToolError, error_not_found
 
@@ -20,12 +20,12 @@ class Which(Args):
 
 
 class HowMany(Args):
-    count: int
-    size: int = 10
+    count: int = Field(ge=0, le=2_000)
+    size: int = Field(default=10, ge=0, le=1_000)
 
 
 class HowManyPaged(Paging):
-    count: int
+    count: int = Field(ge=0, le=2_000)
 
 
 class Contact(BaseModel):
