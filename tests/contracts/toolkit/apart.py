@@ -14,6 +14,7 @@ APART: Final[dict[str, tuple[str, ...]]] = {
         "open_additional_true",
         "open_additional_schema",
         "open_additional_empty_schema",
+        "open_unmatched",
         "unusable_type",
         "unusable_lookaround",
         "unusable_elsewhere",

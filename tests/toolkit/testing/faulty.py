@@ -325,13 +325,6 @@ def unmakeable_pattern(tools: Toolbox) -> None:
     tools.add(read_tool("look_up", "Look a word up.", handler=look_up, input_schema=schema))
 
 
-def result_without_a_root(tools: Toolbox) -> None:
-    @tools.write
-    async def plant(args: Number) -> "Tree":
-        """Plant a tree."""
-        return Tree()
-
-
 class Tree(BaseModel):
     branches: list["Tree"] = []
 
@@ -435,16 +428,6 @@ def guard_of_an_explicit_tool(tools: Toolbox) -> None:
     tools.add(admin_tool("purge", "Remove the scores.", handler=purge, args_model=Anything))
 
 
-def validator_that_breaks(tools: Toolbox) -> None:
-    class Digits(Args):
-        text: Annotated[str, BeforeValidator(lambda text: text.strip())]
-
-    @tools.read
-    async def count(args: Digits) -> int:
-        """Count."""
-        return len(args.text)
-
-
 CRASH = "failed with internal_error: it raised "
 FAULTS: dict[str, Fault] = {
     "wrong type": Fault(wrong_type, "find", "failed with output_violation", {"n": 0}),
@@ -478,12 +461,10 @@ FAULTS: dict[str, Fault] = {
     "unmeetable result": Fault(unmeetable_result, "count", "no result can meet its output schema"),
     "unmeetable arguments": Fault(unmeetable_arguments, "count", "no arguments can meet its input schema"),
     "unmakeable pattern": Fault(unmakeable_pattern, "look_up", "no arguments could be made from its input schema"),
-    "result without a root": Fault(result_without_a_root, "plant", "does not say type: object at its root"),
     "restless schema": Fault(restless_schema, "find", "is listed in another way each time"),
     "changed schema": Fault(changed_schema, "find", "publishes another inputSchema than the one that is enforced"),
     "open inside": Fault(open_inside, "hold", "lets an unknown key in 'inner' through to its handler"),
     "coerced number": Fault(coerced_number, "count", "lets 'n' as a value of the shape boolean through to its handler"),
-    "validator that breaks": Fault(validator_that_breaks, "count", "a validator of its model raises AttributeError"),
     "picky model": Fault(picky_model, "look_up", "was accepted, so it never ran"),
     "guard of an explicit tool": Fault(
         guard_of_an_explicit_tool, "purge", "lets 'scores' as a value of the shape null"

@@ -80,14 +80,6 @@ def test_every_problem_is_told_and_twice_the_same() -> None:
     assert told() == first
 
 
-def test_a_tool_that_keeps_older_clients_from_listing_any_is_told_with_what_they_see() -> None:
-    problems = asyncio.run(contract_problems(make_faulty("result without a root")))
-    assert [(problem.tool, problem.what.partition(":")[0]) for problem in problems] == [
-        ("plant", "its output schema does not say type"),
-        ("tools/list", "fails for a client of the era legacy"),
-    ]
-
-
 def test_different_faults_of_one_tool_are_told_apart() -> None:
     tools = Toolbox("t")
 
