@@ -2,15 +2,16 @@
 
 import asyncio
 import logging
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mcp import Client, MCPError
 
 from handfast.core.guardrails import has_text
-from handfast.toolkit import Actor, Answer, Args, Call, Toolbox, admin_tool, ok
+from handfast.toolkit import Actor, Answer, Args, Call, ContractError, Toolbox, admin_tool, ok
 from tests.toolkit.records import Kept
 
 ADA = Actor(id="ada")
@@ -150,6 +151,45 @@ def test_no_text_of_spaces_controls_and_marks_is_a_reason(text: str) -> None:
 @given(st.text(max_size=20), st.sampled_from("aé漢0.✓"))
 def test_one_character_that_can_be_seen_makes_a_text(text: str, seen: str) -> None:
     assert has_text(text + seen)
+
+
+class Detached:
+    """As a row whose session is closed: asking it for anything raises."""
+
+    @property
+    def id(self) -> str:
+        raise KeyError("hunter2")
+
+
+@pytest.mark.requirement("002-7")
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+def test_an_actor_that_cannot_be_asked_is_nobody_and_tells_nothing(
+    mode: Literal["legacy", "2026-07-28"], caplog: pytest.LogCaptureFixture
+) -> None:
+    tools = Toolbox("guarded", actor=lambda _: Detached())  # type: ignore[arg-type, return-value]  # that is the fault
+    done: list[int] = []
+
+    @tools.read
+    async def look() -> None:
+        """Look."""
+        done.append(1)
+
+    async def session() -> str:
+        async with Client(tools.build_server(), mode=mode) as client:
+            with pytest.raises(MCPError) as refused:
+                await client.call_tool("look", {})
+            return str(refused.value)
+
+    assert asyncio.run(session()) == "The server failed. Report this to the operator."
+    assert (done, "hunter2" in caplog.text) == ([], False)
+
+
+def test_a_resolver_that_nobody_would_wait_for_is_refused() -> None:
+    async def resolve(_context: Any) -> Actor:
+        return ADA
+
+    with pytest.raises(ContractError, match="The actor of 'guarded' is told by a function that is not async"):
+        Toolbox("guarded", actor=resolve)  # type: ignore[arg-type]  # that is the fault
 
 
 # --- progress ----------------------------------------------------------------------------------------------------

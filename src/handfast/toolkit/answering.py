@@ -36,6 +36,9 @@ async def answered(toolbox: "Toolbox", name: str, arguments: object, caller: Cal
         raise MCPError(INVALID_PARAMS, text) from None
     except RecordingFailed:
         raise MCPError(INTERNAL_ERROR, "Calls cannot be recorded at the moment, so none is made.") from None
+    except Exception as error:  # noqa: BLE001 - the outermost edge: the SDK would tell a client what the error says
+        _log.error("A call ended with %s at %s", type(error).__name__, where_it_happened(error))
+        raise MCPError(INTERNAL_ERROR, "The server failed. Report this to the operator.") from None
 
 
 def actor_of(toolbox: "Toolbox", context: Any) -> Any:  # Any: the SDK's context, or one with the request; an actor

@@ -1,5 +1,6 @@
 """Toolbox: what an author writes tools into, and starts as a server."""
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -16,6 +17,7 @@ from handfast.toolkit.piece_form import PIECE_BYTES
 from handfast.toolkit.recording import Recording
 from handfast.toolkit.registry import CALL_TIMEOUT_S, ToolRegistry
 from handfast.toolkit.renamed import Today, today_utc
+from handfast.toolkit.schemas import ContractError
 from handfast.toolkit.spec import Kind, ToolSpec
 from handfast.toolkit.typed_form import require_function, spec_of_function
 
@@ -49,6 +51,8 @@ class Toolbox:
         self.name = name
         self.version = version
         self.instructions = instructions
+        if inspect.iscoroutinefunction(actor):
+            raise ContractError(f"The actor of '{name}' is told by a function that is not async; write `def`.")
         self.actor = actor
         self.registry = ToolRegistry(
             name,
