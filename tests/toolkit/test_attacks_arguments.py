@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 from collections import Counter
+from types import MappingProxyType
 from typing import Any, Literal
 
 import pytest
@@ -154,6 +155,26 @@ def test_a_number_that_no_float_can_hold_never_becomes_infinity(sent: str) -> No
     tools, got = toolbox_of(with_field(float), Kept())
     assert call(tools, {"x": json.loads(sent)}).is_error
     assert got == []
+
+
+@pytest.mark.parametrize(
+    ("sent", "problem"),
+    [
+        ({"x": object()}, "it is not valid JSON"),
+        ({"x": "\ud800"}, "it holds text that is not valid Unicode"),
+        ({"x": float("nan")}, "it holds NaN or Infinity, which JSON does not have"),
+    ],
+)
+def test_what_no_client_could_send_is_refused_for_what_it_is(sent: dict[str, Any], problem: str) -> None:
+    tools, got = toolbox_of(with_field(Any), Kept())
+    assert call(tools, sent).text == f"The arguments are ambiguous: {problem}. Send plain JSON and call again."
+    assert got == []
+
+
+def test_arguments_may_be_any_mapping() -> None:
+    tools, got = toolbox_of(with_field(int), Kept())
+    assert not call(tools, MappingProxyType({"x": 1})).is_error
+    assert got[0].model_dump() == {"x": 1}
 
 
 # --- what is logged ----------------------------------------------------------------------------------------------

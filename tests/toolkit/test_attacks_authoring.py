@@ -168,6 +168,34 @@ def test_a_reference_into_definitions_means_the_same_in_every_envelope(envelope:
     assert not asyncio.run(tools.dispatch("give")).is_error
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"status": "ok", "data": 1, "state_after": {"x": 1}}',
+        '{"status": "ok", "data": 1, "pagination": [1]}',
+        '{"status": "ok"}',
+        '{"status": "done", "data": 1}',
+        '{"status": "error", "domain_code": "nobodys", "message": "m"}',
+        "plain words",
+        "",
+    ],
+)
+def test_what_a_handler_says_beside_the_form_is_refused_and_not_dropped(text: str) -> None:
+    async def say(*, app_state: Any, arguments: dict[str, Any], actor: Any = None) -> str:
+        return text
+
+    tools = Toolbox("t")
+    tools.add(read_tool("say", "Say it.", handler=say))
+    answer = asyncio.run(tools.dispatch("say"))
+    assert (answer.meta or {})["handfast/code"] == "output_violation"
+    assert "the handler's text is not what ok(), err() and the like give" in answer.text
+
+
+def test_codes_that_are_one_text_are_not_taken_for_its_letters() -> None:
+    with pytest.raises(ValueError, match="codes is one text; put the names into a list"):
+        Toolbox("t", codes="quota")
+
+
 # --- errors ------------------------------------------------------------------------------------------------------
 
 

@@ -72,6 +72,8 @@ class CodeBook:
     """Every code that one server may fail with, fixed when the server is built. Raises: ValueError."""
 
     def __init__(self, declared: Iterable[DeclaredCode | str] = ()) -> None:
+        if isinstance(declared, str):
+            raise ValueError("codes is one text; put the names into a list.")
         meanings: dict[str, Meaning] = {code.value: meaning for code, meaning in CORE_MEANINGS.items()}
         for each in declared:
             own = DeclaredCode(name=each) if isinstance(each, str) else each

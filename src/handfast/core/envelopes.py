@@ -151,9 +151,11 @@ def read_status(payload: object, codes: CodeBook) -> Outcome:
     """Raises: NotAnEnvelope."""
     more: Json = payload if isinstance(payload, dict) else {}
     match payload:
-        case {"status": "ok", "data": data}:
-            pagination = more.get("pagination")
-            return Succeeded(data, pagination if isinstance(pagination, dict) else None)
+        case {"status": "ok", "data": data, **rest} if rest.keys() <= {"pagination"}:
+            pagination = rest.get("pagination")
+            if not isinstance(pagination, dict | None):
+                raise NotAnEnvelope("The pagination of the payload is no object.")
+            return Succeeded(data, pagination)
         case {"status": "error", "domain_code": str(domain_code), "message": str(message)}:
             code = more.get("code", CODE_OF_DOMAIN.get(domain_code))
             if not isinstance(code, str) or code not in codes:

@@ -373,9 +373,11 @@ def text_of(arguments: object) -> bytes:
     if isinstance(arguments, bytes):
         return arguments
     try:
-        return write_json({} if arguments is None else arguments)
-    except (TypeError, ValueError, RecursionError):
+        return write_json(dict(arguments or {}) if isinstance(arguments, Mapping | None) else arguments)
+    except UnicodeEncodeError:
         return b"\xff"
+    except (TypeError, ValueError, RecursionError):
+        return b"?"
 
 
 def note_failure(call: Exchange, outcome: Failed) -> None:
