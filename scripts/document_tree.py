@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "how-it-works.md"
 BEGIN, END = "<!-- tree: made from the files -->", "<!-- /tree -->"
 # From the top layer down, as pyproject.toml has them; a folder that is not listed here comes last.
-LAYERS = ("cli", "gateway", "catalog", "activity", "slow_lane", "wire", "core")
+LAYERS = ("cli", "django", "gateway", "catalog", "activity", "slow_lane", "wire", "core")
 
 
 def opening_line(path: Path) -> str:

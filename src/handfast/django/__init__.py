@@ -1,0 +1,1 @@
+"""The Django adapter: what a REST framework API serves over HTTP becomes tools that lose nothing silently."""

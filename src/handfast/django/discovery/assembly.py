@@ -1,0 +1,238 @@
+"""One operation of a view put together as a tool: what it takes, where each argument goes, and what it sends."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rest_framework.serializers import BaseSerializer, ListSerializer
+
+from handfast.django.decorators import UNMARKED, ToolKind, ToolMark, mark_of
+from handfast.django.discovery.asking import Raised, ask
+from handfast.django.discovery.bare_view import Asked
+from handfast.django.discovery.drf_types import AnySerializer, Json
+from handfast.django.discovery.field_schemas import list_of
+from handfast.django.discovery.filters import Filters
+from handfast.django.discovery.overridden import is_untouched
+from handfast.django.discovery.pagination import Pages, read_pages
+from handfast.django.discovery.problems import Findings, ProblemId, dotted
+from handfast.django.discovery.shapes import Direction, Shape, Shapes
+from handfast.django.discovery.tool import QueryParameter
+from handfast.django.discovery.views import FoundView, Operation
+
+_WITH_BODY = ("post", "put", "patch")
+_USES_SERIALIZER = frozenset(("get_serializer", "get_serializer_class", "serializer_class"))
+OBJECTS = "objects"  # where a tool takes a list that is its whole body
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The arguments of a tool besides those of its path."""
+
+    query: tuple[QueryParameter, ...] = ()
+    properties: Json = field(default_factory=dict)  # of the body
+    required: tuple[str, ...] = ()
+    definitions: Json = field(default_factory=dict)
+    has_body: bool = False
+    is_partial: bool = False
+    takes_list: bool = False
+    serializer: type[AnySerializer] | None = None
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(self.properties) | {parameter.name for parameter in self.query}
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The result of a tool; {}: anything."""
+
+    schema: Json
+    is_list: bool = False
+    serializer: type[AnySerializer] | None = None
+
+
+class Unknown(Exception):
+    """A write through a serializer that nobody knows; without arguments it would only make empty rows."""
+
+
+def effective_mark(view: FoundView, operation: Operation) -> ToolMark:
+    """What is said about the operation itself; a class that is one view speaks for it."""
+    own = operation.mark or UNMARKED
+    of_class = mark_of(view.cls) or UNMARKED
+    if view.is_viewset:
+        return own
+    return ToolMark(
+        own.name,
+        own.description or of_class.description,
+        own.exclude,
+        own.kind or of_class.kind,
+        of_class.input if own.input is None else own.input,
+        of_class.output if own.output is None else own.output,
+    )
+
+
+def kind_of(operation: Operation, mark: ToolMark) -> ToolKind:
+    """A plain DELETE stays a write: over HTTP nobody is asked for a reason, and here a caller may what it may there."""
+    return mark.kind or ("read" if operation.is_read else "write")
+
+
+def annotations_of(operation: Operation, kind: ToolKind) -> dict[str, bool]:
+    is_read = kind == "read"
+    return {
+        "readOnlyHint": is_read,
+        "destructiveHint": kind == "admin" or (operation.method == "delete" and not is_read),
+        "idempotentHint": is_read or operation.method in ("put", "delete"),
+        "openWorldHint": False,
+    }
+
+
+class Assembly:
+    """What the tools of one discovery share."""
+
+    def __init__(self, shapes: Shapes, findings: Findings) -> None:
+        self._shapes = shapes
+        self._findings = findings
+        self._filters = Filters(findings)
+
+    # --- what it takes -----------------------------------------------------------------------------------------------
+
+    def taken(self, operation: Operation, asked: Asked, mark: ToolMark) -> Taken:
+        """Raises: Unknown."""
+        has_body = operation.method in _WITH_BODY
+        if mark.input is not None:
+            is_partial = operation.method == "patch"
+            shape, serializer = self._declared(mark.input, "partial" if is_partial else "input", asked)
+            return _body(shape, serializer, is_partial=is_partial) if has_body else _query(shape)
+        if has_body:
+            return self._taken_by_code(operation, asked)
+        return Taken(query=tuple(self._list_parameters(operation, asked)))
+
+    def _list_parameters(self, operation: Operation, asked: Asked) -> list[QueryParameter]:
+        filters = self._filters.of(asked) if "filter_queryset" in operation.code.uses else []
+        pages = self._pages(asked).parameters if "paginate_queryset" in operation.code.uses else ()
+        known = {parameter.name for parameter in filters}
+        return [*filters, *(parameter for parameter in pages if parameter.name not in known)]
+
+    def _pages(self, asked: Asked) -> Pages:
+        return read_pages(asked.view, self._findings)
+
+    def _taken_by_code(self, operation: Operation, asked: Asked) -> Taken:
+        code = operation.code
+        is_standard = operation.action in ("create", "update", "partial_update")
+        by_serializer = code.reads_body and (is_standard or not _USES_SERIALIZER.isdisjoint(code.uses))
+        if by_serializer or asked.is_specific:
+            is_partial = operation.method == "patch" or (not is_standard and "partial" in code.words)
+            shape = self._shape(asked.serializer, "partial" if is_partial else "input", asked)
+            if shape is not None and shape.schema:
+                return _body(shape, _class_of(asked.serializer), is_partial=is_partial)
+        if code.reads_body:
+            self._note_unknown(asked, is_tool=not by_serializer)
+        if by_serializer:
+            raise Unknown
+        return Taken(has_body=True)
+
+    def _note_unknown(self, asked: Asked, *, is_tool: bool) -> None:
+        self._findings.add(
+            ProblemId.INPUT_UNKNOWN if is_tool else ProblemId.WRITE_UNKNOWN,
+            "Reads the body of its request, and no serializer says what that holds; "
+            + ("an agent can only call it without one." if is_tool else "it is not a tool until one does."),
+            hint="Name it with @mcp_tool(input=…), or with serializer_class.",
+            where=asked.where,
+        )
+
+    def _shape(self, serializer: AnySerializer | None, direction: Direction, asked: Asked) -> Shape | None:
+        """None where there is no serializer, or none that can be described."""
+        if serializer is None:
+            return None
+        answer = ask(lambda: self._shapes.of(serializer, direction))
+        if not isinstance(answer, Raised):
+            return answer.value
+        self._findings.add(
+            ProblemId.SERIALIZER_UNUSABLE,
+            f"The fields of {dotted(type(serializer))} cannot be listed: {answer.reason}",
+            hint="Let it list them without an instance and without data, for an anonymous user.",
+            where=asked.where,
+        )
+        return None
+
+    def _declared(
+        self,
+        declared: Any,  # Any: what @mcp_tool was given
+        direction: Direction,
+        asked: Asked,
+    ) -> tuple[Shape, type[AnySerializer] | None]:
+        """A serializer, its class, or a JSON Schema as its author wrote it."""
+        if isinstance(declared, Mapping):
+            schema = dict(declared)
+            return Shape(schema, schema.pop("$defs", {})), None
+        serializer = declared(context={"request": asked.view.request}) if isinstance(declared, type) else declared
+        if not isinstance(serializer, BaseSerializer):
+            raise TypeError(f"{type(serializer).__name__} is no serializer and no JSON Schema")
+        return self._shapes.of(serializer, direction), _class_of(serializer)
+
+    # --- what it sends -----------------------------------------------------------------------------------------------
+
+    def sent(self, operation: Operation, asked: Asked, mark: ToolMark) -> Sent:
+        if mark.output is not None:
+            shape, serializer = self._declared(mark.output, "output", asked)
+            return Sent(shape.whole, shape.schema.get("type") == "array", serializer)
+        like = operation.code.answers_like
+        if like is None or not all(is_untouched(type(asked.view), name) for name in ("dispatch", "finalize_response")):
+            self._note_open_result(asked)
+            return Sent({})
+        if like == "destroy":
+            return Sent({"type": "null"})
+        described = self._shape(asked.serializer, "output", asked)
+        if described is None:
+            return Sent({}, like == "list")
+        schema = self._listed(described, asked) if like == "list" else described.whole
+        return Sent(schema, like == "list", _class_of(asked.serializer))
+
+    def _listed(self, shape: Shape, asked: Asked) -> Json:
+        if isinstance(asked.serializer, ListSerializer):
+            items = shape.schema
+        else:
+            meta = getattr(asked.serializer, "Meta", None)
+            many = getattr(meta, "list_serializer_class", ListSerializer)
+            items = list_of(many, shape.schema)
+        schema = self._pages(asked).of(items)
+        definitions = {**shape.definitions, **schema.get("$defs", {})}
+        return {**schema, "$defs": definitions} if schema and definitions else schema
+
+    def _note_open_result(self, asked: Asked) -> None:
+        self._findings.add(
+            ProblemId.RESULT_OPEN,
+            "Makes its answer itself, so an agent is not told what comes back.",
+            hint="Say it with @mcp_tool(output=…): a serializer, or a JSON Schema.",
+            where=asked.where,
+        )
+
+
+def _body(shape: Shape, serializer: type[AnySerializer] | None, *, is_partial: bool = False) -> Taken:
+    body = shape.body
+    if body.get("type") == "array":
+        properties, required, takes_list = {OBJECTS: body}, (OBJECTS,), True
+    else:
+        properties, required, takes_list = body.get("properties", {}), tuple(body.get("required", ())), False
+    return Taken(
+        properties=properties,
+        required=required,
+        definitions=shape.definitions,
+        has_body=True,
+        is_partial=is_partial,
+        takes_list=takes_list,
+        serializer=serializer,
+    )
+
+
+def _query(shape: Shape) -> Taken:
+    required = shape.body.get("required", ())
+    properties: Json = shape.body.get("properties", {})
+    query = tuple(QueryParameter(name, schema, is_required=name in required) for name, schema in properties.items())
+    return Taken(query, definitions=shape.definitions)
+
+
+def _class_of(serializer: AnySerializer | None) -> type[AnySerializer] | None:
+    """The class of a serializer, or of those in a list."""
+    one: AnySerializer | None = getattr(serializer, "child", serializer)
+    return None if one is None else type(one)

@@ -1,0 +1,116 @@
+"""Small pieces that generated schemas are made of."""
+
+import datetime
+import decimal
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from typing import Final
+
+from handfast.django.discovery.drf_types import Json
+
+# What costs too much to compare in every call, or says more than an agent would read, is left to the serializer.
+MOST_OPTIONS: Final = {"integer": 40, "number": 8, "string": 500, "boolean": 2, "null": 1}
+
+_TYPES: Final[Mapping[type, str]] = {
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    type(None): "null",
+    list: "array",
+    dict: "object",
+}
+
+
+def nullable(schema: Json) -> Json:
+    """The same schema, and null."""
+    if not schema or "null" in _listed(schema.get("type")):
+        return schema
+    for keyword in ("anyOf", "oneOf"):
+        if keyword in schema and "type" not in schema:
+            return {**schema, keyword: [*schema[keyword], {"type": "null"}]}
+    if "type" not in schema:
+        return {"anyOf": [schema, {"type": "null"}]}
+    wider = {**schema, "type": [*_listed(schema["type"]), "null"]}
+    if "enum" in schema:
+        wider["enum"] = [*schema["enum"], None]
+    return wider
+
+
+def _listed(types: object) -> list[str]:
+    return [] if types is None else [types] if isinstance(types, str) else list(types)  # type: ignore[call-overload]  # a list of names
+
+
+def json_type(value: object) -> str:
+    return _TYPES.get(type(value), "string")
+
+
+def types_of(values: Iterable[object]) -> Json:
+    """The JSON types of some values, as a schema says it."""
+    types = list(dict.fromkeys(map(json_type, values)))
+    return {"type": types[0] if len(types) == 1 else types} if types else {}
+
+
+def options(values: Iterable[object]) -> Json:
+    """One of these values; where they are too many to list, only what kind they are."""
+    listed = list({(type(value), value): value for value in values}.values())  # to Python, True is 1
+    schema = types_of(listed)
+    kinds = Counter(map(json_type, listed))
+    if listed and all(count <= MOST_OPTIONS.get(kind, 0) for kind, count in kinds.items()):
+        return {**schema, "enum": listed}
+    if list(kinds) == ["integer"]:
+        return {**schema, "minimum": min(listed), "maximum": max(listed)}  # type: ignore[type-var]  # all are integers
+    return schema
+
+
+def plain_scalar(value: object) -> object:
+    """A choice as an agent writes it: an enum's own value, and text for what JSON has no type for."""
+    if isinstance(value, Enum):
+        value = value.value
+    if value is None or type(value) in _TYPES:
+        return value
+    if isinstance(value, str | int | float):
+        return next(kind(value) for kind in (str, int, float) if isinstance(value, kind))
+    return str(value)
+
+
+def plain_default(value: object) -> object:
+    """A default as JSON has it. Raises: ValueError, where JSON has nothing for it."""
+    if isinstance(value, Enum):
+        value = value.value
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float) and value == value and abs(value) != float("inf"):
+        return value
+    if isinstance(value, decimal.Decimal | uuid.UUID | datetime.date | datetime.time):
+        return str(value) if isinstance(value, decimal.Decimal | uuid.UUID) else value.isoformat()
+    if isinstance(value, list | tuple):
+        return [plain_default(item) for item in value]
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {key: plain_default(item) for key, item in value.items()}
+    raise ValueError("JSON has no such value")
+
+
+def described(schema: Json, *parts: object) -> Json:
+    """The schema with what is said about it, in sentences, before what it says already."""
+    said = [
+        text
+        for part in (*parts, schema.get("description"))
+        if part is not None and (text := " ".join(str(part).split()))
+    ]
+    if not said:
+        return schema
+    return {**schema, "description": " ".join(text if text[-1] in ".!?:…" else f"{text}." for text in said)}
+
+
+def admits_null(schema: Json) -> bool:
+    """Whether a schema that was made here lets null through."""
+    return not schema or "null" in _listed(schema.get("type")) or {"type": "null"} in schema.get("anyOf", [])
+
+
+def object_schema(properties: Json, required: Iterable[str] = ()) -> Json:
+    """Never closed: what an agent sends beside the declared is judged by one rule, not by every schema."""
+    names = list(required)
+    return {"type": "object", "properties": properties, **({"required": names} if names else {})}

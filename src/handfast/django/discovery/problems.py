@@ -1,0 +1,65 @@
+"""What discovery finds wrong: data with stable ids, for system checks and for the doctor."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+
+class ProblemId(StrEnum):
+    """E: a tool is missing for it. W: an agent is told less than it should be, or something else. I: good to know."""
+
+    NAME_TAKEN = "handfast.E001"
+    VIEW_UNUSABLE = "handfast.E002"
+    ADDRESS_UNCLEAR = "handfast.E003"
+    WRITE_UNKNOWN = "handfast.E004"
+    SERIALIZER_UNKNOWN = "handfast.W001"
+    SERIALIZER_UNUSABLE = "handfast.W002"
+    INPUT_UNKNOWN = "handfast.W003"
+    FIELD_OPEN = "handfast.W004"
+    OUTPUT_REWRITTEN = "handfast.W005"
+    FILTERS_UNKNOWN = "handfast.W006"
+    PAGES_UNKNOWN = "handfast.W007"
+    PATTERN_UNMATCHED = "handfast.W008"
+    LEFT_OUT = "handfast.I001"
+    RESULT_OPEN = "handfast.I002"
+    NAME_SHORTENED = "handfast.I003"
+    NAME_LONG = "handfast.I004"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One finding: what it is, what to do about it, and where."""
+
+    id: ProblemId
+    message: str
+    hint: str
+    where: str
+
+    @property
+    def level(self) -> Literal["error", "warning", "info"]:
+        levels: dict[str, Literal["error", "warning", "info"]] = {"E": "error", "W": "warning", "I": "info"}
+        return levels[self.id.partition(".")[2][0]]
+
+
+class Findings:
+    """Problems as they are found; the same one is told once, however many tools it touches."""
+
+    def __init__(self) -> None:
+        self._found: dict[Problem, None] = {}
+
+    def add(self, problem: ProblemId, message: str, *, hint: str, where: str) -> None:
+        self._found.setdefault(Problem(problem, message, hint, where))
+
+    def __iter__(self) -> Iterator[Problem]:
+        return iter(self._found)
+
+    def sorted(self) -> tuple[Problem, ...]:
+        """Errors first, then by id and place."""
+        order = "EWI"
+        return tuple(sorted(self, key=lambda found: (order.index(found.id[9]), found.id, found.where, found.message)))
+
+
+def dotted(target: type) -> str:
+    """A class as an author would import it."""
+    return f"{target.__module__}.{target.__qualname__}"

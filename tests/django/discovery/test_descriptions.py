@@ -1,0 +1,127 @@
+"""What an agent reads about a tool."""
+
+from typing import Any
+
+import pytest
+from rest_framework import viewsets
+from rest_framework.decorators import action, api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from handfast.django.decorators import mcp_tool
+from handfast.django.discovery.bare_view import ask_view, bare_view
+from handfast.django.discovery.descriptions import describe
+from handfast.django.discovery.problems import Findings
+from handfast.django.discovery.views import find_view, operations
+from tests.django.project.models import Device
+
+
+def description(view: Any) -> str:
+    found = find_view(view)
+    assert found is not None
+    operation = operations(found)[0]
+    asked = ask_view(found, operation, bare_view(found, operation, []), Findings())
+    return describe(found, operation, asked, ["dcim", "patch-panels"])
+
+
+class Plain(viewsets.ModelViewSet[Device]):
+    queryset = Device.objects.all()
+
+    @action(detail=True)
+    def power_off(self, request: Request, pk: str) -> Response:
+        return Response()
+
+    @action(detail=False)
+    def count(self, request: Request) -> Response:
+        return Response()
+
+
+@pytest.mark.parametrize(
+    ("actions", "detail", "said"),
+    [
+        ({"get": "list"}, False, "List network devices."),
+        ({"get": "retrieve"}, True, "Get one network device."),
+        ({"post": "create"}, False, "Create a network device."),
+        ({"put": "update"}, True, "Replace all fields of a network device."),
+        ({"patch": "partial_update"}, True, "Change some fields of a network device."),
+        ({"delete": "destroy"}, True, "Delete a network device."),
+        ({"get": "power_off"}, True, "Power off (a network device)."),
+        ({"get": "count"}, False, "Count (network devices)."),
+    ],
+)
+def test_a_sentence_is_made_from_what_it_does(actions: Any, detail: bool, said: str) -> None:
+    assert description(Plain.as_view(actions, detail=detail)) == said
+
+
+class Documented(Plain):
+    """Everything with a plug.
+
+    list: All of it,
+        in one list.
+    create:
+    Plug one in.
+    """
+
+    def destroy(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """Throw it away.
+
+        For good.
+        """
+        return super().destroy(request, *args, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("actions", "said"),
+    [
+        ({"delete": "destroy"}, "Throw it away.\n\nFor good."),
+        ({"get": "list"}, "All of it, in one list."),
+        ({"post": "create"}, "Plug one in."),
+        ({"put": "update"}, "Replace all fields of a network device. Everything with a plug."),
+    ],
+)
+def test_what_the_author_wrote_comes_first(actions: Any, said: str) -> None:
+    assert description(Documented.as_view(actions)) == said
+
+
+def test_a_subclass_does_not_inherit_what_was_said_of_its_base() -> None:
+    class Silent(Documented): ...
+
+    assert description(Silent.as_view({"put": "update"})) == "Replace all fields of a network device."
+
+
+def test_a_mark_on_a_viewset_stands_for_its_docstring() -> None:
+    @mcp_tool(description="Machines.")
+    class Marked(Documented):
+        """Something else."""
+
+    assert description(Marked.as_view({"get": "list"})) == "List network devices. Machines."
+
+
+def test_without_a_model_the_url_says_what_it_is_about() -> None:
+    class Health(viewsets.ViewSet):
+        def list(self, request: Request) -> Response:
+            return Response()
+
+        def create(self, request: Request) -> Response:
+            return Response()
+
+    assert description(Health.as_view({"get": "list"})) == "List patch panels."
+    assert description(Health.as_view({"post": "create"})) == "Create (patch panels)."
+
+
+def test_a_function_is_described_by_its_docstring() -> None:
+    @api_view(["GET"])
+    def ping(request: Request) -> Response:
+        """Say whether anybody is there."""
+        return Response()
+
+    assert description(ping) == "Say whether anybody is there."
+
+
+def test_a_manual_is_cut() -> None:
+    class Long(Plain):
+        def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+            return super().list(request, *args, **kwargs)
+
+    Long.list.__doc__ = "word " * 1000
+    assert len(description(Long.as_view({"get": "list"}))) == 2000

@@ -1,0 +1,44 @@
+"""Problems are data: told once, in order, with stable ids."""
+
+from handfast.django.discovery.problems import Findings, Problem, ProblemId, dotted
+
+
+def test_the_same_problem_is_told_once_and_errors_come_first() -> None:
+    findings = Findings()
+    findings.add(ProblemId.LEFT_OUT, "a", hint="h", where="z")
+    findings.add(ProblemId.FIELD_OPEN, "b", hint="h", where="y")
+    findings.add(ProblemId.FIELD_OPEN, "b", hint="h", where="x")
+    findings.add(ProblemId.FIELD_OPEN, "b", hint="h", where="x")
+    findings.add(ProblemId.NAME_TAKEN, "c", hint="h", where="w")
+    assert findings.sorted() == (
+        Problem(ProblemId.NAME_TAKEN, "c", "h", "w"),
+        Problem(ProblemId.FIELD_OPEN, "b", "h", "x"),
+        Problem(ProblemId.FIELD_OPEN, "b", "h", "y"),
+        Problem(ProblemId.LEFT_OUT, "a", "h", "z"),
+    )
+    assert [problem.level for problem in findings.sorted()] == ["error", "warning", "warning", "info"]
+
+
+def test_ids_never_change() -> None:
+    assert {each.name: each.value for each in ProblemId} == {
+        "NAME_TAKEN": "handfast.E001",
+        "VIEW_UNUSABLE": "handfast.E002",
+        "ADDRESS_UNCLEAR": "handfast.E003",
+        "WRITE_UNKNOWN": "handfast.E004",
+        "SERIALIZER_UNKNOWN": "handfast.W001",
+        "SERIALIZER_UNUSABLE": "handfast.W002",
+        "INPUT_UNKNOWN": "handfast.W003",
+        "FIELD_OPEN": "handfast.W004",
+        "OUTPUT_REWRITTEN": "handfast.W005",
+        "FILTERS_UNKNOWN": "handfast.W006",
+        "PAGES_UNKNOWN": "handfast.W007",
+        "PATTERN_UNMATCHED": "handfast.W008",
+        "LEFT_OUT": "handfast.I001",
+        "RESULT_OPEN": "handfast.I002",
+        "NAME_SHORTENED": "handfast.I003",
+        "NAME_LONG": "handfast.I004",
+    }
+
+
+def test_a_class_is_named_as_one_would_import_it() -> None:
+    assert dotted(Findings) == "handfast.django.discovery.problems.Findings"
