@@ -6,22 +6,22 @@ from random import Random
 
 
 class Clock:
-    """The real clock, for one thread. Ids sort by creation within it, and practically across processes."""
+    """The real clock, from any thread. Ids sort by creation within one, and practically across processes."""
 
     def __init__(self) -> None:
         self._last = 0
         self._random = Random()  # noqa: S311 - ids need to be unique, not secret, and the system's source costs a call
-        self._second = -1
-        self._prefix = ""
+        self._shown = (-1, "")  # a second and how it is written: one value, because threads share it
 
     def now(self) -> str:
         """UTC as ISO 8601 with microseconds."""
         second, rest = divmod(time.time_ns(), 1_000_000_000)
-        if second != self._second:
+        last, prefix = self._shown
+        if second != last:
             # Formatting a date costs more than everything else here, and only the fraction changes from call to call.
-            self._prefix = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
-            self._second = second
-        return f"{self._prefix}.{rest // 1000:06d}Z"
+            prefix = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+            self._shown = (second, prefix)
+        return f"{prefix}.{rest // 1000:06d}Z"
 
     def monotonic(self) -> float:
         return time.monotonic()

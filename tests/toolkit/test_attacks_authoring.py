@@ -176,8 +176,6 @@ def test_a_reference_into_definitions_means_the_same_in_every_envelope(envelope:
         '{"status": "ok"}',
         '{"status": "done", "data": 1}',
         '{"status": "error", "domain_code": "nobodys", "message": "m"}',
-        "plain words",
-        "",
     ],
 )
 def test_what_a_handler_says_beside_the_form_is_refused_and_not_dropped(text: str) -> None:

@@ -27,7 +27,8 @@ _KEPT_PER_CAPACITY = 4  # how far past its bound the queue may grow while nothin
 _LET_GO = -1  # the ticket of records that could not be kept
 
 
-Waiter = tuple[int, asyncio.AbstractEventLoop, "asyncio.Future[None]"]
+# A ticket and how its holder waits: in an event loop, or in a thread without one, which stops until it is woken.
+Waiter = tuple[int, asyncio.AbstractEventLoop, "asyncio.Future[None]"] | tuple[int, None, threading.Event]
 
 
 class ThreadRecorder:
@@ -133,16 +134,27 @@ class ThreadRecorder:
 
     async def _progress(self, ticket: int) -> None:
         """Wait until the ticket is committed, or until it is time to look whether writing fails."""
-        loop = asyncio.get_running_loop()
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            woken = threading.Event()
+            if self._is_waited_for((ticket, None, woken)):
+                woken.wait(self._patience())
+            return
         future: asyncio.Future[None] = loop.create_future()
+        if self._is_waited_for((ticket, loop, future)):
+            # The future is this caller's alone, and `wait` never cancels it: a cancelled caller takes nobody along.
+            await asyncio.wait((future,), timeout=self._patience())
+
+    def _is_waited_for(self, waiter: Waiter) -> bool:
+        """Enter somebody who waits; no: it is done already."""
         with self._lock:
-            if self._done >= ticket:
-                return
-            self._waiters.append((ticket, loop, future))
+            if self._done >= waiter[0]:
+                return False
+            self._waiters.append(waiter)
             if self._is_gathering:
                 self._ring()
-        # The future is this caller's alone, and `wait` never cancels it: a cancelled caller takes nobody along.
-        await asyncio.wait((future,), timeout=self._patience())
+            return True
 
     def _patience(self) -> float:
         since = self._stuck_since
@@ -266,8 +278,11 @@ class ThreadRecorder:
 def _wake(waiters: list[Waiter]) -> None:
     """One wake-up per event loop, however many wait there."""
     by_loop: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = defaultdict(list)
-    for _, loop, future in waiters:
-        by_loop[loop].append(future)
+    for waiter in waiters:
+        if waiter[1] is None:
+            waiter[2].set()
+        else:
+            by_loop[waiter[1]].append(waiter[2])
     for loop, futures in by_loop.items():
         with suppress(RuntimeError):  # a loop closed meanwhile has nobody left to wake
             loop.call_soon_threadsafe(_finish, futures)

@@ -3,13 +3,14 @@
 import asyncio
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from handfast.core.arguments import check_unknown
 from handfast.core.codes import CodeBook
 from handfast.core.contract import CompiledContract
 from handfast.core.envelopes import Envelope, render
@@ -32,12 +33,14 @@ from handfast.core.policy import (
 from handfast.core.protocol_arguments import ProtocolArguments
 from handfast.core.result import ResultView, ambiguous_violation, blocked_text
 from handfast.core.schema import CompiledSchema
+from handfast.core.undeclared import NameTree, Undeclared, check_inside, find_undeclared, ignored_notice
 from handfast.tool_call import CallPath
 from handfast.toolkit.actor import is_known, label_of
 from handfast.toolkit.call import Call, Report, unheard
 from handfast.toolkit.crashes import where_it_happened
 from handfast.toolkit.json_text import write_json
 from handfast.toolkit.large_results import LargeResults, Origin
+from handfast.toolkit.notice import Notice
 from handfast.toolkit.outcome_counts import OutcomeCounts, count_as, count_of_record
 from handfast.toolkit.returned import NotJson, Returned, read_returned
 from handfast.toolkit.shape import Misshapen, parse_arguments
@@ -70,6 +73,8 @@ class RegisteredTool:
     contract: CompiledContract
     wraps: bool  # the plain form puts its data under `result`
     pieces: "PieceForm | None" = None  # where large results come in pieces
+    tree: NameTree | None = None  # where undeclared arguments may pass: what is declared, at every depth
+    listed: "RegisteredTool | None" = None  # what runs in its place for a body that is a list
 
     @property
     def answering(self) -> CompiledContract:
@@ -98,6 +103,13 @@ class Answer:
         return isinstance(self.outcome, Failed)
 
     @property
+    def is_refused(self) -> bool:
+        """Whether the arguments were turned down before anything ran: what the protocol has an error of its own for."""
+        return isinstance(self.outcome, Failed) and (
+            self.outcome.code == ErrorCode.INVALID_INPUT and self.outcome.details.get("kind") == "shape"
+        )
+
+    @property
     def is_text(self) -> bool:
         """Whether there is no structured content: how the plain form tells a failure."""
         return self.payload is None and self.is_error
@@ -110,6 +122,7 @@ class Caller:
     actor: Any = None  # Any: an Actor, or another object with an id or a name
     report: Report | None = None
     context: Any = None  # Any: the SDK's request context
+    sees: Callable[[str], bool] | None = None  # which tools are there for this caller; None: all of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,15 +147,18 @@ class _Unfit(Exception):
 class _Asked:
     """The terms of one call: guardrails first, then the tool's own model, whose reading is kept for the handler."""
 
-    __slots__ = ("actor", "arguments", "model", "names", "spec", "wishes")
+    __slots__ = ("actor", "arguments", "ignored", "model", "names", "policy", "spec", "tree", "wishes")
 
-    def __init__(self, tool: "RegisteredTool", actor: object, wanted: Wanted | None) -> None:
+    def __init__(self, tool: "RegisteredTool", actor: object, wanted: Wanted | None, policy: ToolPolicy) -> None:
         self.spec = tool.spec
         self.names = tool.names
         self.actor = actor
         self.wishes = _NO_WISHES if wanted is None else wanted.wishes
         self.model: BaseModel | None = None
         self.arguments: dict[str, Any] = {}  # Any: JSON; a copy of this call's own
+        self.tree = tool.tree
+        self.policy = policy.input
+        self.ignored: list[Undeclared] = []
 
     def gate(self, arguments: dict[str, object]) -> Violation | None:
         self.arguments = arguments
@@ -151,7 +167,16 @@ class _Asked:
             refusal = check_guardrails(arguments, has_actor=is_known(self.actor))
         if refusal is None and isinstance(self.wishes, Violation):
             return self.wishes  # before the rest of the arguments, which were sent together with them
+        if refusal is None and self.tree is not None:
+            refusal = self._look_inside(arguments, self.tree)
         return refusal
+
+    def _look_inside(self, arguments: dict[str, object], tree: NameTree) -> Violation | None:
+        """What is undeclared at the root is refused with everything else that is said about it, after this."""
+        self.ignored = list(find_undeclared(arguments, tree))
+        if not self.ignored or check_unknown(arguments, tree.declared, self.policy) is not None:
+            return None
+        return check_inside(self.ignored, self.policy)
 
     def shape(self, text: bytes, arguments: dict[str, object]) -> tuple[str, ...] | None:
         if self.spec.args_model is None:
@@ -179,8 +204,9 @@ class Dispatcher:
     codes: CodeBook
     envelope: Envelope
     counts: OutcomeCounts
-    timeout_s: float
+    timeout_s: float | None  # None: as long as it takes
     large: LargeResults
+    policy: ToolPolicy = STRICT
     app: Any = None  # Any: the application state that tools are handed
 
     async def dispatch(
@@ -196,7 +222,7 @@ class Dispatcher:
         call = self.path.open(
             server=self.server,
             tool=tool.spec.name,
-            policy=STRICT,
+            policy=self.policy,
             contract=tool.contract,
             actor=label_of(caller.actor),
         )
@@ -227,7 +253,7 @@ class Dispatcher:
     async def _answer(
         self, call: Exchange, tool: RegisteredTool, arguments: object, caller: Caller, wanted: Wanted | None
     ) -> Answer:
-        asked = _Asked(tool, caller.actor, wanted)
+        asked = _Asked(tool, caller.actor, wanted, self.policy)
         decision = await self.path.admit(call, text_of(arguments), asked)
         if isinstance(decision, Blocked):
             return self.rendered(tool, self.refused(decision))
@@ -235,7 +261,7 @@ class Dispatcher:
             returned = await self._run(call, asked, caller)
             if tool.pieces is not None:
                 returned = await self._cut(call, tool, returned, asked, arguments if wanted is None else wanted.sent)
-            return await self._settled(call, tool, returned, asked)
+            return _with_ignored(await self._settled(call, tool, returned, asked), asked.ignored)
         except NotJson as problem:
             _log_crash(problem, call)
             return await self._rejected(call, tool, problem.violation)
@@ -270,7 +296,7 @@ class Dispatcher:
             context=caller.context,
         )
         seconds = self.timeout_s if spec.timeout_s is None else spec.timeout_s
-        clock = asyncio.timeout(seconds)
+        clock = _clock(seconds)
         assert spec.run is not None  # the registry makes one
         try:
             async with clock:
@@ -314,7 +340,7 @@ class Dispatcher:
             raise _Unfit(Violation(decision.rule, decision.reason))
         origin = Origin(owner=call.actor, tool=call.tool, arguments=sent if isinstance(sent, dict) else {})
         try:
-            async with asyncio.timeout(self.timeout_s):
+            async with _clock(self.timeout_s):
                 first, notices = await self.large.first(whole, form, wishes, origin)
         except Exception as error:  # noqa: BLE001 - as in `_run`: results may be kept by a store of the author's own
             return Returned(self._failure(error, call, late_after=None))
@@ -358,6 +384,34 @@ def _writable(outcome: Failed) -> Failed:
     if len(message) > _LONGEST_FAILURE // 4:
         message = f"{message[: _LONGEST_FAILURE // 4]}…"
     return Failed(outcome.code, message, outcome.is_recoverable)
+
+
+def _with_ignored(answer: Answer, ignored: list[Undeclared]) -> Answer:
+    """Nothing is lost in silence: what the tool did not look at is named in the answer."""
+    if not ignored:
+        return answer
+    notice = ignored_notice(ignored)
+    if answer.is_text:
+        return replace(answer, text=f"{answer.text}\n{notice}")
+    return replace(answer, blocks=(*answer.blocks, Notice(text=notice)))
+
+
+class _NoClock:
+    """No end. Nothing of an event loop is asked for, so that a tool can also run in a thread without one."""
+
+    async def __aenter__(self) -> None: ...
+
+    async def __aexit__(self, *_: object) -> None: ...
+
+    def expired(self) -> bool:
+        return False
+
+
+_NO_CLOCK = _NoClock()
+
+
+def _clock(seconds: float | None) -> asyncio.Timeout | _NoClock:
+    return _NO_CLOCK if seconds is None else asyncio.timeout(seconds)
 
 
 def _is_cancelled() -> bool:

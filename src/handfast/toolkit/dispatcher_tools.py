@@ -5,7 +5,7 @@ stands beside it in the dispatcher's arguments is refused, never dropped. The ru
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from handfast.core.dispatch import HELP, action_missing, action_unknown, check_beside, not_an_object, tool_name
@@ -87,9 +87,24 @@ class DispatcherTool:
 
     tool: RegisteredTool
     actions: Actions
+    description: str = ""  # as its author wrote it
+
+    def for_caller(self, sees: Callable[[str], bool]) -> "DispatcherTool":
+        """With the actions that are there for this caller."""
+        return replace(self, actions={key: tool for key, tool in self.actions.items() if sees(tool.spec.name)})
+
+    def about_actions(self) -> dict[str, Any]:  # Any: JSON
+        """What its entry in a list says of its actions."""
+        described = {action: tool.spec.description for action, tool in self.actions.items()}
+        text = f"{self.description.strip()} {render_use(described)}"
+        return {"description": text, "inputSchema": dispatcher_schema(self.actions)}
 
     async def call(self, arguments: object, caller: Caller, dispatcher: Dispatcher, dispatch: Dispatch) -> Answer:
         """Explain, refuse, or call an action by `dispatch`. Raises: RecordingFailed."""
+        seen = self if caller.sees is None else self.for_caller(caller.sees)
+        return await seen._called(arguments, caller, dispatcher, dispatch)
+
+    async def _called(self, arguments: object, caller: Caller, dispatcher: Dispatcher, dispatch: Dispatch) -> Answer:
         asked: Asked[object] = Asked()
         try:
             asked = read_asked(_judged(arguments))

@@ -23,6 +23,7 @@ class KeptResult:
     pieces: tuple[bytes, ...]
     total_items: int | None  # of a list
     beside: bytes = b"{}"  # JSON: what stands beside the items in every piece
+    items_key: str = "items"  # and where they stand
 
     @property
     def size(self) -> int:

@@ -74,6 +74,7 @@ class LargeResults:
             pieces=tuple(pieces),
             total_items=total,
             beside=write_json(beside),
+            items_key=form.items_key,
         )
         key = secrets.token_urlsafe(_KEY_BYTES) if len(pieces) > 1 else ""
         if key:
@@ -105,8 +106,10 @@ def _opened(outcome: Succeeded, form: PieceForm) -> tuple[dict[str, Any], list[A
     if not form.is_list:
         return {}, None
     if isinstance(data, dict):
-        items = data.get("items")
-        return {key: value for key, value in data.items() if key != "items"}, items if isinstance(items, list) else []
+        items = data.get(form.items_key)
+        return {key: value for key, value in data.items() if key != form.items_key}, items if isinstance(
+            items, list
+        ) else []
     is_page = form.is_object and outcome.pagination is not None
     beside = {"pagination": dict(outcome.pagination or {})} if is_page else {}
     return beside, data if isinstance(data, list) else []
@@ -118,7 +121,7 @@ def _piece(kept: KeptResult, key: str, number: int) -> dict[str, Any]:  # Any: J
     if kept.total_items is None:
         found: dict[str, Any] = {"text": text.decode()}  # Any: as above
     else:
-        found = {**json.loads(kept.beside), "items": json.loads(text)}
+        found = {**json.loads(kept.beside), kept.items_key: json.loads(text)}
         about["total_items"] = kept.total_items
     about[CONTINUATION_TOKEN] = _token(kept, key, number)
     return {**found, "piece": about}

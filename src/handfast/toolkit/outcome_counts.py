@@ -1,6 +1,7 @@
 """How calls ended, counted by tool: for health pages and tests, and the same for both forms of tools."""
 
 from collections import Counter
+from threading import Lock
 
 from handfast.core.errors import ErrorCode
 from handfast.core.exchange import Exchange, Status
@@ -30,12 +31,18 @@ class OutcomeCounts:
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str]] = Counter()
+        self._lock = Lock()  # tools may be called from several threads
 
     def add(self, tool: str, outcome: str) -> None:
-        self._counts[tool, outcome] += 1
+        with self._lock:
+            self._counts[tool, outcome] += 1
 
     def of(self, tool: str) -> dict[str, int]:
-        return {outcome: count for (name, outcome), count in self._counts.items() if name == tool}
+        return {outcome: count for (name, outcome), count in self._all() if name == tool}
 
     def total(self, outcome: str) -> int:
-        return sum(count for (_, name), count in self._counts.items() if name == outcome)
+        return sum(count for (_, name), count in self._all() if name == outcome)
+
+    def _all(self) -> list[tuple[tuple[str, str], int]]:
+        with self._lock:
+            return list(self._counts.items())

@@ -39,8 +39,9 @@ class PieceForm:
 
     most: int  # bytes of JSON in one piece
     is_list: bool  # cut between items; else the JSON is cut as text
-    is_object: bool  # the whole is one; the items stand under `items`
+    is_object: bool  # the whole is one; the items stand under `items_key`
     keys: Declared | None  # of the items, where they are objects
+    items_key: str  # where an object has them
     continuing: "RegisteredTool"  # what runs in the tool's place when a token is sent; publishes the output schema
 
     def objection(self, wishes: ProtocolArguments, declared: Declared) -> Violation | None:
@@ -88,7 +89,9 @@ def continuing_input(schema: Mapping[str, Any]) -> Json:  # Any: JSON Schema
     }
 
 
-def published_data(schema: Mapping[str, Any] | None, tool: str) -> tuple[Json | None, bool, Declared | None]:
+def published_data(
+    schema: Mapping[str, Any] | None, tool: str, items_key: str = "items"
+) -> tuple[Json | None, bool, Declared | None]:
     """The schema of the whole or of a piece; whether it is cut between items; the keys of these. Raises: ContractError.
 
     The whole is judged by its own schema before it is cut.
@@ -99,8 +102,8 @@ def published_data(schema: Mapping[str, Any] | None, tool: str) -> tuple[Json | 
     whole = {key: part for key, part in schema.items() if key not in hoisted}
     definitions = schema.get("$defs", {})
     root = _resolved(schema, definitions)
-    items = _items(root, definitions)
-    form = _text_form() if items is None else _list_form(root, items, definitions, tool)
+    items = _items(root, definitions, items_key)
+    form = _text_form() if items is None else _list_form(root, items, definitions, tool, items_key)
     published: Json = {"anyOf": [whole, form], **hoisted}
     if is_object_schema(schema):
         published["type"] = "object"
@@ -113,9 +116,9 @@ def _resolved(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapp
     return found if isinstance(found, dict) else schema
 
 
-def _items(root: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The schema of the items, of a list or of an object that holds one under `items`, as a Page does."""
-    if root.get("type") == "object" and isinstance(inner := root.get("properties", {}).get("items"), dict):
+def _items(root: Mapping[str, Any], definitions: Mapping[str, Any], key: str) -> Mapping[str, Any] | None:
+    """The schema of the items, of a list or of an object that holds one under its key, as a Page does."""
+    if root.get("type") == "object" and isinstance(inner := root.get("properties", {}).get(key), dict):
         root = _resolved(inner, definitions)
     if root.get("type") != "array" or "prefixItems" in root:
         return None
@@ -128,14 +131,16 @@ def _keys(items: Mapping[str, Any], definitions: Mapping[str, Any]) -> Declared 
     return read_declared(whole) if is_object_schema(whole) else None
 
 
-def _list_form(root: Mapping[str, Any], items: Mapping[str, Any], definitions: Mapping[str, Any], tool: str) -> Json:
-    beside = {key: part for key, part in root.get("properties", {}).items() if key != "items"}
+def _list_form(
+    root: Mapping[str, Any], items: Mapping[str, Any], definitions: Mapping[str, Any], tool: str, key: str
+) -> Json:
+    beside = {name: part for name, part in root.get("properties", {}).items() if name != key}
     if "piece" in beside:
         raise ContractError(f"The result of '{tool}' has a field 'piece' of its own; rename it, or take in_pieces off.")
-    required = [key for key in root.get("required", ()) if key in beside]
+    required = [name for name in root.get("required", ()) if name in beside]
     array = {"type": "array", "items": _loosened(items, definitions)}
     piece = _piece({"total_items": {"type": "integer", "minimum": 0}})
-    form = _closed({**beside, "items": array, "piece": piece}, [*required, "items", "piece"])
+    form = _closed({**beside, key: array, "piece": piece}, [*required, key, "piece"])
     if root.get("type") == "object" and root.get("additionalProperties", True) is not False:
         form["additionalProperties"] = root.get("additionalProperties", True)  # what stands beside the items is kept
     return form

@@ -11,14 +11,18 @@ from handfast.core.codes import CodeBook, DeclaredCode
 from handfast.core.contract import CompiledContract, ToolContract
 from handfast.core.envelopes import Envelope, envelope_schema, is_object_schema
 from handfast.core.exchange import Recorder
+from handfast.core.policy import ToolPolicy
 from handfast.core.protocol_arguments import PROTOCOL_ARGUMENTS
 from handfast.core.schema import DEFAULT_BOUNDS, UncompilableSchema
+from handfast.core.undeclared import read_tree
 from handfast.toolkit.builders import with_handler
-from handfast.toolkit.dispatch import Answer, Caller, Dispatcher, RegisteredTool
+from handfast.toolkit.dispatch import STRICT, Answer, Caller, Dispatcher, RegisteredTool
 from handfast.toolkit.dispatcher_tools import DispatcherTool, Names, dispatcher_spec, name_actions
+from handfast.toolkit.in_thread import LaneInThread
 from handfast.toolkit.kept_results import MemoryResults, ResultStore
 from handfast.toolkit.lane_of_loop import LaneOfLoop
 from handfast.toolkit.large_results import LargeResults
+from handfast.toolkit.list_form import is_list_of, list_input, list_output
 from handfast.toolkit.outcome_counts import OutcomeCounts
 from handfast.toolkit.piece_form import PIECE_BYTES, PieceForm, continuing_input, published_data, require_pieces
 from handfast.toolkit.protocol_calls import call_with_wishes
@@ -48,21 +52,29 @@ class ToolRegistry:
         codes: Iterable[DeclaredCode | str] = (),
         app_state: Any = None,  # Any: whatever the tools need
         recorder: Recorder | None = None,
-        timeout_s: float = CALL_TIMEOUT_S,
+        timeout_s: float | None = CALL_TIMEOUT_S,
+        policy: ToolPolicy = STRICT,
+        in_threads: bool = False,
         in_pieces: bool = False,
         piece_bytes: int = PIECE_BYTES,
         results: ResultStore | None = None,
         today: Today = today_utc,
     ) -> None:
-        """`in_pieces` and `piece_bytes` hold for tools that do not say otherwise; `results` keeps the rest of them.
+        """`timeout_s` None: a call takes as long as it takes. `policy` is how firmly every tool is held to its word:
+        input schemas may be open only where it says what becomes of undeclared arguments. `in_threads`: calls come from
+        threads without an event loop, by `in_thread.run_here`.
+
+        `in_pieces` and `piece_bytes` hold for tools that do not say otherwise; `results` keeps the rest of them.
         `today` is the date by which old names end."""
         self.name = name
         self.envelope = Envelope(envelope)
         self.codes = CodeBook(codes)
         self.app_state = app_state
         self.outcomes = OutcomeCounts()
-        require_seconds(timeout_s, name)
+        if timeout_s is not None:
+            require_seconds(timeout_s, name)
         self._timeout_s = timeout_s
+        self._policy = policy
         self._recorder = recorder
         self._in_pieces = in_pieces
         self._piece_bytes = piece_bytes
@@ -72,9 +84,13 @@ class ToolRegistry:
         self._dispatchers: dict[str, DispatcherTool] = {}
         self._renamed: dict[str, Renamed] = {}
         self._listing: tuple[date, list[dict[str, Any]]] | None = None  # Any: JSON; made anew when a day has passed
-        self._lane = LaneOfLoop()
+        self._in_threads = in_threads
+        self._lane = self._new_lane()
         self._is_frozen = False
         self._dispatcher: Dispatcher | None = None
+
+    def _new_lane(self) -> LaneOfLoop | LaneInThread:
+        return LaneInThread() if self._in_threads else LaneOfLoop()
 
     # --- building --------------------------------------------------------------------------------------------------
 
@@ -88,7 +104,7 @@ class ToolRegistry:
         self._require_free(spec.name)
         if spec.run is None and not spec.is_dispatcher:
             spec = with_handler(spec, spec.handler)
-        require_sound(spec)
+        require_sound(spec, may_be_open=self._takes_undeclared)
         self._tools[spec.name] = self._registered(spec)
         return spec
 
@@ -112,7 +128,7 @@ class ToolRegistry:
             self._require_tool(tool, name)
         known = {action: self._tools[tool] for action, tool in named.items()}
         spec = self._enter(dispatcher_spec(name, description, known, envelope=self.envelope, title=title))
-        self._dispatchers[name] = DispatcherTool(tool=self._tools[name], actions=known)
+        self._dispatchers[name] = DispatcherTool(tool=self._tools[name], actions=known, description=description)
         if hides_tools:
             for hidden in known.values():
                 self._tools[hidden.spec.name] = replace(hidden, spec=replace(hidden.spec, is_listed=False))
@@ -140,7 +156,26 @@ class ToolRegistry:
         contract, wraps = self._contract(spec, spec.input_schema, spec.output_schema)
         is_in_pieces = self._in_pieces if spec.in_pieces is None else spec.in_pieces
         pieces = self._piece_form(spec) if is_in_pieces and not spec.is_dispatcher else None
-        return RegisteredTool(spec, contract, wraps, pieces)
+        tree = read_tree(dict(spec.input_schema)) if self._takes_undeclared and not spec.is_dispatcher else None
+        listed = None if spec.run_list is None else self._listed(spec)
+        return RegisteredTool(spec, contract, wraps, pieces, tree, listed)
+
+    @property
+    def _takes_undeclared(self) -> bool:
+        return self._policy is not STRICT
+
+    def _listed(self, spec: ToolSpec) -> RegisteredTool:
+        """Raises: ContractError."""
+        if spec.args_model is not None or (self._in_pieces if spec.in_pieces is None else spec.in_pieces):
+            raise ContractError(f"'{spec.name}' takes lists, so it can have neither an args_model nor in_pieces.")
+        several = replace(
+            spec,
+            input_schema=list_input(spec.input_schema),
+            output_schema=list_output(spec.output_schema),
+            run=spec.run_list,
+            run_list=None,
+        )
+        return self._registered(several)
 
     def _contract(
         self, spec: ToolSpec, input_schema: Mapping[str, Any], data: Mapping[str, Any] | None
@@ -154,14 +189,14 @@ class ToolRegistry:
     def _piece_form(self, spec: ToolSpec) -> PieceForm:
         most = self._piece_bytes if spec.piece_bytes is None else spec.piece_bytes
         require_pieces(spec, most)
-        data, is_list, keys = published_data(spec.output_schema, spec.name)
+        data, is_list, keys = published_data(spec.output_schema, spec.name, spec.items_key)
         schema = continuing_input(spec.input_schema)
         contract, wraps = self._contract(spec, schema, data)
         # What was run is run no more: it is looked up, by whoever it belongs to.
         reads = replace(spec, kind=Kind.READ, input_schema=schema, args_model=None, returns=None)
         continuing = RegisteredTool(replace(reads, run=self._large.run_next), contract, wraps)
         is_object = is_object_schema(spec.output_schema or {})
-        return PieceForm(most, is_list, is_object, keys, continuing)
+        return PieceForm(most, is_list, is_object, keys, spec.items_key, continuing)
 
     @property
     def is_frozen(self) -> bool:
@@ -190,6 +225,7 @@ class ToolRegistry:
                 counts=self.outcomes,
                 timeout_s=self._timeout_s,
                 large=self._large,
+                policy=self._policy,
                 app=self.app_state,
             )
         return self._dispatcher
@@ -207,7 +243,7 @@ class ToolRegistry:
         """
         self.freeze()
         other = copy(self)
-        other._lane, other._dispatcher = LaneOfLoop(), None  # ended with its session
+        other._lane, other._dispatcher = other._new_lane(), None  # ended with its session
         if run_of is not None:
             runs = {name: run_of(tool.spec) for name, tool in self._tools.items() if not tool.spec.is_dispatcher}
             specs = {name: replace(self._tools[name].spec, run=run) for name, run in runs.items()}
@@ -239,6 +275,17 @@ class ToolRegistry:
             self._listing = (today, [published(tool) for tool in sorted(listed, key=lambda tool: tool.spec.name)])
         return self._listing[1]
 
+    def published_to(self, sees: Callable[[str], bool]) -> list[dict[str, Any]]:
+        """The same for a caller who does not see every tool. What they do not see is named to them nowhere."""
+        listed = [entry for entry in self.published() if self._is_seen(entry["name"], sees)]
+        return [self._narrowed(entry, sees) for entry in listed]
+
+    def _narrowed(self, entry: dict[str, Any], sees: Callable[[str], bool]) -> dict[str, Any]:
+        behind = self._dispatchers.get(entry["name"])
+        if behind is None or all(sees(tool.spec.name) for tool in behind.actions.values()):
+            return entry
+        return {**entry, **behind.for_caller(sees).about_actions()}
+
     async def close(self) -> None:
         """End what calls have started beside them."""
         await self._lane.close()
@@ -252,10 +299,19 @@ class ToolRegistry:
         dispatcher = self._dispatcher or self.freeze()
         if caller is None:
             caller = _NOBODY if actor is None else Caller(actor=actor)
+        if caller.sees is not None and not self._is_seen(name, caller.sees):
+            raise UnknownTool(name)
         tool = self._tools.get(name)
         if tool is None:
             return await self._by_old_name(name, arguments, caller, dispatcher)
         return await self._call(tool, arguments, caller, dispatcher)
+
+    def _is_seen(self, name: str, sees: Callable[[str], bool]) -> bool:
+        """A dispatcher is there for whoever sees one of its actions."""
+        behind = self._dispatchers.get(name)
+        if behind is None:
+            return sees(name)
+        return any(sees(tool.spec.name) for tool in behind.actions.values())
 
     async def _call(
         self, tool: RegisteredTool, arguments: object, caller: Caller, dispatcher: Dispatcher, called_as: str = ""
@@ -264,6 +320,8 @@ class ToolRegistry:
             return await self._dispatchers[tool.spec.name].call(arguments, caller, dispatcher, self._call_action)
         if isinstance(arguments, dict) and not PROTOCOL_ARGUMENTS.isdisjoint(arguments):
             return await call_with_wishes(dispatcher, tool, arguments, caller, called_as=called_as)
+        if tool.listed is not None and is_list_of(arguments, tool.spec.input_schema):
+            tool = tool.listed
         return await dispatcher.dispatch(tool, arguments, caller, called_as=called_as)
 
     async def _call_action(self, name: str, arguments: Any, caller: Caller) -> Answer:  # Any: JSON

@@ -45,10 +45,13 @@ class ToolSpec:
     timeout_s: float | None = None  # None: the server's own
     is_idempotent: bool = False
     is_open_world: bool = False
+    hints: Mapping[str, bool] | None = None  # annotations in place of those that follow from the kind
     is_dispatcher: bool = False
     is_listed: bool = True  # else it is there, and only a dispatcher or its name leads to it
     in_pieces: bool | None = None  # large results come in pieces; None: as the registry says
     piece_bytes: int | None = None  # None: the registry's own
+    run_list: Run | None = None  # the same for a body that is a list; None: the tool takes one at a time
+    items_key: str = "items"  # where a result that is an object has its items
 
     def __post_init__(self) -> None:
         if self.timeout_s is not None:
@@ -56,6 +59,8 @@ class ToolSpec:
 
     @property
     def annotations(self) -> dict[str, bool]:
+        if self.hints is not None:
+            return dict(self.hints)
         return {
             "readOnlyHint": self.kind is Kind.READ,
             "destructiveHint": self.kind is Kind.ADMIN,
@@ -76,7 +81,7 @@ def require_name(name: str) -> None:
         raise ContractError(f"'{name}' is no name for a tool. Use 1 to 128 letters, digits, '_' or '-', without dots.")
 
 
-def require_sound(spec: ToolSpec) -> None:
+def require_sound(spec: ToolSpec, *, may_be_open: bool = False) -> None:
     """What every tool must be before it is registered. Raises: ContractError."""
     require_name(spec.name)
     if not spec.description.strip():
@@ -87,4 +92,5 @@ def require_sound(spec: ToolSpec) -> None:
         return  # its schema is made here; it has no handler, and what its actions take is judged by their own schemas
     if spec.run is None:
         raise ContractError(f"'{spec.name}' has no handler; give it one with handler= or with_handlers().")
-    require_closed(spec.input_schema, spec.name)
+    if not may_be_open:
+        require_closed(spec.input_schema, spec.name)

@@ -8,7 +8,7 @@ from handfast.core.exchange import Detail, Exchange, RecordingFailed, Status
 from handfast.core.outcome import Failed, Outcome
 from handfast.core.policy import Mode, Violation
 from handfast.toolkit.actor import label_of
-from handfast.toolkit.dispatch import STRICT, Answer, Caller, Dispatcher, RegisteredTool, note_failure, text_of
+from handfast.toolkit.dispatch import Answer, Caller, Dispatcher, RegisteredTool, note_failure, text_of
 from handfast.toolkit.outcome_counts import count_as
 
 _NOTHING: Final[Mapping[str, Detail]] = {}
@@ -56,7 +56,7 @@ def _opened(dispatcher: Dispatcher, tool: RegisteredTool, caller: Caller, detail
     call = dispatcher.path.open(
         server=dispatcher.server,
         tool=tool.spec.name,
-        policy=STRICT,
+        policy=dispatcher.policy,
         contract=tool.contract,
         actor=label_of(caller.actor),
     )

@@ -80,7 +80,7 @@ def test_what_the_toolkit_answers_keeps_the_contract(envelope: str, call: tuple[
             "the text of the answer is not the JSON of its structured content",
         ),
         ("plain", COUNT, structured(result="one"), "the answer does not meet the published output schema"),
-        ("status", COUNT, structured(more=1), "the answer does not meet the published output schema"),
+        ("status", COUNT, structured(more=1), "the answer is not in the form 'status'"),
         ("plain", MISSING, field("meta", None), "the answer is not in the form 'plain': The failure carries no code."),
         ("result", MISSING, error(code="nobodys"), "failed with 'nobodys', which the server does not declare"),
         ("result", MISSING, error(code="internal_error"), "failed with internal_error"),
