@@ -4,7 +4,7 @@ The call of an action is the call of its tool, by `ToolRegistry.dispatch()`: jud
 stands beside it in the dispatcher's arguments is refused, never dropped. The rules are the gateway's, in core.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -81,6 +81,26 @@ def _judged(arguments: object) -> object:
         raise ambiguous(problem) from None
 
 
+class SeenActions(Mapping[str, RegisteredTool]):
+    """Those that are there for a caller; each is asked for only when somebody looks, since a call looks at one."""
+
+    def __init__(self, actions: Actions, sees: Callable[[str], bool]) -> None:
+        self._actions = actions
+        self._sees = sees
+
+    def __getitem__(self, action: str) -> RegisteredTool:
+        tool = self._actions[action]
+        if not self._sees(tool.spec.name):
+            raise KeyError(action)
+        return tool
+
+    def __iter__(self) -> Iterator[str]:
+        return (action for action, tool in self._actions.items() if self._sees(tool.spec.name))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DispatcherTool:
     """One dispatcher with what stands behind it."""
@@ -91,7 +111,7 @@ class DispatcherTool:
 
     def for_caller(self, sees: Callable[[str], bool]) -> "DispatcherTool":
         """With the actions that are there for this caller."""
-        return replace(self, actions={key: tool for key, tool in self.actions.items() if sees(tool.spec.name)})
+        return replace(self, actions=SeenActions(self.actions, sees))
 
     def about_actions(self) -> dict[str, Any]:  # Any: JSON
         """What its entry in a list says of its actions."""
