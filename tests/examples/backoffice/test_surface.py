@@ -204,3 +204,16 @@ def test_handlers_run_side_by_side(tmp_path: Path) -> None:
         return sorted(task["id"] for task in made)
 
     assert in_office(tmp_path, session) == list(range(4, 54))
+
+
+def test_every_default_that_is_published_is_one_that_its_own_schema_takes(tmp_path: Path) -> None:
+    refused = [
+        f"{spec.name}.{name}"
+        for spec in registered(tmp_path)
+        for name, part in spec.input_schema.get("properties", {}).items()
+        if "default" in part
+        and not jsonschema_rs.validator_for({**part, "$defs": spec.input_schema.get("$defs", {})}).is_valid(
+            part["default"]
+        )
+    ]
+    assert refused == []

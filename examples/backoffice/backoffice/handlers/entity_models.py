@@ -15,7 +15,7 @@ Definitions = dict[str, Any]  # Any: what create_model takes: a type, and a defa
 
 def create_arguments(entity: Entity) -> type[Args]:
     """Every field, with its default where it has one."""
-    fields: Definitions = {field.name: (_type_of(field), _given(field)) for field in entity.fields}
+    fields: Definitions = {field.name: (_sent(field), _given(field)) for field in entity.fields}
     return create_model(f"Create_{entity.table}", __base__=Args, name=(Name, _NAME), **fields)
 
 
@@ -38,9 +38,7 @@ def update_arguments(entity: Entity) -> type[ByNumber]:
 
 def row_model(entity: Entity) -> type[BaseModel]:
     """A row as the tools answer with it."""
-    fields: Definitions = {
-        field.name: (_type_of(field) | None if _may_be_null(field) else _type_of(field), ...) for field in entity.fields
-    }
+    fields: Definitions = {field.name: (_sent(field), ...) for field in entity.fields}
     return create_model(
         f"Row_{entity.table}",
         __base__=Args,
@@ -72,6 +70,10 @@ def _type_of(field: Described) -> Any:  # Any: a type
             return Moment
         case Kind.REFERENCE:
             return Number
+
+
+def _sent(field: Described) -> Any:  # Any: as above
+    return _type_of(field) | None if _may_be_null(field) else _type_of(field)
 
 
 def _may_be_null(field: Described) -> bool:
