@@ -1,11 +1,13 @@
 """Fixtures for every test: the real parts, installed once when a test first asks for them."""
 
 import signal
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
 
 from tests.parts import PartMissing, Parts, install, without_part
+from tests.postgresql import Postgresql, running_postgresql
 
 # A busy machine is not a slow function: examples are bounded by their number, tests by pytest's own timeout.
 settings.register_profile("handfast", deadline=None)
@@ -24,3 +26,10 @@ def parts() -> Parts:
     except PartMissing as missing:
         without_part(str(missing))
     return Parts()
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Postgresql]:
+    """A PostgreSQL server of this process's own, started when a test first asks for it."""
+    with running_postgresql() as server:
+        yield server

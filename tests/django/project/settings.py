@@ -1,11 +1,17 @@
 """Settings of the project that the tests of the adapter discover."""
 
+import os
+
 SECRET_KEY = "for tests only"
 USE_TZ = True
 TIME_ZONE = "UTC"
 ROOT_URLCONF = "tests.django.project.urls"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}}
+# Where the server is and who asks, PostgreSQL's own client reads from PGHOST and PGUSER.
+DATABASES = {
+    "sqlite": {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}},
+    "postgresql": {"default": {"ENGINE": "django.db.backends.postgresql", "NAME": os.environ.get("PGDATABASE", "")}},
+}[os.environ.get("HANDFAST_TEST_DATABASE", "sqlite")]
 INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
