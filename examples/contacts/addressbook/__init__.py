@@ -1,0 +1,1 @@
+"""The project: its settings, its urls, and the commands that fill and show it."""

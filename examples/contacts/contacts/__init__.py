@@ -1,0 +1,1 @@
+"""Contacts: people, the companies they work for, and their tags."""

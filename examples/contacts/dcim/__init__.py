@@ -1,0 +1,1 @@
+"""Machine rooms: sites, types of devices, and the devices themselves."""

@@ -1,0 +1,1 @@
+"""The example with Django: contacts and machine rooms."""
