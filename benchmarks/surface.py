@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.processes import ROOT
-from handfast.gateway.backend import Backend, ask, member
+from handfast.gateway.backend import Backend, ask
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.settings import load_settings
 from handfast.gateway.settings.blocks import Surface
 from handfast.gateway.upstreams import Upstreams
+from handfast.wire.members import member
 
 PAGE = ROOT / "docs" / "compact.md"
 BEGIN, END = "<!-- surface:begin -->", "<!-- surface:end -->"

@@ -1,12 +1,10 @@
-"""Asking a backend on handfast's own account, and reading single members of an answer."""
+"""Asking a backend on handfast's own account."""
 
 import asyncio
 import json
 
-import pytest
-
-from handfast.gateway.backend import Origin, ask, ignore, member, text_member
-from handfast.wire.message import Message, read_level
+from handfast.gateway.backend import Origin, ask, ignore
+from handfast.wire.message import Message
 
 
 class _Echo:
@@ -25,16 +23,6 @@ def test_a_question_of_our_own_says_who_asks_in_the_modern_form() -> None:
     assert params["cursor"] == "c"
     assert params["_meta"]["io.modelcontextprotocol/protocolVersion"] == "2026-07-28"
     assert params["_meta"]["io.modelcontextprotocol/clientCapabilities"] == {}
-
-
-@pytest.mark.parametrize(
-    ("name", "raw", "text"),
-    [("a", b'"x"', "x"), ("b", b"[1.0]", None), ("c", None, None), ("d", None, None)],
-)
-def test_a_member_is_its_bytes_and_null_is_none(name: str, raw: bytes | None, text: str | None) -> None:
-    members = read_level(b'{"a": "x", "b": [1.0], "c": null}')
-    assert member(members, name) == raw
-    assert text_member(members, name) == text
 
 
 def test_where_nobody_listens_nothing_is_said() -> None:

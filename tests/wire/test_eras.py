@@ -1,9 +1,41 @@
-"""Which HTTP status 2026-07-28 asks for, and which answers show that a server speaks it."""
+"""Which era a request is of, which HTTP status 2026-07-28 asks for, and which answers show that a server speaks it."""
+
+import json
 
 import pytest
 
-from handfast.wire.eras import http_status, is_discovery
+from handfast.wire.eras import http_status, is_discovery, is_modern
 from handfast.wire.message import read_message
+
+META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
+
+
+@pytest.mark.parametrize(
+    ("method", "meta", "header", "expected"),
+    [
+        ("tools/list", META, b"2026-07-28", True),
+        ("tools/list", META, None, True),
+        ("tools/list", {}, b"2026-07-28", True),
+        ("tools/list", {}, b"2025-11-25", False),
+        ("tools/list", {}, None, False),
+        ("initialize", {}, b"2026-07-28", False),
+        ("initialize", META, None, True),
+        ("notifications/initialized", {}, b"2026-07-28", False),
+    ],
+)
+def test_a_request_is_modern_by_its_own_word_or_by_its_header(
+    method: str, meta: dict[str, str], header: bytes | None, expected: bool
+) -> None:
+    message: dict[str, object] = {"jsonrpc": "2.0", "method": method, "params": {"_meta": meta}}
+    if not method.startswith("notifications/"):
+        message["id"] = 1
+    assert is_modern(read_message(json.dumps(message).encode()), header) is expected
+
+
+def test_what_can_be_read_in_two_ways_is_not_taken_for_modern() -> None:
+    params = '{"_meta":{},"_META":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}'
+    raw = '{"jsonrpc":"2.0","id":1,"method":"x","params":' + params + "}"
+    assert is_modern(read_message(raw.encode()), None) is False
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-import msgspec
-
 from handfast.gateway.flow import Flow
 from handfast.wire.eras import META_CAPABILITIES, MODERN_META
-from handfast.wire.message import Members, Message, read_message
+from handfast.wire.message import Message, read_message
 from handfast.wire.replies import request
 
 Headers = list[tuple[bytes, bytes]]
@@ -80,17 +78,3 @@ async def ask(
     whole = {**(params or {}), "_meta": {**MODERN_META, META_CAPABILITIES: capabilities}}
     message = read_message(request("handfast", method, whole))
     return read_message(await backend.request(message, Origin(caller, ignore)))
-
-
-def member(members: Members | None, name: str) -> bytes | None:
-    """A member's raw value; None where it is absent or null."""
-    found = None if members is None else members.get(name)
-    return None if found is None or bytes(found) == b"null" else bytes(found)
-
-
-def text_member(members: Members | None, name: str) -> str | None:
-    """A member that is a string; None where it is anything else."""
-    try:
-        return msgspec.json.decode(member(members, name) or b"null", type=str | None)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None

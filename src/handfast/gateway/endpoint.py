@@ -5,7 +5,6 @@ from typing import Protocol
 
 from handfast.gateway.bridge.legacy_server import EraRefused
 from handfast.gateway.bridge.native_server import NativeServer
-from handfast.gateway.client_era import is_modern
 from handfast.gateway.fronts.legacy_http import LegacyFront
 from handfast.gateway.fronts.modern_http import ModernFront
 from handfast.gateway.http_exchange import HttpExchange
@@ -13,7 +12,7 @@ from handfast.gateway.http_response import UpstreamFailed
 from handfast.gateway.server_health import Era
 from handfast.gateway.settings import ServerSettings
 from handfast.gateway.settings.blocks import Bridge, Surface
-from handfast.wire.eras import META_LOG_LEVEL
+from handfast.wire.eras import META_LOG_LEVEL, is_modern
 from handfast.wire.message import Message
 
 
@@ -60,7 +59,7 @@ class ServerEndpoint:
         session = http.header(b"mcp-session-id")
         if session is not None:
             await (self._legacy if self._is_bridged(session) else self._direct).post(http, message)
-        elif is_modern(http, message):
+        elif is_modern(message, http.header(b"mcp-protocol-version")):
             await self._post_modern(http, message)
         else:
             await self._post_legacy(http, message)

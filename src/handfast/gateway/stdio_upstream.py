@@ -15,7 +15,6 @@ from handfast.gateway.bridge.stdio_sessions import StdioSessions
 from handfast.gateway.channel import Channel
 from handfast.gateway.child import ChildStartFailed
 from handfast.gateway.children import MODERN, Children
-from handfast.gateway.client_era import is_modern
 from handfast.gateway.compact.backend import CompactBackend
 from handfast.gateway.conversation import Conversation, ServerSide
 from handfast.gateway.event_log import EventLog, EventShelf
@@ -28,6 +27,7 @@ from handfast.gateway.session import Session
 from handfast.gateway.session_owner import UNKNOWN_SESSION, refuse_stranger
 from handfast.gateway.settings.blocks import Isolation, Limits
 from handfast.wire.codes import HEADER_MISMATCH, METHOD_NOT_FOUND, UPSTREAM_FAILED
+from handfast.wire.eras import is_modern
 from handfast.wire.headers import check_envelope, check_modern_headers
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message
 from handfast.wire.replies import error_reply, request
@@ -137,7 +137,8 @@ class StdioUpstream:
 
     async def _post(self, http: HttpExchange, message: Message, *, may_refuse: bool) -> None:
         session_id = http.header(b"mcp-session-id")
-        if session_id is None and message.method is not None and is_modern(http, message):
+        version = http.header(b"mcp-protocol-version")
+        if session_id is None and message.method is not None and is_modern(message, version):
             await self._post_modern(http, message)
             return
         if session_id is None and message.method == "initialize":

@@ -12,6 +12,7 @@ from handfast.wire.scan import NotJson
 
 MODERN_REVISION: Final = "2026-07-28"
 LEGACY_REVISION: Final = "2025-11-25"  # what handfast itself asks a legacy server for
+LEGACY_REVISIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", LEGACY_REVISION)
 META_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 META_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 META_CLIENT: Final = "io.modelcontextprotocol/clientInfo"
@@ -41,6 +42,16 @@ def says_modern(message: Message) -> bool:
         return message.may_mention(META_VERSION) and META_VERSION in message.meta()
     except (AmbiguousKeys, NotJson):
         return False
+
+
+def is_modern(message: Message, version_header: bytes | None) -> bool:
+    """Whether a request over HTTP is modern: by its own word, or by its header, and then it lacks what it must say."""
+    if says_modern(message):
+        return True
+    # A client that falls back to the handshake may still send the header of its first attempt.
+    if message.method == "initialize" or not message.is_request:
+        return False
+    return version_header == MODERN_REVISION.encode()
 
 
 class _Supported(msgspec.Struct):

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from handfast.gateway.backend import Origin, member
+from handfast.gateway.backend import Origin
 from handfast.gateway.combined.reading import level_of
 from handfast.gateway.http_response import UpstreamFailed
 from handfast.wire.codes import INVALID_PARAMS
 from handfast.wire.eras import META_SUBSCRIPTION
+from handfast.wire.members import member
 from handfast.wire.message import AmbiguousKeys, Message
 from handfast.wire.replies import answer, error_reply, notification
 from handfast.wire.reshape import put

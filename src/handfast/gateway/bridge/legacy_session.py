@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from handfast.gateway.backend import Origin, text_member
+from handfast.gateway.backend import Origin
 from handfast.gateway.bridge.held_calls import HeldCalls
 from handfast.gateway.bridge.legacy_call import LegacyCall, rank_of
 from handfast.gateway.bridge.legacy_listen import LegacyListens
@@ -23,6 +23,7 @@ from handfast.gateway.bridge.questions import (
 from handfast.gateway.http_response import UpstreamFailed, UpstreamTimeout
 from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from handfast.wire.eras import INTERACTIVE
+from handfast.wire.members import text_member
 from handfast.wire.message import AmbiguousKeys, Members, Message, RequestId, read_level, read_message
 from handfast.wire.replies import answer, error_reply
 from handfast.wire.reshape import put

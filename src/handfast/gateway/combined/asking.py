@@ -7,9 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
-from handfast.gateway.backend import Backend, Origin, member, text_member
+from handfast.gateway.backend import Backend, Origin
 from handfast.wire.codes import INTERNAL_ERROR
 from handfast.wire.eras import MODERN_META
+from handfast.wire.members import member, text_member
 from handfast.wire.message import AmbiguousKeys, BadMessage, Members, Message, read_level, read_message
 from handfast.wire.replies import request
 from handfast.wire.reshape import drop

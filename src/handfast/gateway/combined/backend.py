@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from handfast.gateway.backend import Backend, Origin, leave, member, text_member
+from handfast.gateway.backend import Backend, Origin, leave
 from handfast.gateway.combined.asking import error_text
 from handfast.gateway.combined.discovery import Discoveries, discover_all
 from handfast.gateway.combined.endpoint import Endpoint, Refused
@@ -20,6 +20,7 @@ from handfast.gateway.combined.resolving import Resolver
 from handfast.gateway.combined.task_ids import TASK_METHODS, answer_edits, unwrap_task_id, wrap_in_notification
 from handfast.gateway.http_exchange import HttpProblem
 from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND, UPSTREAM_FAILED, UPSTREAM_TIMEOUT
+from handfast.wire.members import member, text_member
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_message
 from handfast.wire.replies import error_reply
 from handfast.wire.scan import NotJson

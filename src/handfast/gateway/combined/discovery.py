@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from handfast import __version__
-from handfast.gateway.backend import Backend, Origin, member, text_member
+from handfast.gateway.backend import Backend, Origin
 from handfast.gateway.combined.asking import Unavailable, ask_server, own_request, whole_number
 from handfast.gateway.combined.endpoint import Endpoint
 from handfast.gateway.combined.reading import level_of
 from handfast.wire.eras import LEGACY_REVISION, META_SERVER, MODERN_REVISION
+from handfast.wire.members import member, text_member
 from handfast.wire.message import Members, Message
 from handfast.wire.replies import answer
 

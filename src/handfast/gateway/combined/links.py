@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
-from handfast.gateway.backend import member, text_member
 from handfast.gateway.combined.reading import level_of
+from handfast.wire.members import member, text_member
 from handfast.wire.message import Members
 from handfast.wire.scan import NotJson, scan_array
 

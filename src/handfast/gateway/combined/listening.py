@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from handfast.gateway.backend import Backend, Origin, member
+from handfast.gateway.backend import Backend, Origin
 from handfast.gateway.combined.asking import Unavailable, own_request
 from handfast.gateway.combined.discovery import Discovered, Discoveries
 from handfast.gateway.combined.endpoint import Endpoint, Refused
@@ -21,6 +21,7 @@ from handfast.gateway.combined.resolving import Resolver
 from handfast.gateway.combined.task_ids import unwrap_task_id, wrap_in_notification, wrap_task_id
 from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from handfast.wire.eras import META_SUBSCRIPTION
+from handfast.wire.members import member
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_level, read_message
 from handfast.wire.replies import notification
 from handfast.wire.reshape import put

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from handfast.gateway.backend import Backend, Origin, member, text_member
+from handfast.gateway.backend import Backend, Origin
 from handfast.gateway.combined.asking import Unavailable, ask_server, own_request, whole_number
 from handfast.gateway.combined.discovery import META_UNAVAILABLE, SERVER_INFO, Discoveries
 from handfast.gateway.combined.endpoint import Endpoint, Refused
@@ -19,6 +19,7 @@ from handfast.gateway.combined.names import public_name
 from handfast.gateway.combined.opaque import Tampered, unwrap, wrap
 from handfast.gateway.combined.reading import level_of
 from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
+from handfast.wire.members import member, text_member
 from handfast.wire.message import Members, Message
 from handfast.wire.replies import answer
 from handfast.wire.scan import NotJson, scan_array

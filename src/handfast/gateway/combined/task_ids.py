@@ -8,9 +8,9 @@ from typing import Final
 
 import msgspec
 
-from handfast.gateway.backend import member, text_member
 from handfast.gateway.combined.opaque import unwrap, wrap
 from handfast.gateway.combined.reading import level_of
+from handfast.wire.members import member, text_member
 from handfast.wire.message import Members, Message
 from handfast.wire.splice import Path, replace_values
 

@@ -13,7 +13,7 @@ from handfast.core.dispatch import HELP, action_missing, action_unknown, check_b
 from handfast.core.dispatch_asked import Asked, Refused
 from handfast.core.policy import Violation
 from handfast.core.schema import CompiledSchema
-from handfast.gateway.backend import Backend, Origin, leave, member, text_member
+from handfast.gateway.backend import Backend, Origin, leave
 from handfast.gateway.compact.asked import has_object, read_asked, read_wishes
 from handfast.gateway.compact.help import render_action, render_overview
 from handfast.gateway.compact.offer import dispatcher_name, render_tool
@@ -21,6 +21,7 @@ from handfast.gateway.compact.own_answers import OwnAnswers
 from handfast.gateway.compact.tool_lists import ListRefused, ToolLists
 from handfast.gateway.conversation import ServerSide
 from handfast.wire.codes import INVALID_PARAMS
+from handfast.wire.members import member, text_member
 from handfast.wire.message import AmbiguousKeys, Message, read_message
 from handfast.wire.replies import answer, error_reply
 from handfast.wire.scan import NotJson

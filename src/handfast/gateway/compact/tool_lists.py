@@ -8,8 +8,9 @@ import msgspec
 
 from handfast.catalog.listing import read_tool_page
 from handfast.core.contract import ToolContract
-from handfast.gateway.backend import Backend, Origin, ignore, member, text_member
+from handfast.gateway.backend import Backend, Origin, ignore
 from handfast.wire.eras import META_CAPABILITIES
+from handfast.wire.members import member, text_member
 from handfast.wire.message import AmbiguousKeys, BadMessage, Members, Message, read_message
 from handfast.wire.replies import request
 from handfast.wire.scan import NotJson

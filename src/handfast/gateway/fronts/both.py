@@ -1,9 +1,9 @@
 """Clients of either era at one address: what each of them sends decides."""
 
-from handfast.gateway.client_era import is_modern
 from handfast.gateway.fronts.legacy_http import LegacyFront
 from handfast.gateway.fronts.modern_http import ModernFront
 from handfast.gateway.http_exchange import HttpExchange
+from handfast.wire.eras import is_modern
 from handfast.wire.message import Message
 
 
@@ -18,7 +18,8 @@ class BothFronts:
 
     async def post(self, http: HttpExchange, message: Message) -> None:
         has_session = http.header(b"mcp-session-id") is not None
-        front = self._modern if not has_session and is_modern(http, message) else self._legacy
+        version = http.header(b"mcp-protocol-version")
+        front = self._modern if not has_session and is_modern(message, version) else self._legacy
         await front.post(http, message)
 
     async def get(self, http: HttpExchange) -> None:

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
-from handfast.gateway.backend import member, text_member
 from handfast.gateway.fronts.questions import CannotContinue, Question, read_questions
 from handfast.wire.eras import INTERACTIVE
+from handfast.wire.members import member, text_member
 from handfast.wire.message import Message
 
 _MOST_ROUNDS: Final = 10  # what the official clients allow

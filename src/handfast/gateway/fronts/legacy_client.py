@@ -7,30 +7,31 @@ from typing import Final
 
 import msgspec
 
-from handfast.gateway.backend import Backend, Origin, ignore, member, text_member
+from handfast.gateway.backend import Backend, Origin, ignore
 from handfast.gateway.combined.reading import level_of
 from handfast.gateway.flow import Flow
 from handfast.gateway.fronts.input_rounds import settle
 from handfast.gateway.fronts.listening import Listening
-from handfast.gateway.fronts.modern_request import find_ambiguity
 from handfast.gateway.fronts.questions import CannotContinue, Question, Questions
 from handfast.wire.codes import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, UPSTREAM_FAILED
 from handfast.wire.eras import (
     LEGACY_REVISION,
+    LEGACY_REVISIONS,
     META_CAPABILITIES,
     META_CLIENT,
     META_LOG_LEVEL,
     META_VERSION,
     MODERN_REVISION,
 )
+from handfast.wire.members import member, text_member
 from handfast.wire.message import AmbiguousKeys, BadMessage, Members, Message, RequestId, read_level, read_message
+from handfast.wire.modern_request import find_ambiguity
 from handfast.wire.replies import answer, error_reply, request
 from handfast.wire.reshape import drop, put
 from handfast.wire.scan import NotJson
 from handfast.wire.splice import replace_values
 from handfast.wire.translate import greeting_of, to_legacy_answer, to_modern_request
 
-REVISIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", LEGACY_REVISION)
 _LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 _BOTH_ERAS: Final = ("experimental", "sampling", "elicitation", "roots")  # capabilities of a client
 _ONLY_MODERN: Final = frozenset(("server/discover", "subscriptions/listen"))
@@ -201,7 +202,7 @@ class LegacyClient:
         is_greeted = False
         try:
             asked_for = text_member(message.params(), "protocolVersion")
-            version = asked_for if asked_for in REVISIONS else LEGACY_REVISION
+            version = asked_for if asked_for in LEGACY_REVISIONS else LEGACY_REVISION
             self._introduce(message.params())
             meta = {name: msgspec.Raw(value) for name, value in self._envelope.items()}
             discover = request("handfast-discover", "server/discover", {"_meta": meta})

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from handfast.gateway.backend import Backend, ignore, leave
 from handfast.gateway.event_log import EventShelf
 from handfast.gateway.fronts.http_reply import HttpReply
-from handfast.gateway.fronts.legacy_client import REVISIONS, Diagnose
+from handfast.gateway.fronts.legacy_client import Diagnose
 from handfast.gateway.fronts.legacy_session import LegacySession
 from handfast.gateway.http_exchange import JSON, HttpExchange, HttpProblem
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.codes import INVALID_REQUEST
+from handfast.wire.eras import LEGACY_REVISIONS
 from handfast.wire.message import Message, read_message
 from handfast.wire.replies import error_reply
 
@@ -99,8 +100,8 @@ class LegacyFront:
         if session is None:
             raise HttpProblem(404, _UNKNOWN)
         version = http.header(b"mcp-protocol-version")
-        if version is not None and version.decode("latin-1") not in REVISIONS:
-            raise HttpProblem(400, f"This MCP-Protocol-Version is none of a session's: {', '.join(REVISIONS)}.")
+        if version is not None and version.decode("latin-1") not in LEGACY_REVISIONS:
+            raise HttpProblem(400, f"This MCP-Protocol-Version is none of a session's: {', '.join(LEGACY_REVISIONS)}.")
         session.last_used = self._now()
         return session
 

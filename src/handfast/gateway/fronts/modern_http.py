@@ -7,11 +7,11 @@ from handfast.gateway.backend import Backend, Origin
 from handfast.gateway.draining import STOPPING
 from handfast.gateway.event_stream import KEEP_ALIVE_SECONDS
 from handfast.gateway.fronts.http_reply import HttpReply
-from handfast.gateway.fronts.modern_request import find_fault, find_legacy_method
 from handfast.gateway.http_exchange import JSON, HttpExchange
 from handfast.wire.codes import INVALID_REQUEST, UPSTREAM_FAILED
 from handfast.wire.eras import META_CLIENT, META_SUBSCRIPTION, MODERN_REVISION, http_status
 from handfast.wire.message import Message, read_message
+from handfast.wire.modern_request import find_fault, find_legacy_method
 from handfast.wire.replies import answer, error_reply
 
 _PARAM = b"mcp-param-"

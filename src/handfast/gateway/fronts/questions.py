@@ -9,8 +9,8 @@ from typing import Final
 
 import msgspec
 
-from handfast.gateway.backend import member, text_member
 from handfast.wire.codes import INVALID_REQUEST, UPSTREAM_FAILED
+from handfast.wire.members import member, text_member
 from handfast.wire.message import AmbiguousKeys, Members, Message, read_level
 from handfast.wire.replies import notification
 from handfast.wire.reshape import put

@@ -9,12 +9,12 @@ from typing import IO, Final
 
 from handfast.gateway.backend import Backend, Origin
 from handfast.gateway.fronts.legacy_client import Diagnose, LegacyClient, cancelled_id
-from handfast.gateway.fronts.modern_request import find_fault, find_legacy_method
 from handfast.pipes import InputPipe, OutputPipe
 from handfast.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, REQUEST_TOO_LARGE, UPSTREAM_FAILED
 from handfast.wire.eras import MODERN_REVISION, says_modern
 from handfast.wire.lines import LineAssembler, OverlongLine, one_line
 from handfast.wire.message import BadMessage, Message, RequestId, read_message
+from handfast.wire.modern_request import find_fault, find_legacy_method
 from handfast.wire.replies import error_reply
 
 _OPEN: Final = 1000  # requests under way; answers to questions come on the same line, so it is never simply left unread

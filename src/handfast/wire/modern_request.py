@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
-from handfast.gateway.backend import text_member
-from handfast.gateway.http_exchange import Headers
 from handfast.wire.codes import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, UNSUPPORTED_VERSION
 from handfast.wire.eras import META_VERSION, MODERN_REVISION
 from handfast.wire.headers import check_envelope, check_modern_headers
+from handfast.wire.members import text_member
 from handfast.wire.message import AmbiguousKeys, Message
 from handfast.wire.replies import error_reply
 from handfast.wire.scan import NotJson
@@ -25,7 +24,7 @@ ONLY_LEGACY: Final = frozenset(
 )
 
 
-def find_fault(message: Message, headers: Headers | None, supported: Sequence[str]) -> bytes | None:
+def find_fault(message: Message, headers: list[tuple[bytes, bytes]] | None, supported: Sequence[str]) -> bytes | None:
     """The error for a request that does not say what each must; with HTTP its status is 400. On a line: no headers."""
     fault = find_ambiguity(message) or check_envelope(message)
     if fault is None and headers is not None:

@@ -3,11 +3,11 @@
 import json
 
 import pytest
+from tests.contracts.rig import MODERN_META, Json
 
-from handfast.gateway.fronts.modern_request import find_fault, find_legacy_method
 from handfast.wire.eras import says_modern
 from handfast.wire.message import Message, read_message
-from tests.contracts.rig import MODERN_META, Json
+from handfast.wire.modern_request import find_fault, find_legacy_method
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
 
