@@ -30,6 +30,21 @@ def test_ids_are_paired_by_value_and_type(text: bytes, value: object) -> None:
 
 
 @pytest.mark.requirement("B4")
+@pytest.mark.parametrize(
+    ("text", "is_version_2"),
+    [
+        (b'{"jsonrpc":"2.0","id":1,"method":"x"}', True),
+        (b'{"jsonrpc":"2.0","id":1,"result":{}}', True),
+        (b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":"\\ud800"}}', True),
+        (b'{"jsonrpc":"1.0","id":1,"method":"x"}', False),
+        (b'{"jsonrpc":2.0,"method":"x"}', False),
+        (b'{"id":1,"result":{}}', False),
+    ],
+)
+def test_a_message_that_does_not_name_the_version_is_read_and_can_be_told(text: bytes, is_version_2: bool) -> None:
+    assert read_message(text).is_version_2 is is_version_2
+
+
 def test_a_number_and_its_text_are_different_ids() -> None:
     assert read_message(b'{"id":"1","result":{}}').id != read_message(b'{"id":1,"result":{}}').id
 

@@ -135,6 +135,7 @@ class Message:
     id: RequestId | None = None
     method: str | None = None
     has_error: bool = False
+    is_version_2: bool = field(default=False, compare=False)  # of JSON-RPC; whoever relays leaves that to the peer
     _error: _Pairs | bytes | None = None
     _params: _Pairs | bytes | None = None
     _result: _Pairs | bytes | None = None
@@ -286,7 +287,7 @@ def _assemble(raw: bytes, top: dict[str, Any], count: int) -> Message:  # Any: v
         raise BadMessage(INVALID_REQUEST, "The id of a request must not be null.")
     if params is not None and not _is_object(params):
         raise BadMessage(INVALID_REQUEST, "params must be an object.", request_id)
-    return Message(raw, request_id, method, _params=params)
+    return Message(raw, request_id, method, is_version_2=top.get("jsonrpc") == "2.0", _params=params)
 
 
 def _assemble_answer(raw: bytes, request_id: RequestId | None, top: dict[str, Any]) -> Message:  # Any: as above
@@ -297,6 +298,7 @@ def _assemble_answer(raw: bytes, request_id: RequestId | None, top: dict[str, An
         raw,
         request_id,
         has_error="error" in top,
+        is_version_2=top.get("jsonrpc") == "2.0",
         _error=error if _is_object(error) else None,
         _result=result if _is_object(result) else None,
     )
