@@ -41,6 +41,7 @@ TESTED_WITH = {
     "gateway/settings/keys.py": "gateway/settings/test_reference.py",
     "gateway/settings/server.py": "gateway/settings/test_servers.py",
     "toolkit/answering.py": "toolkit/test_odd_messages.py",
+    "toolkit/call_result.py": "toolkit/test_renamed.py",
     "toolkit/notice.py": "toolkit/test_large_results.py",
     "toolkit/published.py": "toolkit/test_protocol_calls.py",
     "toolkit/testing/driving.py": "toolkit/testing/test_contract.py",

@@ -10,7 +10,7 @@ from mcp.types import CallToolResult
 
 from handfast.core.outcome import Failed
 from handfast.toolkit import Answer, ContractError, Toolbox, ToolRegistry, UnknownTool, read_tool
-from handfast.toolkit.answering import result_of
+from handfast.toolkit.call_result import result_of
 from handfast.toolkit.renamed import Renamed, today_utc
 from tests.toolkit.contacts import make_toolbox
 from tests.toolkit.records import Kept

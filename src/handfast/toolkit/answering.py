@@ -8,7 +8,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import INTERNAL_ERROR, INVALID_PARAMS
 
 from handfast.core.exchange import RecordingFailed
-from handfast.core.redaction import scrub_name
+from handfast.toolkit.call_result import no_such_tool, result_of
 from handfast.toolkit.crashes import where_it_happened
 from handfast.toolkit.dispatch import Answer, Caller
 from handfast.toolkit.registry import UnknownTool
@@ -32,8 +32,7 @@ async def answered(toolbox: "Toolbox", name: str, arguments: object, caller: Cal
     try:
         return await toolbox.registry.dispatch(name, arguments, caller=caller)
     except UnknownTool:
-        text = f"There is no tool '{scrub_name(name)}'. Call tools/list for the tools there are."
-        raise MCPError(INVALID_PARAMS, text) from None
+        raise MCPError(INVALID_PARAMS, no_such_tool(name)) from None
     except RecordingFailed:
         raise MCPError(INTERNAL_ERROR, "Calls cannot be recorded at the moment, so none is made.") from None
     except Exception as error:  # noqa: BLE001 - the outermost edge: the SDK would tell a client what the error says
@@ -48,20 +47,3 @@ def actor_of(toolbox: "Toolbox", context: Any) -> Any:  # Any: the SDK's context
     except Exception as error:  # noqa: BLE001 - the server's own code: what it says of itself may quote credentials
         _log.error("The actor of a call could not be told: %s at %s", type(error).__name__, where_it_happened(error))
         raise MCPError(INTERNAL_ERROR, "The server cannot tell who calls at the moment, so no call is made.") from None
-
-
-def result_of(answer: Answer) -> dict[str, Any]:
-    """An answer as the result of tools/call."""
-    content: list[dict[str, Any]] = [{"type": "text", "text": answer.text}]
-    if answer.blocks:
-        content += [block.model_dump(by_alias=True, mode="json", exclude_none=True) for block in answer.blocks]
-    result: dict[str, Any] = {
-        "resultType": "complete",  # clients of older revisions are not sent it
-        "content": content,
-        "isError": answer.is_error,
-    }
-    if answer.payload is not None:
-        result["structuredContent"] = answer.payload
-    if answer.meta is not None:
-        result["_meta"] = dict(answer.meta)
-    return result

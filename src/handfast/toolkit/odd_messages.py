@@ -7,7 +7,8 @@ import msgspec
 from mcp.shared.exceptions import MCPError
 
 from handfast.core.judged_text import Ambiguous, decode_judged
-from handfast.toolkit.answering import actor_of, answered, result_of
+from handfast.toolkit.answering import actor_of, answered
+from handfast.toolkit.call_result import result_of
 from handfast.toolkit.dispatch import Caller
 from handfast.wire.codes import INVALID_REQUEST
 from handfast.wire.eras import says_modern

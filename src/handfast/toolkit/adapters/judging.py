@@ -26,6 +26,7 @@ from handfast.core.schema import UncompilableSchema
 from handfast.slow_lane.client import SlowLane
 from handfast.tool_call import CallPath
 from handfast.toolkit.adapters.listed_tools import MOST_VIEWS, ListedTools
+from handfast.toolkit.call_result import no_such_tool
 from handfast.toolkit.recording import Unrecorded, open_recorder
 
 _log = logging.getLogger("handfast.toolkit")
@@ -144,8 +145,7 @@ class Judge:
                 await self._learn(asked.view, learn)
         found = self.tools.find(asked.view, name)
         if found is None and self.tools.is_known(asked.view) and self._policy.input.judges:
-            text = f"There is no tool '{scrub_name(asked.tool)}'. Call tools/list for the tools there are."
-            raise MCPError(INVALID_PARAMS, text)
+            raise MCPError(INVALID_PARAMS, no_such_tool(asked.tool))
         return found
 
     async def _learn(self, view: str, learn: Callable[[], Awaitable[None]]) -> None:
