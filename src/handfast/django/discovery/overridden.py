@@ -4,7 +4,7 @@ import dis
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, Final
 
 CRUD: Final = ("list", "retrieve", "create", "update", "partial_update", "destroy")
@@ -18,6 +18,8 @@ _BODY: Final = frozenset(("data", "POST", "FILES", "body", "stream"))
 
 def is_own_way(cls: type, name: str) -> bool:
     """Whether an attribute comes from the framework itself."""
+    if is_framework(cls):  # and so are all its bases
+        return True
     owner = next((base for base in cls.__mro__ if name in vars(base)), None)
     return owner is None or is_framework(owner)
 
@@ -27,18 +29,21 @@ def is_framework(owner: type) -> bool:
     return _is_theirs(owner.__module__)
 
 
+@lru_cache(maxsize=1024)
 def _is_theirs(module: str) -> bool:
     return f"{module}.".startswith(_FRAMEWORKS)
 
 
 def is_untouched(cls: type, name: str) -> bool:
     """Whether a method is the framework's, or returns what the framework's returns, as it is."""
-    return all(is_theirs or (used.calls_base(name) and not used.rewrites) for used, is_theirs in _chain(cls, name))
+    return is_framework(cls) or all(
+        is_theirs or (used.calls_base(name) and not used.rewrites) for used, is_theirs in _chain(cls, name)
+    )
 
 
 def hands_over(cls: type, name: str) -> bool:
     """Whether a method is the framework's, or ends in it after all."""
-    return any(is_theirs for _, is_theirs in _chain(cls, name))
+    return is_framework(cls) or any(is_theirs for _, is_theirs in _chain(cls, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +65,13 @@ class NamesUsed:
         return not _REWRITERS.isdisjoint(self.variables | self.attributes)
 
 
-def names_in(function: Any) -> NamesUsed:  # Any: whatever stands in a class body
+def names_in(target: Any) -> NamesUsed:  # Any: whatever stands in a class body
     """The names in a function, and in what the project has wrapped around it."""
+    return _of_layers(target) if isinstance(target, FunctionType) else _of_layers.__wrapped__(target)
+
+
+@lru_cache(maxsize=4096)
+def _of_layers(function: Any) -> NamesUsed:  # Any: as above
     layers = [function]
     while len(layers) <= _DEEPEST and (inner := getattr(layers[-1], "__wrapped__", None)) is not None:
         layers.append(inner)
