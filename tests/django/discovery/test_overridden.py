@@ -9,6 +9,7 @@ from django.http.response import HttpResponseBase
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from rest_framework import generics, mixins, serializers, viewsets
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -83,6 +84,18 @@ class Overriding(Views):
         return Response({})
 
 
+class Checking(generics.ListCreateAPIView[Any]):
+    def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        if "owner" in request.data:
+            raise PermissionDenied
+        return super().post(request, *args, **kwargs)
+
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        response = super().get(request, *args, **kwargs)
+        response.data.append(len(request.data))
+        return response
+
+
 @pytest.mark.parametrize(
     ("view", "name", "like"),
     [
@@ -100,6 +113,8 @@ class Overriding(Views):
         (Overriding, "update", None),
         (Overriding, "partial_update", None),
         (Overriding, "recent", "list"),
+        (Checking, "post", "create"),
+        (Checking, "get", None),
         (generics.ListCreateAPIView, "get", "list"),
         (generics.ListCreateAPIView, "post", "create"),
         (generics.RetrieveUpdateDestroyAPIView, "patch", "partial_update"),
@@ -138,6 +153,7 @@ def test_a_generic_view_is_known_by_the_action_it_calls() -> None:
             return self.list(request) if pk is None else self.retrieve(request)
 
     assert read_handler(generics.ListAPIView, "get").calls == ("list",)
+    assert read_handler(Checking, "post").calls == ("create",)
     assert read_handler(Either, "get").calls == ("list", "retrieve")
     assert read_handler(Either, "get").answers_like is None
 

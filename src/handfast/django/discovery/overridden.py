@@ -55,6 +55,7 @@ class NamesUsed:
     own: frozenset[str] = frozenset()  # that it takes from `self`
     asked: frozenset[str] = frozenset()  # that it takes from the request
     words: frozenset[str] = frozenset()  # keywords of its calls, and texts
+    answers: frozenset[str] = frozenset()  # that it takes from anything but the request
 
     def calls_base(self, name: str) -> bool:
         return "super" in self.variables and name in self.attributes
@@ -62,7 +63,7 @@ class NamesUsed:
     @property
     def rewrites(self) -> bool:
         """Whether it may send back something else than what it got."""
-        return not _REWRITERS.isdisjoint(self.variables | self.attributes)
+        return not _REWRITERS.isdisjoint(self.variables | self.answers)
 
 
 def names_in(target: Any) -> NamesUsed:  # Any: whatever stands in a class body
@@ -84,6 +85,7 @@ def _of_layers(function: Any) -> NamesUsed:  # Any: as above
         own,
         variables=own.variables.union(*(used.variables for used in around)),
         attributes=own.attributes.union(*(used.attributes for used in around)),
+        answers=own.answers.union(*(used.answers for used in around)),
     )
 
 
@@ -101,12 +103,14 @@ def _names(code: CodeType) -> NamesUsed:
                 taken.add((before[-1] if isinstance(before, tuple) else before, step.argval))
             before = step.argval
         words.update(_words(part))
+    asking = ("request", *arguments[1:2])
     return NamesUsed(
         frozenset(variables),
         frozenset(name for _, name in taken),
         frozenset(name for source, name in taken if source in arguments[:1]),
-        frozenset(name for source, name in taken if source in ("request", *arguments[1:2])),
+        frozenset(name for source, name in taken if source in asking),
         frozenset(words),
+        frozenset(name for source, name in taken if source not in asking),
     )
 
 
@@ -146,7 +150,8 @@ def read_handler(view: type, name: str) -> HandlerCode:
             words |= used.words
             is_stock = is_stock and (is_theirs or _passes_on(view, used, current))
         pending.extend(other for other in _standard(view, uses) if other not in seen)
-    calls = tuple(other for other in _standard(view, _direct(view, name).own) if other != name)
+    own = frozenset[str]().union(*(used.own for used, _ in _chain(view, name)))
+    calls = tuple(other for other in _standard(view, own) if other != name)
     like = name if name in CRUD else calls[0] if len(calls) == 1 else None
     reads_body = not _BODY.isdisjoint(asked)
     return HandlerCode(frozenset(uses), frozenset(words), reads_body, calls, like if is_stock else None)
@@ -154,10 +159,6 @@ def read_handler(view: type, name: str) -> HandlerCode:
 
 def _standard(view: type, names: frozenset[str] | set[str]) -> list[str]:
     return [name for name in CRUD if name in names and hasattr(view, name)]
-
-
-def _direct(view: type, name: str) -> NamesUsed:
-    return next((used for used, _ in _chain(view, name)), NamesUsed())
 
 
 def _chain(view: type, name: str) -> Iterator[tuple[NamesUsed, bool]]:
