@@ -22,7 +22,7 @@ from rest_framework.routers import DefaultRouter, SimpleRouter
 from handfast.django.decorators import mcp_tool
 from handfast.django.discovery import Problem, ProblemId, Target, ViewTool, discover, survey
 from tests.django.discovery.calling import TOOLS, call
-from tests.django.project.models import Contact, Site
+from tests.django.project.models import Contact, Site, Tag
 from tests.django.project.serializers import ContactSerializer, SiteSerializer
 from tests.django.project.views import ContactViewSet, HealthViewSet, SiteViewSet
 
@@ -314,6 +314,44 @@ def test_discovery_sends_no_query(tables: None) -> None:
     with CaptureQueriesContext(connection) as queries:
         assert len(survey().tools) == len(TOOLS)
     assert list(queries) == []
+
+
+class StoredFieldsSerializer(serializers.ModelSerializer[Site]):
+    """With the fields that a customer has added."""
+
+    class Meta:
+        model = Site
+        fields = ("id", "name")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for tag in Tag.objects.order_by("name"):
+            self.fields[f"custom_{tag.name}"] = serializers.CharField(required=True)
+
+
+class StoredFields(viewsets.ModelViewSet[Site]):
+    queryset = Site.objects.all()
+    serializer_class = StoredFieldsSerializer
+
+
+def test_fields_that_are_kept_in_the_database_are_read_from_it(database: None) -> None:
+    Tag.objects.create(name="color")
+    found = survey(router(("sites", StoredFields)))
+    create = next(tool for tool in found.tools if tool.action == "create")
+    assert create.input_schema["required"] == ["name", "custom_color"]
+    assert [(one.id, one.where) for one in found.problems] == [
+        (ProblemId.FIELDS_STORED, f"{__name__}.StoredFieldsSerializer")
+    ]
+
+
+def test_where_no_query_may_be_sent_they_are_told_and_nothing_is_an_error(database: None) -> None:
+    sent: list[str] = []
+    connection.connection.set_trace_callback(sent.append)  # what was refused never comes here
+    found = survey(router(("sites", StoredFields)), may_query=False)
+    connection.connection.set_trace_callback(None)
+    assert (found.tools, sent) == ((), [])
+    assert {one.id for one in found.problems} == {ProblemId.FIELDS_STORED}
+    assert f"{__name__}.StoredFields.create" in {one.where for one in found.problems}
 
 
 def test_texts_are_in_the_projects_language_whoever_asks_first() -> None:

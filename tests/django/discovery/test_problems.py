@@ -37,6 +37,7 @@ def test_ids_never_change() -> None:
         "RESULT_OPEN": "handfast.I002",
         "NAME_SHORTENED": "handfast.I003",
         "NAME_LONG": "handfast.I004",
+        "FIELDS_STORED": "handfast.I005",
     }
 
 

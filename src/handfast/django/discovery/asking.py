@@ -1,10 +1,11 @@
-"""Asking foreign code questions: it may raise whatever it likes, and it never reaches the database."""
+"""Asking foreign code questions: it may raise what it likes, and reaches the database only for what is kept there."""
 
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, Final, Generic, Literal, TypeVar
 
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
@@ -13,10 +14,12 @@ T = TypeVar("T")
 
 _log = logging.getLogger("handfast.django")
 _MOST_REASON = 200  # characters of somebody else's message
+_database: Final[ContextVar[Literal["closed", "on request", "open"]]] = ContextVar("database", default="open")
+_ASKED: Final = "the database was asked"
 
 
 class DatabaseAsked(Exception):
-    """Discovery happens before anybody may have migrated, and must cost no query."""
+    """Discovery may happen before anybody has migrated, and what it can learn without a query must cost none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +27,13 @@ class Raised:
     """A question that was answered with an exception; `reason` is one line for the operator."""
 
     reason: str
+    is_query: bool = False  # it wanted to ask the database
 
 
 @dataclass(frozen=True, slots=True)
 class Answered(Generic[T]):
     value: T
+    by_query: bool = False
 
 
 def ask(question: Callable[[], T]) -> Answered[T] | Raised:
@@ -37,7 +42,25 @@ def ask(question: Callable[[], T]) -> Answered[T] | Raised:
         return Answered(question())
     except Exception as error:  # noqa: BLE001 - the edge to the project's code: one broken view must not hide the others
         _log.debug("discovery.raised", exc_info=True)
-        return Raised(_in_one_line(error))
+        return Raised(_in_one_line(error), isinstance(error, DatabaseAsked))
+
+
+def ask_rows(question: Callable[[], T]) -> Answered[T] | Raised:
+    """The same, for what a project may keep in its database, such as the fields that a customer added.
+
+    Raises: DatabaseAsked, where it is kept there and the database is closed.
+    """
+    answer = ask(question)
+    if not (isinstance(answer, Raised) and answer.is_query):
+        return answer
+    if _database.get() == "closed":
+        raise DatabaseAsked(_ASKED)
+    before = _database.set("open")
+    try:
+        answer = ask(question)
+    finally:
+        _database.reset(before)
+    return answer if isinstance(answer, Raised) else Answered(answer.value, by_query=True)
 
 
 def _in_one_line(error: Exception) -> str:
@@ -46,16 +69,20 @@ def _in_one_line(error: Exception) -> str:
 
 
 @contextmanager
-def without_database() -> Iterator[None]:
-    """Every query that is tried inside raises DatabaseAsked."""
+def without_database(*, on_request: bool = False) -> Iterator[None]:
+    """Every query that is tried inside raises DatabaseAsked; `on_request` leaves those to ask_rows()."""
     with ExitStack() as stack:
         try:
             for connection in connections.all():
                 stack.enter_context(connection.execute_wrapper(_refuse))
         except ImproperlyConfigured:
             _log.debug("discovery.no_database", exc_info=True)
+        before = _database.set("on request" if on_request else "closed")
+        stack.callback(_database.reset, before)
         yield
 
 
-def _refuse(*_: Any, **__: Any) -> NoReturn:  # Any: as Django calls it
-    raise DatabaseAsked("the database was asked")
+def _refuse(execute: Callable[..., Any], *args: Any) -> Any:  # Any: as Django calls it
+    if _database.get() != "open":
+        raise DatabaseAsked(_ASKED)
+    return execute(*args)

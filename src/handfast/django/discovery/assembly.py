@@ -7,8 +7,8 @@ from typing import Any
 from rest_framework.serializers import BaseSerializer, ListSerializer
 
 from handfast.django.decorators import UNMARKED, ToolKind, ToolMark, mark_of
-from handfast.django.discovery.asking import Raised, ask
-from handfast.django.discovery.bare_view import Asked
+from handfast.django.discovery.asking import Raised, ask_rows
+from handfast.django.discovery.bare_view import Asked, note_rows
 from handfast.django.discovery.drf_types import AnySerializer, Json
 from handfast.django.discovery.field_schemas import list_of
 from handfast.django.discovery.filters import Filters
@@ -144,8 +144,9 @@ class Assembly:
         """None where there is no serializer, or none that can be described."""
         if serializer is None:
             return None
-        answer = ask(lambda: self._shapes.of(serializer, direction))
+        answer = ask_rows(lambda: self._shapes.of(serializer, direction))
         if not isinstance(answer, Raised):
+            note_rows(answer, type(serializer), self._findings)
             return answer.value
         self._findings.add(
             ProblemId.SERIALIZER_UNUSABLE,

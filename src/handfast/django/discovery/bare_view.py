@@ -11,7 +11,7 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
 
-from handfast.django.discovery.asking import Answered, Raised, ask
+from handfast.django.discovery.asking import Answered, Raised, ask, ask_rows
 from handfast.django.discovery.drf_types import AnyQuerySet, AnySerializer
 from handfast.django.discovery.model_values import Model
 from handfast.django.discovery.overridden import CRUD, is_own_way
@@ -80,7 +80,7 @@ def _is_specific(chosen: type, view: FoundView, operation: Operation) -> bool:
         return True
     other: Any = bare_view(view, operation, ())  # Any: attributes that only viewsets have
     other.action = None
-    answer = ask(lambda: other.get_serializer_class())
+    answer = ask_rows(lambda: other.get_serializer_class())
     return isinstance(answer, Answered) and answer.value is not chosen
 
 
@@ -90,8 +90,9 @@ def _serializer(view: APIView, where: str, findings: Findings) -> AnySerializer 
         return _made(getattr(view, "serializer_class", None), view, where, findings)
     if getattr(view, "serializer_class", None) is None and is_own_way(type(view), "get_serializer_class"):
         return None  # the framework would only raise
-    chosen = ask(view.get_serializer_class)
+    chosen = ask_rows(view.get_serializer_class)
     if not isinstance(chosen, Raised):
+        note_rows(chosen, type(view), findings)
         return _made(chosen.value, view, where, findings)
     fallback = getattr(view, "serializer_class", None)
     findings.add(
@@ -109,8 +110,9 @@ def _made(
 ) -> AnySerializer | None:  # Any: foreign code's answer
     if not (isinstance(cls, type) and issubclass(cls, BaseSerializer)):
         return None
-    made = ask(lambda: _instance(cls, view))
+    made = ask_rows(lambda: _instance(cls, view))
     if not isinstance(made, Raised):
+        note_rows(made, cls, findings)
         return made.value
     findings.add(
         ProblemId.SERIALIZER_UNUSABLE,
@@ -119,6 +121,16 @@ def _made(
         where=where,
     )
     return None
+
+
+def note_rows(answer: Answered[Any], asked: type, findings: Findings) -> None:  # Any: whatever was asked for
+    if answer.by_query:
+        findings.add(
+            ProblemId.FIELDS_STORED,
+            "Asks the database for its fields, which happens once: what changes there is not seen before a restart.",
+            hint="Restart the server after such a change.",
+            where=dotted(asked),
+        )
 
 
 def _instance(cls: type[AnySerializer], view: APIView) -> AnySerializer:

@@ -70,15 +70,23 @@ def discover(
     return survey(urlconf, include=include, exclude=exclude).tools
 
 
-def survey(urlconf: UrlConf | None = None, *, include: Iterable[str] = (), exclude: Iterable[str] = ()) -> Discovery:
+def survey(
+    urlconf: UrlConf | None = None,
+    *,
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    may_query: bool = True,
+) -> Discovery:
     """The same with the problems. Call it late: urls are read now, and what is added afterwards is not there.
+
+    It asks the database only for serializers that keep their fields there, and not even then without `may_query`.
 
     Raises: ImproperlyConfigured, for settings that are no patterns and for urls that Django cannot read.
     """
     findings = Findings()
     selection = read_selection(include, exclude)
     # Texts are those of the project's own language, not of whoever happens to call first.
-    with translation.override(settings.LANGUAGE_CODE), without_database():
+    with translation.override(settings.LANGUAGE_CODE), without_database(on_request=may_query):
         candidates = [
             one for one in _candidates(walk_routes(urlconf), findings) if selection.admits(one.name, one.url, one.where)
         ]
@@ -185,6 +193,14 @@ def _tool(one: _Candidate, assembly: Assembly, findings: Findings) -> ViewTool |
     answer = ask(lambda: _assembled(one, assembly, findings))
     if not isinstance(answer, Raised):
         return answer.value
+    if answer.is_query:
+        findings.add(
+            ProblemId.FIELDS_STORED,
+            "Keeps its fields in the database, which is not asked here; whether it is a tool shows when it is served.",
+            hint="manage.py handfast doctor shows them.",
+            where=one.where,
+        )
+        return None
     findings.add(
         ProblemId.VIEW_UNUSABLE,
         f"Is no tool: {answer.reason}",

@@ -25,6 +25,7 @@ class ProblemId(StrEnum):
     RESULT_OPEN = "handfast.I002"
     NAME_SHORTENED = "handfast.I003"
     NAME_LONG = "handfast.I004"
+    FIELDS_STORED = "handfast.I005"
 
 
 @dataclass(frozen=True, slots=True)
