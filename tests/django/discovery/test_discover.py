@@ -346,9 +346,14 @@ def test_fields_that_are_kept_in_the_database_are_read_from_it(database: None) -
 
 def test_where_no_query_may_be_sent_they_are_told_and_nothing_is_an_error(database: None) -> None:
     sent: list[str] = []
-    connection.connection.set_trace_callback(sent.append)  # what was refused never comes here
-    found = survey(router(("sites", StoredFields)), may_query=False)
-    connection.connection.set_trace_callback(None)
+
+    def note(execute: Any, sql: str, *more: Any) -> Any:
+        answer = execute(sql, *more)
+        sent.append(sql)  # what was refused never comes here
+        return answer
+
+    with connection.execute_wrapper(note):
+        found = survey(router(("sites", StoredFields)), may_query=False)
     assert (found.tools, sent) == ((), [])
     assert {one.id for one in found.problems} == {ProblemId.FIELDS_STORED}
     assert f"{__name__}.StoredFields.create" in {one.where for one in found.problems}
