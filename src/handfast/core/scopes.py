@@ -1,0 +1,99 @@
+"""Scopes: which tools of which servers a token is good for, as `server`, `server/tool` and `server/tool:read`."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, get_args
+
+from handfast.core.wording import scrubbed
+
+ScopeKind: TypeAlias = Literal["read", "write", "admin"]
+
+KINDS: Final[tuple[ScopeKind, ...]] = get_args(ScopeKind)
+_SERVER: Final = re.compile(r"[\w.*-]+")  # the names that servers may have in settings, and patterns of them
+_STARS: Final = re.compile(r"\*+")
+_FORM: Final = "Write server, server/tool or either with :read, :write or :admin; * stands for any characters."
+
+
+class ScopeError(ValueError):
+    """A text that is no scope; what is wrong with it and what to write, in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One scope. Either name may hold `*`; without a kind it is good for tools of every kind."""
+
+    server: str
+    tool: str = "*"
+    kind: ScopeKind | None = None
+
+    def __str__(self) -> str:
+        tool = "" if self.tool == "*" else f"/{self.tool}"
+        return f"{self.server}{tool}{f':{self.kind}' if self.kind else ''}"
+
+    def allows(self, *, server: str, tool: str, kind: str) -> bool:
+        is_its_kind = self.kind is None or self.kind == kind
+        return is_its_kind and _fits(self.server, server) and _fits(self.tool, tool)
+
+
+def match(scopes: Iterable[Scope], *, server: str, tool: str, kind: str) -> bool:
+    """Whether one of the scopes is good for this tool. No scopes: good for nothing."""
+    return any(scope.allows(server=server, tool=tool, kind=kind) for scope in scopes)
+
+
+def kind_of(annotations: Mapping[str, object] | None) -> ScopeKind:
+    """What a tool's annotations say that it does. As in the protocol, what is not said to be harmless is not."""
+    said = annotations or {}
+    if said.get("readOnlyHint") is True:
+        return "read"
+    return "write" if said.get("destructiveHint") is False else "admin"
+
+
+def parse_scopes(text: str) -> tuple[Scope, ...]:
+    """Scopes with white space between them, each once. Raises: ScopeError."""
+    return tuple(dict.fromkeys(parse_scope(one) for one in text.split()))
+
+
+def parse_scope(text: str) -> Scope:
+    """Raises: ScopeError."""
+    names, colon, kind = text.rpartition(":") if ":" in text else (text, "", "")
+    server, slash, tool = names.partition("/")
+    problem = _problem_of_kind(kind, colon) or _problem_of_server(server) or _problem_of_tool(tool, slash)
+    if problem:
+        raise ScopeError(f"'{scrubbed(text)}' is no scope: {problem}. {_FORM}")
+    found = next((each for each in KINDS if each == kind), None)
+    return Scope(_STARS.sub("*", server), _STARS.sub("*", tool) if slash else "*", found)
+
+
+def _problem_of_kind(kind: str, colon: str) -> str:
+    return f"after the colon stands none of {', '.join(KINDS)}" if colon and kind not in KINDS else ""
+
+
+def _problem_of_server(server: str) -> str:
+    if not server:
+        return "it names no server (* is any)"
+    return "" if _SERVER.fullmatch(server) else "a server's name has only letters, digits, dot, dash and underscore"
+
+
+def _problem_of_tool(tool: str, slash: str) -> str:
+    if slash and not tool:
+        return "after the slash stands no tool"
+    # Tools of other people's servers may be called anything, so only what would be read in two ways is refused.
+    return (
+        "" if ":" not in tool and tool.isprintable() and " " not in tool else "a tool's name has no colon or space here"
+    )
+
+
+def _fits(pattern: str, name: str) -> bool:
+    """Whether the name fits; without a regular expression, which would take forever for some patterns."""
+    first, *others = pattern.split("*")
+    if not others:
+        return pattern == name
+    *inner, last = others
+    place = len(first)
+    for part in inner:
+        found = name.find(part, place)
+        if found < 0:
+            return False
+        place = found + len(part)
+    return name.startswith(first) and name.endswith(last) and place + len(last) <= len(name)
