@@ -57,6 +57,8 @@ TESTED_WITH = {
 }
 # Modules that mean something only in a running process, and the tests that drive one through them.
 DRIVEN_BY = {
+    "django/apps.py": "django/test_models.py",
+    "django/migrations/0001_initial.py": "django/test_models.py",
     "gateway/fronts/both.py": "gateway/test_all_servers.py",
     "gateway/upstream.py": "gateway/test_endpoint.py",
     "gateway/bridge/inbox.py": "gateway/bridge/test_faults.py",

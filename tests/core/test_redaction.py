@@ -21,6 +21,7 @@ SECRETS = (
     "sk-abcdefghijklmnop",
     "ghp_abcdefghijklmnopqrstuv",
     "AKIAABCDEFGHIJKLMNOP",
+    "hf_abcdefghijklmnopqrstuv-wxyz_0123456789abcdefg",
     "-----BEGIN RSA PRIVATE KEY-----",
     "0123456789abcdef0123456789abcdef",
 )

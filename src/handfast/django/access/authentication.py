@@ -1,0 +1,64 @@
+"""Who a caller is to the project's own authenticators: each set of them is asked once for a request."""
+
+import logging
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import APIException, AuthenticationFailed
+from rest_framework.permissions import SAFE_METHODS
+from rest_framework.request import Request
+
+from handfast.django.access.stand_in import stand_in
+
+Authenticators: TypeAlias = tuple[type[BaseAuthentication], ...]
+
+REFUSALS = (APIException, PermissionDenied, Http404)  # how the framework's own code, and Django's, says no
+
+_log = logging.getLogger("handfast.django")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a set of authenticators answered. Any: users, tokens and authenticators of the project's own."""
+
+    user: Any = None
+    auth: Any = None
+    authenticator: Any = None
+    error: Exception | None = None  # one of REFUSALS
+
+    def put_on(self, request: Request) -> None:
+        """As if the request had asked them itself. Raises: what they raised."""
+        if self.error is not None:
+            raise self.error
+        request.user, request.auth = self.user, self.auth
+        request._authenticator = self.authenticator  # type: ignore[attr-defined]  # missing in the stubs
+
+
+class Authentication:
+    """The answers for one request. Passwords are slow to check, and tokens cost a query, so nobody is asked twice."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        self._request = request
+        self._known: dict[tuple[Authenticators, bool], Known] = {}
+
+    def known(self, authenticators: Authenticators, method: str) -> Known:
+        """Sessions are only known together with a CSRF token where something may change, so methods matter a little."""
+        is_safe = method in SAFE_METHODS
+        key = (authenticators, is_safe)
+        if key not in self._known:
+            self._known[key] = self._asked(authenticators, "GET" if is_safe else "POST")
+        return self._known[key]
+
+    def _asked(self, authenticators: Authenticators, method: str) -> Known:
+        try:
+            request = Request(stand_in(self._request, method), authenticators=[each() for each in authenticators])
+            return Known(request.user, request.auth, request.successful_authenticator)
+        except REFUSALS as error:
+            return Known(error=error)
+        except Exception as error:  # noqa: BLE001 - the edge to the project's code: each view decides what becomes of it
+            _log.warning("access.authenticator_raised: %s. Nobody is known by it.", type(error).__name__)
+            _log.debug("access.authenticator_raised", exc_info=True)
+            return Known(error=AuthenticationFailed())

@@ -1,0 +1,140 @@
+"""Who calls: the user behind one of our tokens, or whomever the project's own authenticators know."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from django.http import HttpRequest
+from rest_framework.settings import api_settings
+
+from handfast.core.events import SECURITY_AUTH_FAILED
+from handfast.core.guardrails import has_text
+from handfast.core.scopes import Scope, ScopeError
+from handfast.django.access import tokens
+from handfast.django.access.authentication import Authentication
+
+if TYPE_CHECKING:
+    from handfast.django.models import AgentToken
+
+_LONGEST: Final = 256  # characters that are recorded of a caller
+_REASONS: Final = {
+    "unknown": "This token is not known here. Send it whole, or ask for another.",
+    "revoked": "This token was revoked. Ask for another.",
+    "expired": "This token has expired. Ask for another.",
+    "inactive_user": "The user whom this token acts for is not active. Ask the operator.",
+}
+
+_log = logging.getLogger("handfast.django")
+
+
+class Refused(Exception):
+    """A request that goes no further, and what to answer; `reason` is for the record."""
+
+    def __init__(self, status: int, message: str, headers: Mapping[str, str], *, reason: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.headers = dict(headers)
+        self.reason = reason
+
+
+@dataclass(frozen=True)  # without slots: who it is may be worked out later
+class Caller:
+    """One request's caller. `scopes` bound what they may use beside the views' own permissions; None: nothing does."""
+
+    request: HttpRequest
+    token: "AgentToken | None" = None
+    scopes: tuple[Scope, ...] | None = None
+    authentication: Authentication = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "authentication", Authentication(self.request))
+
+    @cached_property
+    def user(self) -> Any:  # Any: a user of the project's own model
+        """Whom the token acts for, or whom the project's default authenticators know; None for nobody."""
+        if self.token is not None:
+            return self.token.user
+        # As for a read: a session without a CSRF token may change nothing, and it is known whose it is.
+        classes: Any = api_settings.DEFAULT_AUTHENTICATION_CLASSES  # Any: their names, to the stubs
+        user = self.authentication.known(tuple(classes), "GET").user
+        return user if getattr(user, "is_authenticated", False) else None
+
+
+def identify(request: HttpRequest) -> Caller:
+    """Who calls. With one of our tokens the request is its user's from here on; all else is left to the views.
+
+    Raises: Refused, for a token of ours that is not good.
+    """
+    plain = _own_token(request)
+    if plain is None:
+        return Caller(request)
+    token = tokens.find(plain)
+    if token is None:
+        raise _refused("unknown", None)
+    reason = _objection(token)
+    if reason is not None:
+        raise _refused(reason, token)
+    tokens.note_use(token)
+    _act_as(token, request)
+    return Caller(request, token, _scopes(token))
+
+
+def label(caller: Caller) -> str:
+    """How a record names the caller: `token:<name>`, `user:<name>`, or nothing. No two callers have the same."""
+    if caller.token is not None:
+        return f"token:{caller.token.name}"
+    user = caller.user
+    name = user.get_username() if hasattr(user, "get_username") else ""
+    if has_text(name) and _is_recorded_whole(f"user:{name}"):
+        return f"user:{name}"
+    key = getattr(user, "pk", None)
+    return "" if key is None else f"user-id:{key}"
+
+
+def _is_recorded_whole(text: str) -> bool:
+    """Records have room for a line; what they would cut or mend might become somebody else's name."""
+    return len(text) <= _LONGEST and text.isprintable() and text == text.strip()
+
+
+def _own_token(request: HttpRequest) -> str | None:
+    scheme, _, rest = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+    plain = rest.strip()
+    return plain if scheme.lower() == "bearer" and plain.startswith(tokens.PREFIX) else None
+
+
+def _objection(token: "AgentToken") -> str | None:
+    if token.revoked is not None:
+        return "revoked"
+    if token.is_expired:
+        return "expired"
+    return None if getattr(token.user, "is_active", True) else "inactive_user"
+
+
+def _refused(reason: str, token: "AgentToken | None") -> Refused:
+    """Whoever holds the text of a token may be told what became of it; nobody else learns anything."""
+    _log.warning("%s: %s %s", SECURITY_AUTH_FAILED, reason, "" if token is None else token.prefix)
+    message = _REASONS[reason]
+    challenge = f'Bearer error="invalid_token", error_description="{message}"'
+    return Refused(401, message, {"WWW-Authenticate": challenge}, reason=reason)
+
+
+def _act_as(token: "AgentToken", request: Any) -> None:  # Any: attributes that REST framework looks for
+    """Views see an authenticated user and decide by their own permissions, with no authenticator of theirs asked."""
+    user = token.user
+
+    async def auser() -> Any:  # Any: as above; what async views ask, and the session's user otherwise
+        return user
+
+    request.user, request.auser = user, auser
+    request._force_auth_user, request._force_auth_token = user, token
+
+
+def _scopes(token: "AgentToken") -> tuple[Scope, ...]:
+    try:
+        return token.granted()
+    except ScopeError:
+        _log.warning("access.scopes_unreadable: %s is good for nothing. Write its scopes anew.", token)
+        return ()

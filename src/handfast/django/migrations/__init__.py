@@ -1,0 +1,1 @@
+"""The adapter's tables, step by step. What is released is never changed."""

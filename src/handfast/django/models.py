@@ -1,0 +1,97 @@
+"""What the adapter stores in the project's database: tokens for agents, and results that are fetched in pieces."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.utils import timezone
+
+from handfast.core.guardrails import has_text
+from handfast.core.scopes import Scope, ScopeError, parse_scopes
+
+_DIGEST: Final = 64  # characters of a SHA-256 in hex
+LONGEST_OWNER: Final = 256  # characters; no more are recorded of a caller
+
+if TYPE_CHECKING:
+    _Moment: TypeAlias = models.DateTimeField[datetime | None, datetime | None]
+
+
+class AgentToken(models.Model):
+    """A token with which an agent acts for a user. Its text is shown once and never stored.
+
+    Only a digest is, and a plain one: the text has 256 random bits, so there is nothing to guess that a slow hash or a
+    salt would protect, and a digest can be looked up by an index.
+    """
+
+    user: "models.ForeignKey[models.Model, models.Model]" = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="handfast_tokens"
+    )
+    # Nobody else's: in the log a caller is `token:<name>`, and what is kept for a caller is found by that.
+    name: "models.CharField[str, str]" = models.CharField(max_length=100, unique=True)
+    scopes: "models.TextField[str, str]" = models.TextField()
+    prefix: "models.CharField[str, str]" = models.CharField(max_length=16, editable=False)
+    digest: "models.CharField[str, str]" = models.CharField(max_length=_DIGEST, unique=True, editable=False)
+    created: "models.DateTimeField[datetime, datetime]" = models.DateTimeField(auto_now_add=True)
+    expires: "_Moment" = models.DateTimeField(null=True, blank=True)
+    last_used: "_Moment" = models.DateTimeField(null=True, editable=False)
+    revoked: "_Moment" = models.DateTimeField(null=True, editable=False)
+
+    objects: ClassVar["models.Manager[AgentToken]"] = models.Manager()
+
+    class Meta:
+        verbose_name = "token for an agent"
+        verbose_name_plural = "tokens for agents"
+        ordering = ("name",)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"
+
+    def clean(self) -> None:
+        """Raises: ValidationError, for a name that a line of a log cannot hold, no scopes, and a time that is over."""
+        if self.name and not (has_text(self.name) and self.name.isprintable()):
+            raise ValidationError({"name": "A name has only characters that can be seen. Choose another."})
+        self.name = self.name.strip()
+        try:
+            scopes = parse_scopes(self.scopes)
+        except ScopeError as error:
+            raise ValidationError({"scopes": str(error)}) from None
+        if self.scopes and not scopes:
+            raise ValidationError({"scopes": "Name at least one scope; * is good for everything."})
+        self.scopes = " ".join(map(str, scopes))
+        if self._state.adding and self.is_expired:
+            raise ValidationError({"expires": "This time is over. Choose a later one, or none."})
+
+    @property
+    def is_expired(self) -> bool:
+        return self.expires is not None and self.expires <= timezone.now()
+
+    def granted(self) -> tuple[Scope, ...]:
+        """Raises: ScopeError, where somebody wrote something else into the column."""
+        return parse_scopes(self.scopes)
+
+
+class KeptResult(models.Model):
+    """The pieces of one large result, for its caller to fetch from any process. They go when their time is over."""
+
+    digest: "models.CharField[str, str]" = models.CharField(max_length=_DIGEST, primary_key=True)
+    owner: "models.CharField[str, str]" = models.CharField(max_length=LONGEST_OWNER)
+    tool: "models.CharField[str, str]" = models.CharField(max_length=128)
+    arguments: "models.CharField[str, str]" = models.CharField(max_length=_DIGEST)
+    pieces: "models.BinaryField[bytes, bytes]" = models.BinaryField()
+    beside: "models.BinaryField[bytes, bytes]" = models.BinaryField()
+    items_key: "models.TextField[str, str]" = models.TextField()
+    total_items: "models.BigIntegerField[int | None, int | None]" = models.BigIntegerField(null=True)
+    size: "models.BigIntegerField[int, int]" = models.BigIntegerField()
+    # Milliseconds since 1970: a project without time zones has an hour twice a year, or one too few.
+    expires: "models.BigIntegerField[int, int]" = models.BigIntegerField()
+
+    objects: ClassVar["models.Manager[KeptResult]"] = models.Manager()
+
+    class Meta:
+        default_permissions = ()  # nobody's to look at but its caller's
+        indexes = (
+            models.Index(fields=["expires"], name="handfast_kept_expires"),
+            models.Index(fields=["owner", "expires"], name="handfast_kept_owner"),
+        )

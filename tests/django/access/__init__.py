@@ -1,0 +1,1 @@
+"""Tests of who calls and what they may."""
