@@ -22,7 +22,7 @@ from tests.django.access.probe import STOCK
 admin.autodiscover()
 urlpatterns = [path("admin/", admin.site.urls)]
 LIST = "/admin/handfast/agenttoken/"
-PLAIN = re.compile(r"hf_[A-Za-z0-9_-]{43}")
+PLAIN = re.compile(r"hfa_[A-Za-z0-9_-]{43}")
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ def test_refused_arguments_are_errors_of_the_protocol_unless_somebody_says_other
 def test_everything_can_be_said() -> None:
     said: dict[str, Any] = {
         "NAME": "crm-1",
+        "VERSION": "3",
         "INSTRUCTIONS": "Be kind.",
         "INCLUDE": ["contacts__*"],
         "EXCLUDE": ("*__destroy",),

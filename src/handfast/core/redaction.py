@@ -11,7 +11,7 @@ _TELLING_NAMES = r"passw|passphrase|secret|token|credential|authorization|cookie
 _SECRET_NAME = re.compile(_TELLING_NAMES, re.I)
 # Values that are secrets whatever they are called: bearer headers, JWTs, well-known key prefixes, PEM blocks.
 _SECRET_VALUE = re.compile(
-    r"(?:bearer\s+\S+|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*|\b(?:sk|pk|ghp|gho|ghs|xox[abp]|AKIA|AIza|hf_)[-_A-Za-z0-9]{12,}"
+    r"(?:bearer\s+\S+|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*|\b(?:sk|pk|ghp|gho|ghs|xox[abp]|AKIA|AIza|hfa_|hf_)[-_A-Za-z0-9]{12,}"
     r"|-----BEGIN [A-Z ]+-----|\b[0-9a-fA-F]{32,}\b)",
     re.I,
 )

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
 
+from handfast import __version__
 from handfast.core.policy import InputErrors, UnknownArguments
 from handfast.toolkit.piece_form import FEWEST_BYTES, PIECE_BYTES
 
@@ -22,6 +23,7 @@ class Settings:
     """The keys of `HANDFAST` in small letters."""
 
     name: str = "django"  # the server's, in clients, records and scopes
+    version: str = __version__  # of the API, for clients that show it
     instructions: str = ""  # what a client tells its model about the server
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -138,6 +140,7 @@ def _folder(value: object) -> str | None:
 _PATTERNS: Final = "a list of patterns, such as ['contacts__*']"
 _READERS: Final[Mapping[str, tuple[Read, str]]] = {
     "NAME": (_name, "a name of letters, digits, '-' and '_'"),
+    "VERSION": (_text, "a text"),
     "INSTRUCTIONS": (_text, "a text"),
     "INCLUDE": (_texts, _PATTERNS),
     "EXCLUDE": (_texts, _PATTERNS),

@@ -108,7 +108,9 @@ def test_a_token_that_is_no_longer_good_is_refused(
     assert [record.getMessage() for record in caplog.records] == [f"security.auth.failed: {reason} {shown}"]
 
 
-@pytest.mark.parametrize("text", ["hf_", "hf_short", f"hf_{'a' * 43}", f"hf_{'a' * 43},x", "hf_ü\x00", "hf_a hf_b"])
+@pytest.mark.parametrize(
+    "text", ["hfa_", "hfa_short", f"hfa_{'a' * 43}", f"hfa_{'a' * 43},x", "hfa_ü\x00", "hfa_a hfa_b"]
+)
 def test_what_looks_like_a_token_of_ours_is_never_passed_on(text: str) -> None:
     with pytest.raises(Refused) as refused:
         identify(bearing(f"Bearer {text}"))
@@ -140,7 +142,7 @@ def test_a_token_wins_over_a_session(ada: Any) -> None:
 
 def test_the_endpoint_can_send_what_a_refusal_says(ada: Any) -> None:
     with serving() as client:
-        answer = ask(client, {"Authorization": "Bearer hf_x"})
+        answer = ask(client, {"Authorization": "Bearer hfa_x"})
     assert (answer.status_code, answer.json()) == (401, {"refused": UNKNOWN})
     assert answer.headers["WWW-Authenticate"] == f'Bearer error="invalid_token", error_description="{UNKNOWN}"'
 
@@ -148,7 +150,7 @@ def test_the_endpoint_can_send_what_a_refusal_says(ada: Any) -> None:
 # --- everybody else --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", ["", "Basic aGZfYTpi", "Token hf_abc", "Bearer eyJhbGci", "Bearer xhf_a", "Bearer"])
+@pytest.mark.parametrize("text", ["", "Basic aGZfYTpi", "Token hfa_abc", "Bearer eyJhbGci", "Bearer xhfa_a", "Bearer"])
 def test_what_is_not_ours_is_left_to_the_views(text: str) -> None:
     ByKey.asked = 0
     request = bearing(text)

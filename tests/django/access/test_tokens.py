@@ -34,7 +34,7 @@ def test_a_token_is_found_by_its_text_and_the_text_is_nowhere(ada: Any) -> None:
     stored = AgentToken.objects.filter(pk=token.pk).values().get()
     assert [value for value in stored.values() if plain in str(value)] == []
     assert plain.startswith(token.prefix)
-    assert (token.prefix[:3], len(token.prefix), len(plain)) == ("hf_", 9, 46)
+    assert (token.prefix[:4], len(token.prefix), len(plain)) == ("hfa_", 10, 47)
     assert str(token) == f"laptop ({token.prefix}…)"
 
 
@@ -48,9 +48,9 @@ def test_only_the_whole_text_finds_it(ada: Any, change: Any) -> None:
     token, plain = issue(ada, name="laptop", scopes="*")
     assert find(change(plain)) == (token if change(plain) == plain else None)
     assert find(token.digest) is None
-    assert find(f"hf_{token.digest}") is None
+    assert find(f"hfa_{token.digest}") is None
     assert find("") is None
-    assert find("hf_\udcff\x00") is None
+    assert find("hfa_\udcff\x00") is None
 
 
 def test_a_token_is_found_with_its_user_in_one_query(ada: Any) -> None:

@@ -15,10 +15,10 @@ from django.utils import timezone
 if TYPE_CHECKING:
     from handfast.django.models import AgentToken
 
-PREFIX: Final = "hf_"
+PREFIX: Final = "hfa_"
 _BYTES: Final = 32  # as many random bits as the digest has
 _SHOWN: Final = 6  # characters after the prefix, to tell tokens apart by; over 200 bits stay unknown
-_FORM: Final = re.compile(r"hf_[A-Za-z0-9_-]{43}")
+_FORM: Final = re.compile(r"hfa_[A-Za-z0-9_-]{43}")
 _BETWEEN_NOTES: Final = timedelta(minutes=1)  # a call should cost no write, and nobody needs it to the second
 
 _log = logging.getLogger("handfast.django")
