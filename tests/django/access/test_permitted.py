@@ -1,7 +1,6 @@
 """Which tools a caller is shown: scopes first, then what the views themselves say."""
 
 from collections.abc import Callable, Mapping
-from time import perf_counter
 from typing import Any
 
 import pytest
@@ -230,15 +229,3 @@ def test_a_listing_of_2000_tools_costs_no_query_per_tool(
         counts.append((len(queries), ByKey.asked))
     # A user's permissions are two queries. A key is looked up for reads and once more for writes.
     assert counts == [(2, 0) if known is holding else (4, 2)] * 2
-
-
-def test_a_listing_of_2000_tools_is_quick(ada: Any, two_thousand: list[ViewTool]) -> None:
-    ada.is_superuser = True
-    ada.save()
-    for who in (holding(ada), with_key(ada)):
-        seconds = []
-        for _ in range(3):
-            start = perf_counter()
-            usable(who, two_thousand, who.request)
-            seconds.append(perf_counter() - start)
-        assert min(seconds) < 0.3  # some 0.1 on one core; the best of three, because others use the machine too
