@@ -22,6 +22,7 @@ INSTALLED_APPS = [
     "django_filters",
     "handfast.django",
     "tests.django.project",
+    "tests.django.depot",
 ]
 MIDDLEWARE: list[str] = []
 TEMPLATES = [

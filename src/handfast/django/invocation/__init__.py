@@ -1,0 +1,7 @@
+"""Invocation: a call of a tool goes through the view itself, so that it may do what an HTTP caller may, and no more."""
+
+from handfast.django.invocation.each import MOST_ITEMS, invoke_each, takes_many
+from handfast.django.invocation.invoke import invoke
+from handfast.django.invocation.items import item_problems
+
+__all__ = ["MOST_ITEMS", "invoke", "invoke_each", "item_problems", "takes_many"]

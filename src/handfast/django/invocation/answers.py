@@ -1,0 +1,62 @@
+"""What a view answered, as plain JSON values; or why a tool cannot hand it on."""
+
+from contextlib import suppress
+from typing import Any, Final
+
+import msgspec
+from django.http.response import HttpResponse, HttpResponseBase
+
+from handfast.core.errors import ErrorCode, ToolError
+
+_NO_CONTENT: Final = (204, 205)
+_decode: Final = msgspec.json.Decoder().decode
+
+
+def read_answer(response: HttpResponseBase) -> Any:  # Any: JSON
+    """The data of an answer that says it went well. Raises: ToolError."""
+    status = response.status_code
+    if status in _NO_CONTENT:
+        return None
+    if status < 200 or status >= 300:
+        raise _unusable(status, "a redirect", "Call the tool that stands for where it leads, if there is one")
+    if response.streaming or not isinstance(response, HttpResponse):
+        close_quietly(response)
+        raise _unusable(status, "a file or a stream", "Fetch it over HTTP")
+    if not response.content:
+        return None
+    if not is_json(response):
+        raise _unusable(status, "something that is no JSON", "Fetch it over HTTP")
+    return _decoded(response.content)
+
+
+def is_json(response: HttpResponseBase) -> bool:
+    """By what it says of itself: `application/json`, or a kind of it."""
+    kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    return kind == "application/json" or kind.endswith("+json")
+
+
+def _decoded(content: bytes) -> Any:  # Any: JSON
+    try:
+        return _decode(content)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise ToolError(
+            ErrorCode.OUTPUT_VIOLATION,
+            "The view did what was asked and answered with what is no JSON, such as NaN or half a character."
+            " Do not repeat the call; tell the operator.",
+        ) from None
+
+
+def _unusable(status: int, what: str, advice: str) -> ToolError:
+    return ToolError(
+        ErrorCode.NOT_SUPPORTED,
+        f"The view did what was asked and answered with {what}, which a tool cannot hand on. {advice};"
+        " do not repeat the call.",
+        {"status": status},
+    )
+
+
+def close_quietly(response: HttpResponseBase) -> None:
+    """Let go of its files. Not `close()`: that also tells Django that the outer request is over."""
+    for closer in response._resource_closers:  # type: ignore[attr-defined]  # not in the stubs
+        with suppress(Exception):
+            closer()

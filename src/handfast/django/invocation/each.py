@@ -1,0 +1,135 @@
+"""invoke_each: a list of objects, each through the view itself, all of them or none."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, Final
+
+from django.apps import apps
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, router, transaction
+from django.http import HttpRequest
+
+from handfast.core.errors import ErrorCode, ToolError
+from handfast.core.policy import InputPolicy
+from handfast.django.conf import read_settings
+from handfast.django.discovery.assembly import OBJECTS
+from handfast.django.discovery.tool import ViewTool
+from handfast.django.invocation.invoke import invoke
+from handfast.django.invocation.items import item_problems
+from handfast.django.invocation.refusals import crashed
+from handfast.django.invocation.running import answer_for
+
+MOST_ITEMS: Final = 1_000  # in one transaction, which others may have to wait for
+_MOST_FAILED: Final = 20  # after so many, an agent has enough to correct
+# What is wrong with one object and says nothing about the others.
+_OF_THE_ITEM: Final = frozenset(
+    (ErrorCode.INVALID_INPUT, ErrorCode.NOT_FOUND, ErrorCode.CONFLICT, ErrorCode.STATE_ERROR)
+)
+
+
+def takes_many(tool: ViewTool) -> bool:
+    """Whether a list body can be meant for this tool: it creates something, or its body is a list anyway."""
+    return tool.takes_list or (tool.method == "POST" and tool.action == "create")
+
+
+def invoke_each(
+    tool: ViewTool,
+    items: Sequence[Any],  # Any: JSON
+    request: HttpRequest,
+    *,
+    key: str = OBJECTS,
+) -> Any:  # Any: a list of results; of a view that takes a list, its answer
+    """Run the view once for each object, or once for a list that is its body, in one transaction.
+
+    `key` is what the caller called the list, for what is said about it. Raises: ToolError; then nothing is stored.
+    """
+    _check(tool, items, key)
+    try:
+        with all_or_nothing():
+            if tool.takes_list:
+                return invoke(tool, {OBJECTS: list(items)}, request)
+            return _run(tool, items, request, key)
+    except DatabaseError as error:  # what only shows when all of it is to be kept
+        answer_for(error, request)
+        raise crashed() from None
+
+
+def _check(tool: ViewTool, items: Sequence[Any], key: str) -> None:  # Any: JSON
+    if not takes_many(tool):
+        raise ToolError(ErrorCode.NOT_SUPPORTED, "This tool takes one object at a time. Call it once for each.")
+    if len(items) > MOST_ITEMS:
+        raise ToolError(
+            ErrorCode.INVALID_INPUT,
+            f"'{key}' holds {len(items)} objects, and one call takes {MOST_ITEMS}. Send them in several calls.",
+            {"kind": "shape", "most": MOST_ITEMS},
+        )
+    wrong = dict(item_problems(tool, items, InputPolicy(unknown_arguments=read_settings().unknown_arguments)))
+    if wrong:
+        told = [f"{key}[{index}]: {problem}" for index, problem in list(wrong.items())[:_MOST_FAILED]]
+        raise ToolError(
+            ErrorCode.INVALID_INPUT,
+            "\n".join([*told, f"Nothing was stored: {len(wrong)} of {len(items)} objects do not fit the tool."]),
+            {"kind": "shape", "items": list(wrong)[:_MOST_FAILED]},
+        )
+
+
+def _run(tool: ViewTool, items: Sequence[Any], request: HttpRequest, key: str) -> list[Any]:  # Any: JSON
+    """The results. What is refused leaves the others to be tried, where that can tell more."""
+    results: list[Any] = []
+    failed: dict[int, ToolError] = {}
+    for index, item in enumerate(items):
+        try:
+            with all_or_nothing():
+                results.append(invoke(tool, item, request))
+                if any(transaction.get_rollback(using=alias) for alias in _written_databases()):
+                    # The view says that it went well, and what it did will be undone.
+                    raise crashed()
+        except ToolError as error:
+            failed[index] = error
+            if error.code not in _OF_THE_ITEM or len(failed) == _MOST_FAILED:
+                break
+    if failed:
+        raise _refused(failed, len(items) - len(results) - len(failed), len(items), key)
+    return results
+
+
+def _refused(failed: Mapping[int, ToolError], untried: int, count: int, key: str) -> ToolError:
+    """One error for all; where they differ in code, that of the last, for it may have ended the rest."""
+    last = list(failed.values())[-1]
+    told = [line for index, error in failed.items() for line in _told(f"{key}[{index}]", error)]
+    rest = f", {untried} not tried" if untried else ""
+    advice = " Correct them and send all of them again." if last.code in _OF_THE_ITEM else ""
+    details: dict[str, object] = {"kind": "value"} if last.code == ErrorCode.INVALID_INPUT else {}
+    if "retry_after_s" in last.details:
+        details["retry_after_s"] = last.details["retry_after_s"]
+    details["items"] = [{"index": index, "code": error.code, **error.details} for index, error in failed.items()]
+    return ToolError(
+        last.code,
+        f"Nothing was stored: {len(failed)} of {count} objects refused{rest}. {'; '.join(told)}.{advice}",
+        details,
+    )
+
+
+def _told(place: str, error: ToolError) -> Iterator[str]:
+    """`objects[1].email: …` for what is wrong with a field, or what is said about the object."""
+    fields, general = error.details.get("fields"), error.details.get("general", [])
+    if not isinstance(fields, dict) or not isinstance(general, list) or not (fields or general):
+        yield f"{place}: {error.message.rstrip('.')}"
+        return
+    yield from (f"{place}: {text.rstrip('.')}" for text in general)
+    yield from (f"{place}.{name}: {text.rstrip('.')}" for name, texts in fields.items() for text in texts)
+
+
+@contextmanager
+def all_or_nothing() -> Iterator[None]:
+    """A transaction, or a savepoint in one, on every database that a model of the project is written to."""
+    with ExitStack() as stack:
+        for alias in _written_databases():
+            stack.enter_context(transaction.atomic(using=alias))
+        yield
+
+
+def _written_databases() -> list[str]:
+    """Where routers send writes, and what Django itself would open a transaction on."""
+    found = {router.db_for_write(model) for model in apps.get_models()} if router.routers else {DEFAULT_DB_ALIAS}
+    found |= {alias for alias, options in connections.settings.items() if options["ATOMIC_REQUESTS"]}
+    return sorted(alias for alias in found if alias in connections.settings)

@@ -1,0 +1,111 @@
+"""What a serializer objects to, by argument: `address.city`, `items[2].sku`, or no field at all."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rest_framework.settings import api_settings
+
+from handfast.core.redaction import scrub_name
+from handfast.django.invocation.places import Path, shown_path
+from handfast.django.invocation.quoted_values import Unquoting
+
+_MOST_TOLD: Final = 10
+_MOST_KEPT: Final = 50
+_DEEPEST: Final = 16
+# Where a message stands that is about the whole, or under which a handler of the project's own collects the errors.
+_NO_FIELD: Final = frozenset(
+    ("detail", "details", "error", "errors", "message", "messages", "msg", "fields", "__all__")
+)
+# What such a handler says beside its messages, for programs.
+_ASIDE: Final = frozenset(
+    ("code", "status", "status_code", "type", "title", "instance", "success", "timestamp", "path", "request_id")
+)
+_NAMED_BY: Final = ("attr", "field", "source", "loc", "name")
+_TEXT_IN: Final = ("detail", "message", "msg", "error")
+# Messages of REST framework's that quote the value even unquoted, by their codes.
+_OWN_WORDS: Final = {"does_not_exist": "nothing that this caller may use is known by this value"}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldErrors:
+    """The objections, each under its place; '' is the whole call."""
+
+    places: Mapping[str, list[str]]
+
+    @property
+    def details(self) -> dict[str, object]:
+        """For programs: what is said of each place, and of the whole."""
+        found: dict[str, object] = {"fields": {place: texts for place, texts in self.places.items() if place}}
+        return {**found, "general": self.places[""]} if "" in self.places else found
+
+    def __str__(self) -> str:
+        told = [f"{place}: {text}" if place else text for place, texts in self.places.items() for text in texts]
+        sentences = "; ".join(text.rstrip(".") for text in told[:_MOST_TOLD])
+        return f"{sentences}; and {len(told) - _MOST_TOLD} more" if len(told) > _MOST_TOLD else sentences
+
+
+def read_errors(
+    body: Any,  # Any: what a view answered
+    arguments: Collection[str],
+    unquoting: Unquoting,
+    *,
+    list_under: str | None = None,
+) -> FieldErrors:
+    """`arguments` are the names that a field may have; `list_under` is the one of a list that is the whole body."""
+    places: dict[str, list[str]] = {}
+    for found, text in _leaves(body, (), arguments, 0):
+        path = found if list_under is None or (found and isinstance(found[0], str)) else (list_under, *found)
+        place = shown_path(tuple(scrub_name(part) if isinstance(part, str) else part for part in path))
+        said = _OWN_WORDS.get(str(getattr(text, "code", "")), "") or unquoting.shown(text)
+        if said and said not in places.setdefault(place, []):
+            places[place].append(said)
+        if len(places) == _MOST_KEPT:
+            break
+    return FieldErrors({place: texts for place, texts in places.items() if texts})
+
+
+def _leaves(node: Any, path: Path, known: Collection[str], depth: int) -> Iterator[tuple[Path, str]]:  # Any: as above
+    if depth > _DEEPEST:
+        return
+    if isinstance(node, str):
+        yield path, node
+    elif isinstance(node, Mapping):
+        yield from _of_object(node, path, known, depth)
+    elif isinstance(node, list | tuple):
+        is_flat = all(isinstance(item, str) for item in node)
+        is_told = not is_flat and all(isinstance(item, Mapping) and _named(item) is not None for item in node)
+        for index, item in enumerate(node):
+            yield from _leaves(item, path if is_flat or is_told else (*path, index), known, depth + 1)
+
+
+def _of_object(node: Mapping[Any, Any], path: Path, known: Collection[str], depth: int) -> Iterator[tuple[Path, str]]:
+    """Any: as above."""
+    told = _named(node)
+    if told is not None:
+        yield (*path, *told[0]), told[1]
+        return
+    for key, inner in node.items():
+        if isinstance(key, int) or (isinstance(key, str) and key.isdecimal() and key not in known):
+            yield from _leaves(inner, (*path, int(key)), known, depth + 1)
+        elif _is_no_field(str(key), known, is_root=not path):
+            yield from _leaves(inner, path, known, depth + 1)
+        elif path or key in known or key not in _ASIDE:
+            yield from _leaves(inner, (*path, str(key)), known, depth + 1)
+
+
+def _is_no_field(key: str, known: Collection[str], *, is_root: bool) -> bool:
+    if key == api_settings.NON_FIELD_ERRORS_KEY:
+        return True
+    return is_root and key in _NO_FIELD and key not in known
+
+
+def _named(node: Mapping[Any, Any]) -> tuple[Path, str] | None:  # Any: as above
+    """An error as some handlers write it: an object that names its field and says what is wrong, and little else."""
+    text = next((node[key] for key in _TEXT_IN if isinstance(node.get(key), str)), None)
+    name = next((node[key] or "" for key in _NAMED_BY if isinstance(node.get(key, 0), str | None)), None)
+    if text is None or name is None or any(isinstance(inner, Mapping) for inner in node.values()):
+        return None
+    parts = [part for part in name.replace("[", ".").replace("]", "").split(".") if part]
+    no_field = (api_settings.NON_FIELD_ERRORS_KEY, "__all__")
+    return tuple(int(part) if part.isdecimal() else part for part in parts if part not in no_field), text

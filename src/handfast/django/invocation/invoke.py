@@ -1,0 +1,95 @@
+"""invoke: one call of a tool, through the view that its url leads to."""
+
+from collections.abc import Mapping
+from io import BytesIO
+from typing import Any
+
+from django.core.files.uploadedfile import InMemoryUploadedFile
+from django.http import HttpRequest
+
+from handfast.core.errors import ErrorCode, ToolError, error_invalid_input
+from handfast.django.discovery.tool import ViewTool
+from handfast.django.invocation.answers import read_answer
+from handfast.django.invocation.inner_request import Address, Content, make_request
+from handfast.django.invocation.late_body import FORM_TYPE, LateContent, late_class
+from handfast.django.invocation.parts import Parts, split_arguments
+from handfast.django.invocation.places import Kind, Path
+from handfast.django.invocation.prepared import Prepared, prepare
+from handfast.django.invocation.refusals import refused
+from handfast.django.invocation.running import respond
+from handfast.django.invocation.uploads import read_upload
+from handfast.toolkit.json_text import write_json
+
+
+def invoke(tool: ViewTool, arguments: Mapping[str, Any], request: HttpRequest) -> Any:  # Any: JSON
+    """Run the view once and return its data. `request` is the outer one, with the caller on it.
+
+    Raises: ToolError, for whatever the view refuses.
+    """
+    prepared = prepare(tool)
+    parts = split_arguments(tool, arguments)
+    late = _late_content(prepared, parts) if parts.has_body else None
+    inner = _inner(prepared, parts, late, request)
+    response = respond(tool.callback, inner, parts.target.kwargs)
+    if response.status_code < 400:
+        return read_answer(response)
+    if late is not None and late.problem is not None:
+        raise late.problem
+    raise refused(tool, arguments, response)
+
+
+def _inner(prepared: Prepared, parts: Parts, late: LateContent | None, outer: HttpRequest) -> HttpRequest:
+    address = Address(prepared.tool.method, parts.target.path, parts.query, prepared.accept)
+    if late is None:
+        inner = make_request(outer, address, _content(prepared, parts))
+    else:
+        # How long it will be is not known yet; that there is one must be.
+        content = Content(FORM_TYPE if late.is_form else prepared.content_type, 1)
+        kind = late_class(type(outer))  # type: ignore[arg-type]  # a class, which has a hash
+        inner = make_request(outer, address, content, kind)
+        inner._late = late  # type: ignore[attr-defined]  # of this class
+    inner.resolver_match = prepared.match.of(inner.path_info, parts.target)
+    return inner
+
+
+def _content(prepared: Prepared, parts: Parts) -> Content | None:
+    if not parts.has_body:
+        return None
+    try:
+        written = write_json(parts.body)
+    except UnicodeEncodeError:
+        raise error_invalid_input("The arguments hold half a character. Send valid Unicode and call again.") from None
+    return Content(prepared.content_type, len(written), BytesIO(written))
+
+
+def _late_content(prepared: Prepared, parts: Parts) -> LateContent | None:
+    """None where the body can be written down as it is. Raises: ToolError."""
+    if prepared.form == "bare_file" and parts.body:
+        raise ToolError(
+            ErrorCode.NOT_SUPPORTED,
+            "The view behind this tool takes a bare file for its body, which a tool cannot send. Send it over HTTP.",
+        )
+    files: dict[Path, InMemoryUploadedFile] = {}
+    lookups: list[Path] = []
+
+    def change(kind: Kind, value: Any, path: Path) -> Any:  # Any: JSON, and uploaded files
+        if kind == "relation":
+            lookups.append(path)
+            return value
+        files[path] = read_upload(value, path)
+        return files[path]
+
+    body = _rewritten(prepared, parts.body, change)
+    is_form = bool(files) or prepared.form == "form"
+    if not is_form and not lookups:
+        return None
+    return LateContent(prepared.tool, body, has_lookups=bool(lookups), files=files, is_form=is_form)
+
+
+def _rewritten(prepared: Prepared, body: Any, change: Any) -> Any:  # Any: JSON, and uploaded files
+    places = prepared.places
+    if isinstance(body, list):
+        name = next(iter(places.arguments), None)
+        return body if name is None else places.rewritten(name, body, change)
+    touched = [name for name in body if name in places.arguments]
+    return {**body, **{name: places.rewritten(name, body[name], change) for name in touched}} if touched else body

@@ -1,0 +1,80 @@
+"""Calling a view as Django's handler would: in its transactions, awaited where need be, its exceptions told apart."""
+
+import logging
+from collections.abc import Mapping
+from typing import Any, Final
+
+from asgiref.sync import async_to_sync, iscoroutinefunction
+from django.conf import settings
+from django.core.exceptions import BadRequest, PermissionDenied, SuspiciousOperation
+from django.core.handlers.base import BaseHandler
+from django.core.signals import got_request_exception
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.multipartparser import MultiPartParserError
+from django.http.response import HttpResponseBase
+from django.utils.log import log_response
+
+from handfast.django.discovery.drf_types import ViewFunction
+
+_handler: Final = BaseHandler()  # never loaded with middleware: that has run for the outer request
+# What Django answers for an exception that is no crash.
+_STATUS: Final[tuple[tuple[type[Exception], int], ...]] = (
+    (Http404, 404),
+    (PermissionDenied, 403),
+    (MultiPartParserError, 400),
+    (BadRequest, 400),
+    (SuspiciousOperation, 400),
+)
+
+
+def respond(callback: ViewFunction, request: HttpRequest, kwargs: Mapping[str, object]) -> HttpResponseBase:
+    """What the view answers, rendered. What it raises becomes the answer that Django would give, without a page."""
+    try:
+        response = _called(callback, request, kwargs)
+    except Exception as error:  # noqa: BLE001 - the edge to the project's code, as in Django's own handler; it logs
+        response = answer_for(error, request)
+    if response.status_code >= 400:
+        log_response("%s: %s", response.reason_phrase, request.path, response=response, request=request)  # type: ignore[arg-type]  # any response will do
+    return response
+
+
+def _called(callback: ViewFunction, request: HttpRequest, kwargs: Mapping[str, object]) -> HttpResponseBase:
+    view = _handler.make_view_atomic(callback)
+    if iscoroutinefunction(view):
+        view = async_to_sync(view)
+    response: Any = view(request, **kwargs)  # Any: a view may return what it likes, which is checked right here
+    _handler.check_response(response, callback)
+    if callable(getattr(response, "render", None)) and not response.is_rendered:
+        response = response.render()
+    if not isinstance(response, HttpResponseBase):
+        raise TypeError("The view, or what is called when its answer is rendered, returned something else.")
+    return response
+
+
+def answer_for(error: Exception, request: HttpRequest) -> HttpResponseBase:
+    """The status that Django would answer with; a crash is logged and signalled as there."""
+    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+    response = HttpResponse(status=status)
+    if status == 500:
+        got_request_exception.send(sender=None, request=request)
+        if settings.DEBUG_PROPAGATE_EXCEPTIONS:
+            raise error
+    if isinstance(error, SuspiciousOperation):
+        log_response(
+            str(error),
+            exception=error,
+            request=request,
+            response=response,
+            level="error",
+            logger=logging.getLogger(f"django.security.{type(error).__name__}"),
+        )
+    else:
+        log_response(
+            "%s: %s",
+            response.reason_phrase,
+            request.path,
+            response=response,
+            request=request,
+            exception=error if status == 500 else None,
+        )
+    return response

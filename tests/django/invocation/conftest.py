@@ -1,0 +1,17 @@
+"""The warehouse as the project that is called."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.core.cache import cache
+from django.test import override_settings
+from django.utils import translation
+
+
+@pytest.fixture(autouse=True)
+def warehouse(database: None) -> Iterator[None]:
+    """Its urls, its empty tables, and nothing remembered of the calls before."""
+    cache.clear()
+    translation.deactivate()
+    with override_settings(ROOT_URLCONF="tests.django.depot.urls"):
+        yield

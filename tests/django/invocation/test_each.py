@@ -1,0 +1,226 @@
+"""A list of objects: all of them, or none."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import IntegrityError, connection, connections
+from django.db.models import Model
+from django.test import override_settings
+from django.test.utils import CaptureQueriesContext
+
+from handfast.core.errors import ToolError
+from handfast.django.invocation import MOST_ITEMS, takes_many
+from handfast.django.invocation.each import all_or_nothing
+from tests.django.depot.models import Depot, Entry, Tag
+from tests.django.invocation.calling import call_each, outer, told, tools
+
+
+def each_refusal(name: str, items: list[Any], request: Any = None) -> ToolError:
+    with pytest.raises(ToolError) as refused:
+        call_each(name, items, request)
+    return refused.value
+
+
+def depot(name: str) -> dict[str, str]:
+    return {"name": name, "slug": name}
+
+
+@pytest.mark.requirement("000-16")
+def test_every_object_is_created_and_answered_in_order() -> None:
+    made = call_each("depots__create", [depot("b"), depot("a")])
+    assert [row["name"] for row in made] == ["b", "a"]
+    assert [row["id"] for row in made] == [row.pk for row in Depot.objects.order_by("pk")]
+    assert call_each("depots__create", []) == []
+
+
+def test_each_goes_through_the_view_with_its_lookups_and_permissions() -> None:
+    ada = User.objects.create(username="ada")
+    Depot.objects.create(name="North", slug="n", owner=ada)
+    items = [{"code": "c1", "depot": "North"}, {"code": "c2", "depot": {"slug": "n"}}]
+    assert [row["code"] for row in call_each("own-crates__create", items, outer(ada))] == ["c1", "c2"]
+    refused = each_refusal("own-crates__create", items)
+    assert told(refused) == (
+        "permission_error",
+        (
+            "Nothing was stored: 1 of 2 objects refused, 1 not tried. objects[0]: The API does not let this caller do"
+            " that: You do not have permission to perform this action. Ask whoever runs it for the right to."
+        ),
+        {"items": [{"index": 0, "code": "permission_error", "status": 403}]},
+    )
+
+
+def test_one_error_and_nothing_is_stored() -> None:
+    Depot.objects.create(name="taken", slug="taken")
+    items = [depot("a"), depot("taken"), depot("b"), depot("a"), depot("c")]
+    refused = each_refusal("depots__create", items)
+    assert told(refused) == (
+        "invalid_input",
+        (
+            "Nothing was stored: 2 of 5 objects refused. objects[1].name: depot with this name already exists;"
+            " objects[1].slug: depot with this slug already exists; objects[3].name: depot with this name already"
+            " exists; objects[3].slug: depot with this slug already exists. Correct them and send all of them again."
+        ),
+        {
+            "kind": "value",
+            "items": [
+                {
+                    "index": index,
+                    "code": "invalid_input",
+                    "status": 400,
+                    "kind": "value",
+                    "fields": {
+                        "name": ["depot with this name already exists."],
+                        "slug": ["depot with this slug already exists."],
+                    },
+                }
+                for index in (1, 3)
+            ],
+        },
+    )
+    assert [row.name for row in Depot.objects.all()] == ["taken"]
+
+
+def test_a_crash_in_the_middle_leaves_nothing_and_ends_it() -> None:
+    refused = each_refusal("careless__create", [{"how": "well"}, {"how": "crash"}, {"how": "well"}])
+    assert refused.code == "internal_error"
+    assert refused.details == {"items": [{"index": 1, "code": "internal_error"}]}
+    assert not Entry.objects.exists()
+
+
+def test_a_throttle_counts_each_of_them() -> None:
+    refused = each_refusal("throttled__create", [{"name": str(n)} for n in range(5)])
+    assert refused.code == "unavailable"
+    assert refused.details["retry_after_s"] == refused.details["items"][0]["retry_after_s"]  # type: ignore[index]  # one item
+    assert not Tag.objects.exists()
+
+
+def test_a_wrapped_object_in_a_list_is_refused_before_any_view_runs() -> None:
+    refused = each_refusal("throttled__create", [{"name": "a"}, {"data": {"name": "b"}}])
+    assert refused.message.splitlines()[0] == (
+        "objects[1]: Argument 'data' is not a declared field and its value is a nested object."
+    )
+    assert refused.message.splitlines()[-1] == "Nothing was stored: 1 of 2 objects do not fit the tool."
+    assert refused.details == {"kind": "shape", "items": [1]}
+    call_each("throttled__create", [{"name": "a"}, {"name": "b"}])  # nothing was counted before
+
+
+def test_where_all_that_is_undeclared_is_refused_it_is_in_lists_too() -> None:
+    call_each("tags__create", [{"name": "a", "bogus": 1}])
+    with override_settings(HANDFAST={"UNKNOWN_ARGUMENTS": "reject_all"}):
+        assert each_refusal("tags__create", [{"name": "a", "bogus": 1}]).details["kind"] == "shape"
+
+
+def test_so_many_objects_and_no_more() -> None:
+    assert told(each_refusal("tags__create", [{"name": "a"}] * (MOST_ITEMS + 1))) == (
+        "invalid_input",
+        "'objects' holds 1001 objects, and one call takes 1000. Send them in several calls.",
+        {"kind": "shape", "most": 1000},
+    )
+
+
+def test_after_twenty_that_fail_the_rest_is_not_tried() -> None:
+    Depot.objects.create(name="taken", slug="taken")
+    refused = each_refusal("depots__create", [depot("taken")] * 30)
+    assert refused.message.startswith("Nothing was stored: 20 of 30 objects refused, 10 not tried. objects[0].name: ")
+
+
+def test_a_tool_for_one_object_takes_no_list() -> None:
+    assert told(each_refusal("crates__update", [{"id": 1}])) == (
+        "not_supported",
+        "This tool takes one object at a time. Call it once for each.",
+        {},
+    )
+    many = {name for name, tool in tools().items() if takes_many(tool)}
+    assert {"crates__create", "bulk-tags__create"} <= many
+    assert not {"uploads__weigh", "crates__list", "crates__partial_update"} & many
+
+
+# --- a view that takes a list ----------------------------------------------------------------------------------------
+
+
+def test_a_view_that_takes_a_list_gets_it_as_it_is() -> None:
+    with CaptureQueriesContext(connection) as queries:
+        made = call_each("bulk-tags__create", [{"name": "a"}, {"name": "b"}])
+    assert [row["name"] for row in made] == ["a", "b"]
+    assert sum("INSERT" in query["sql"] for query in queries) == 2
+    assert told(each_refusal("bulk-tags__create", [{"name": "c"}, {"name": " "}])) == (
+        "invalid_input",
+        "The API refused these arguments: objects[1].name: This field may not be blank. Correct them and call again.",
+        {"status": 400, "kind": "value", "fields": {"objects[1].name": ["This field may not be blank."]}},
+    )
+    assert Tag.objects.count() == 2
+
+
+# --- several databases -----------------------------------------------------------------------------------------------
+
+
+class Archive:
+    """Entries are kept apart."""
+
+    def db_for_write(self, model: type[Model], **_: Any) -> str | None:
+        return "archive" if model is Entry else None
+
+    def db_for_read(self, model: type[Model], **_: Any) -> str | None:
+        return self.db_for_write(model)
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Iterator[None]:
+    """A second database, which entries are written to."""
+    engine = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(tmp_path / "archive.sqlite3")}
+    connections.settings["archive"] = {**connections.settings["default"], **engine, "OPTIONS": {}}
+    with override_settings(DATABASE_ROUTERS=["tests.django.invocation.test_each.Archive"]):
+        with connections["archive"].schema_editor() as editor:
+            editor.create_model(Entry)
+        yield
+    connections["archive"].close()
+    del connections["archive"]
+    del connections.settings["archive"]
+
+
+@pytest.mark.usefixtures("archive")
+def test_every_database_that_is_written_to_is_rolled_back() -> None:
+    each_refusal("careless__create", [{"how": "well"}, {"how": "invalid"}])
+    assert Entry.objects.using("archive").count() == 0
+    assert call_each("careless__create", [{"how": "well"}, {"how": "well"}]) == [{"entries": 1}, {"entries": 2}]
+    assert Entry.objects.using("archive").count() == 2
+
+
+@pytest.mark.usefixtures("archive")
+def test_one_transaction_reaches_over_all_of_them() -> None:
+    def write() -> None:
+        with all_or_nothing():
+            Entry.objects.create(text="a")
+            Tag.objects.create(name="a")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        write()
+    assert (Entry.objects.count(), Tag.objects.count()) == (0, 0)
+
+
+# --- what only shows at the end --------------------------------------------------------------------------------------
+
+
+def test_what_the_database_refuses_at_the_end_is_a_crash_that_leaves_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    faults = [IntegrityError("secret of the house")]
+
+    def refuse(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.startswith("RELEASE") and faults:
+            raise faults.pop()
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(refuse):
+        refused = each_refusal("depots__create", [depot("a")])
+    assert (refused.code, "secret" in refused.message) == ("internal_error", False)
+    assert [record.getMessage() for record in caplog.records] == ["Internal Server Error: /mcp/"]
+    assert not Depot.objects.exists()
+
+
+def test_a_view_that_undoes_its_work_and_says_that_it_went_well_is_not_believed() -> None:
+    refused = each_refusal("careless__create", [{"how": "well"}, {"how": "undo"}])
+    assert refused.details == {"items": [{"index": 1, "code": "internal_error"}]}
+    assert not Entry.objects.exists()

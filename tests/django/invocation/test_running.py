@@ -1,0 +1,139 @@
+"""How a view is run: in Django's transactions, with Django's answers to what it raises."""
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.signals import got_request_exception
+from django.db import connections
+from django.test import override_settings
+
+from tests.django.depot.models import Entry
+from tests.django.invocation.calling import call, refusal, told
+
+CRASHED: tuple[str, str, dict[str, object]] = (
+    "internal_error",
+    (
+        "The view behind this tool failed. Whether it did something first is not known: look before you call again,"
+        " and tell the operator, whose log has the reason."
+    ),
+    {},
+)
+
+
+@pytest.fixture
+def atomic_requests() -> Iterator[None]:
+    connections.settings["default"]["ATOMIC_REQUESTS"] = True
+    yield
+    connections.settings["default"]["ATOMIC_REQUESTS"] = False
+
+
+@pytest.fixture
+def crashes() -> Iterator[list[Any]]:
+    """The requests of which Django's signal said that they crashed."""
+    seen: list[Any] = []
+
+    def note(request: Any, **_: Any) -> None:
+        seen.append(request)
+
+    got_request_exception.connect(note)
+    yield seen
+    got_request_exception.disconnect(note)
+
+
+def odd(kind: str) -> tuple[str, str, dict[str, object]]:
+    return told(refusal("odd__retrieve", {"kind": kind}))
+
+
+# --- exceptions ------------------------------------------------------------------------------------------------------
+
+
+def test_a_crash_is_logged_and_signalled_and_tells_the_agent_nothing(
+    crashes: list[Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert odd("crash") == CRASHED
+    assert [request.path for request in crashes] == ["/api/odd/crash/"]
+    (record,) = [record for record in caplog.records if record.name == "django.request"]
+    assert (record.levelno, record.getMessage()) == (logging.ERROR, "Internal Server Error: /api/odd/crash/")
+    assert record.exc_info is not None
+    assert str(record.exc_info[1]) == "secret of the house"
+
+
+@pytest.mark.parametrize("kind", ["none", "nan"])
+def test_an_answer_that_is_none_or_cannot_be_written_is_a_crash(kind: str, crashes: list[Any]) -> None:
+    assert odd(kind) == CRASHED
+    assert len(crashes) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"), [("missing", "not_found"), ("denied", "permission_error"), ("suspicious", "internal_error")]
+)
+def test_what_rest_framework_answers_itself_is_no_crash(kind: str, code: str, crashes: list[Any]) -> None:
+    """REST framework knows the first two; it lets the third through to Django."""
+    error = refusal("odd__retrieve", {"kind": kind})
+    assert error.code == ("invalid_input" if kind == "suspicious" else code)
+    assert crashes == []
+
+
+def test_what_is_suspicious_is_in_the_security_log(caplog: pytest.LogCaptureFixture) -> None:
+    assert odd("suspicious")[:2] == (
+        "invalid_input",
+        "The API refused these arguments. Correct them and call again.",
+    )
+    assert [record.name for record in caplog.records] == ["django.security.SuspiciousOperation"]
+
+
+def test_an_end_of_the_process_is_nobodys_answer() -> None:
+    with pytest.raises(SystemExit):
+        call("odd__retrieve", {"kind": "quit"})
+
+
+def test_exceptions_go_through_where_django_is_told_to_let_them() -> None:
+    with override_settings(DEBUG_PROPAGATE_EXCEPTIONS=True), pytest.raises(RuntimeError):
+        call("odd__retrieve", {"kind": "crash"})
+
+
+def test_debugging_tells_no_more() -> None:
+    with override_settings(DEBUG=True):
+        assert odd("crash") == CRASHED
+
+
+# --- transactions ----------------------------------------------------------------------------------------------------
+
+FAILING = [("crash", "internal_error"), ("invalid", "invalid_input"), ("missing", "not_found")]
+
+
+@pytest.mark.parametrize(("how", "code"), FAILING)
+@pytest.mark.usefixtures("atomic_requests")
+def test_an_error_in_the_middle_leaves_nothing_behind_where_requests_are_atomic(how: str, code: str) -> None:
+    assert refusal("careless__create", {"how": how}).code == code
+    assert not Entry.objects.exists()
+    assert call("careless__create", {"how": "well"}) == {"entries": 1}
+    assert Entry.objects.count() == 1
+
+
+@pytest.mark.parametrize(("how", "code"), [FAILING[0]])
+@pytest.mark.usefixtures("atomic_requests")
+def test_a_view_that_asks_for_no_transaction_gets_none(how: str, code: str) -> None:
+    assert refusal("on-its-own__create", {"how": how}).code == code
+    assert Entry.objects.count() == 1
+
+
+@pytest.mark.parametrize(("how", "code"), FAILING)
+def test_without_atomic_requests_it_is_as_over_http(how: str, code: str) -> None:
+    assert refusal("careless__create", {"how": how}).code == code
+    assert Entry.objects.count() == 1
+
+
+# --- awaited ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_view_that_must_be_awaited_is() -> None:
+    assert call("unhurried__get") == {"seen": "/api/unhurried/", "method": "GET"}
+
+
+@pytest.mark.usefixtures("atomic_requests")
+def test_such_a_view_cannot_be_atomic_as_in_django(crashes: list[Any]) -> None:
+    assert told(refusal("unhurried__get")) == CRASHED
+    assert len(crashes) == 1
