@@ -219,11 +219,11 @@ class BlockMissing(Exception):
     """The README has no place for the figures."""
 
 
-def write_block(readme: Path, markdown: str) -> None:
+def write_block(readme: Path, markdown: str, *, marks: tuple[str, str] = (BEGIN, END)) -> None:
     """Put the figures between the two marks, and leave every other byte alone. Raises: BlockMissing."""
     text = readme.read_text()
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    before, begin, rest = text.partition(marks[0])
+    _, end, after = rest.partition(marks[1])
     if not begin or not end:
-        raise BlockMissing(f"{readme.name} lacks {BEGIN} and {END}; put them where the figures belong.")
-    readme.write_text(f"{before}{BEGIN}\n{markdown}\n{END}{after}")
+        raise BlockMissing(f"{readme.name} lacks {marks[0]} and {marks[1]}; put them where the figures belong.")
+    readme.write_text(f"{before}{begin}\n{markdown}\n{end}{after}")

@@ -34,6 +34,9 @@ TESTED_WITH = {
     "django/discovery/drf_types.py": "django/discovery/test_field_schemas.py",
     "django/discovery/scalar_fields.py": "django/discovery/test_field_schemas.py",
     "django/discovery/tool.py": "django/discovery/test_discover.py",
+    "django/endpoint/offer.py": "django/endpoint/test_methods.py",
+    "django/endpoint/refusal.py": "django/endpoint/test_incoming.py",
+    "django/endpoint/replies.py": "django/endpoint/test_requests.py",
     "gateway/result_view.py": "gateway/test_task_results.py",
     "gateway/combined/reading.py": "gateway/combined/test_links.py",
     "gateway/settings/blocks.py": "gateway/settings/test_environment.py",
@@ -57,6 +60,7 @@ TESTED_WITH = {
 }
 # Modules that mean something only in a running process, and the tests that drive one through them.
 DRIVEN_BY = {
+    "django/urls.py": "django/endpoint/test_served.py",
     "django/apps.py": "django/test_models.py",
     "django/migrations/0001_initial.py": "django/test_models.py",
     "gateway/fronts/both.py": "gateway/test_all_servers.py",

@@ -77,6 +77,11 @@ class Service:
 
         return is_seen
 
+    @property
+    def pending(self) -> int:
+        """How many records are not yet on disk."""
+        return 0 if self._recorder is None else self._recorder.pending
+
     def close(self) -> None:
         """Write what is still to be recorded, and end what calls have started."""
         run_here(self.registry.close())

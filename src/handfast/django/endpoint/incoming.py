@@ -1,0 +1,88 @@
+"""What comes in with one POST: a body of JSON within its bounds, and the protocol's own headers."""
+
+from functools import lru_cache
+from typing import Final
+
+from django.conf import settings
+from django.http import HttpRequest, UnreadablePostError
+
+from handfast.django.endpoint.refusal import HttpRefusal
+from handfast.django.endpoint.requests import Headers
+from handfast.wire.codes import REQUEST_TOO_LARGE
+
+_JSON: Final = "application/json"
+_TAKES_JSON: Final = frozenset((_JSON, "application/*", "*/*"))
+_OWN: Final = "HTTP_MCP_"
+
+
+def check_media(request: HttpRequest) -> None:
+    """Raises: HttpRefusal."""
+    meta = request.META
+    if not _takes_json(meta.get("HTTP_ACCEPT") or "*/*"):
+        raise HttpRefusal(406, f"Answers are {_JSON}. Send an Accept header that takes it, or none.")
+    if meta.get("CONTENT_TYPE", "").partition(";")[0].strip().lower() != _JSON:
+        raise HttpRefusal(415, f"The body must be JSON. Send it with Content-Type: {_JSON}.")
+    if meta.get("HTTP_CONTENT_ENCODING", "identity").strip().lower() != "identity":
+        raise HttpRefusal(415, "The body is encoded. Send it as it is, without Content-Encoding.")
+
+
+@lru_cache(maxsize=64)  # a client sends the same one every time
+def _takes_json(accept: str) -> bool:
+    for each in accept.split(","):
+        kind, *parameters = [part.strip().lower() for part in each.split(";")]
+        if kind in _TAKES_JSON and not any(_is_never(parameter) for parameter in parameters):
+            return True
+    return False
+
+
+def _is_never(parameter: str) -> bool:
+    name, _, value = parameter.partition("=")
+    return name.strip() == "q" and value.strip(" 0.") == ""
+
+
+def read_body(request: HttpRequest, limit: int) -> bytes:
+    """Raises: HttpRefusal."""
+    limit, setting = _bound(limit)
+    declared = request.META.get("CONTENT_LENGTH") or ""
+    try:
+        if not declared:
+            return _read_unmeasured(request, limit, setting)
+        if not (declared.isascii() and declared.isdigit()):
+            raise HttpRefusal(400, "The Content-Length is no number. Send the length of the body.")
+        if int(declared) > limit:
+            raise _too_large(limit, setting)
+        return request.body
+    except UnreadablePostError:
+        raise HttpRefusal(400, "The body broke off before its end. Send the request again.") from None
+
+
+def _read_unmeasured(request: HttpRequest, limit: int, setting: str) -> bytes:
+    """In chunks: under ASGI the body is there whatever its length, under WSGI Django sees none of it."""
+    body = request.read(limit + 1)
+    if len(body) > limit:
+        raise _too_large(limit, setting)
+    if not body and "HTTP_TRANSFER_ENCODING" in request.META:
+        raise HttpRefusal(411, "This server cannot read a body in chunks. Send it with a Content-Length.")
+    return body
+
+
+def _bound(limit: int) -> tuple[int, str]:
+    """The smaller of our bound and Django's own, which holds for every body of the project."""
+    everywhere = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    if everywhere is not None and everywhere < limit:
+        return everywhere, "DATA_UPLOAD_MAX_MEMORY_SIZE"
+    return limit, "HANDFAST['MAX_BODY_BYTES']"
+
+
+def _too_large(limit: int, setting: str) -> HttpRefusal:
+    text = f"The body is over the limit of {limit} bytes. Send a smaller one, or raise {setting}."
+    return HttpRefusal(413, text, code=REQUEST_TOO_LARGE)
+
+
+def own_headers(request: HttpRequest) -> Headers:
+    """The headers of the protocol. One that was sent twice comes joined by a comma, and so agrees with no body."""
+    return [
+        (name[5:].replace("_", "-").lower().encode(), value.encode("latin-1", "replace"))
+        for name, value in request.META.items()
+        if name.startswith(_OWN)
+    ]

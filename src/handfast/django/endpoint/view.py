@@ -1,0 +1,95 @@
+"""The view: one POST in, one answer out, the same under WSGI and ASGI, and never a page of HTML."""
+
+import logging
+from collections.abc import Mapping
+from typing import Final
+from uuid import uuid4
+
+from django.contrib.auth.decorators import login_not_required
+from django.core.signals import got_request_exception
+from django.db.transaction import non_atomic_requests
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
+
+from handfast.core.policy import InputErrors
+from handfast.django.access import Caller, Refused, identify
+from handfast.django.conf import Settings, read_settings
+from handfast.django.endpoint.bodies import answer_body
+from handfast.django.endpoint.incoming import check_media, own_headers, read_body
+from handfast.django.endpoint.offer import Offer
+from handfast.django.endpoint.refusal import HttpRefusal
+from handfast.django.endpoint.replies import SERVER_FAILED
+from handfast.django.endpoint.trusted_pages import check_page
+from handfast.django.service import service
+from handfast.wire.codes import INTERNAL_ERROR
+from handfast.wire.replies import error_reply
+
+_log = logging.getLogger("handfast.django")
+
+_ALLOW: Final = {"Allow": "POST, OPTIONS"}
+_POST_ONLY: Final = "This is an MCP endpoint: send a JSON-RPC message with POST. There are no streams and no sessions."
+
+
+@csrf_exempt  # who may is for `identify` to say, and a page of another origin is turned away before
+@login_not_required
+@non_atomic_requests
+def endpoint(request: HttpRequest) -> HttpResponse:
+    try:
+        return _answer(request)
+    except HttpRefusal as problem:
+        return _json(problem.status, error_reply(None, problem.code, problem.text), problem.headers)
+    except Exception as error:  # noqa: BLE001 - the outermost edge: Django would answer with a page
+        body = error_reply(None, INTERNAL_ERROR, SERVER_FAILED, data={"request_id": _report(error, request)})
+        return _json(500, body)
+
+
+def _answer(request: HttpRequest) -> HttpResponse:
+    """Raises: HttpRefusal."""
+    settings = read_settings()
+    check_page(request, settings.allowed_origins)
+    if request.method == "OPTIONS":
+        return _bare(204, _ALLOW)
+    if request.method != "POST":
+        raise HttpRefusal(405, _POST_ONLY, headers=_ALLOW)
+    try:
+        caller = identify(request)
+    except Refused as problem:
+        raise HttpRefusal(problem.status, problem.message, headers=problem.headers) from None
+    check_media(request)
+    body = read_body(request, settings.max_body_bytes)
+    reply = answer_body(body, own_headers(request), _offer(caller, settings))
+    return _json(reply.status, reply.body) if reply.body else _bare(reply.status)
+
+
+def _json(status: int, body: bytes, headers: Mapping[str, str] | None = None) -> HttpResponse:
+    # With its length, so that a connection can be used again where no middleware adds it.
+    return HttpResponse(body, "application/json", status, headers={"Content-Length": str(len(body)), **(headers or {})})
+
+
+def _bare(status: int, headers: dict[str, str] | None = None) -> HttpResponse:
+    response = HttpResponse(status=status, headers=headers)
+    del response["Content-Type"]
+    return response
+
+
+def _offer(caller: Caller, settings: Settings) -> Offer:
+    """Views are looked for when somebody asks for tools, so that a first greeting does not wait for it."""
+    return Offer(
+        name=settings.name,
+        version=settings.version,
+        instructions=settings.instructions,
+        refuses_by_protocol=settings.errors is InputErrors.PROTOCOL,
+        list_tools=lambda: service().tools(caller),
+        call=lambda name, arguments: service().call(name, arguments, caller),
+        mirrored=lambda name: service().mirrored.get(name),
+        report=lambda error: _report(error, caller.request),
+    )
+
+
+def _report(error: Exception, request: HttpRequest) -> str:
+    """Into the log, and to whoever watches Django for what nobody foresaw; the id is in both."""
+    request_id = uuid4().hex
+    extra = {"request_id": request_id, "status_code": 500, "request": request}
+    _log.error("A request failed with %s (request %s)", type(error).__name__, request_id, exc_info=error, extra=extra)
+    got_request_exception.send_robust(sender=endpoint, request=request)
+    return request_id
