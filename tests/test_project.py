@@ -60,7 +60,6 @@ TESTED_WITH = {
 }
 # Modules that mean something only in a running process, and the tests that drive one through them.
 DRIVEN_BY = {
-    "django/urls.py": "django/endpoint/test_served.py",
     "django/apps.py": "django/test_models.py",
     "django/migrations/0001_initial.py": "django/test_models.py",
     "gateway/fronts/both.py": "gateway/test_all_servers.py",
