@@ -1,1 +1,5 @@
 """The Django adapter: what a REST framework API serves over HTTP becomes tools that lose nothing silently."""
+
+from handfast.django.decorators import mcp_tool
+
+__all__ = ["mcp_tool"]
