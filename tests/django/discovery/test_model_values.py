@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.db import models
 from django.test import override_settings
+from django.test.utils import isolate_apps
 
 from handfast.django.discovery.drf_types import Json
 from handfast.django.discovery.model_values import (
@@ -42,6 +43,36 @@ from tests.django.project.models import Contact, Device, Profile, Rack, Site, Ta
 )
 def test_a_column_is_sent_as_its_own_kind(column: Any, schema: Json) -> None:
     assert column_schema(column) == schema
+
+
+class Listed(models.TextField):  # type: ignore[type-arg]  # only the stubs have parameters
+    def from_db_value(self, value: Any, *_: Any) -> Any:
+        return value.split(",")
+
+
+class Slugs(models.SlugField):  # type: ignore[type-arg]  # as above
+    def pre_save(self, model_instance: Any, add: bool) -> Any:
+        return "made"
+
+
+def test_a_column_that_makes_something_else_of_its_value_is_open() -> None:
+    assert (column_schema(Listed()), column_schema(Slugs())) == ({}, {"type": "string"})
+
+
+def test_an_object_that_no_constraint_holds_may_be_gone() -> None:
+    with isolate_apps("tests.django.project"):
+
+        class Note(models.Model):
+            contact: Any = models.ForeignKey(Contact, models.DO_NOTHING, db_constraint=False, related_name="+")
+            site: Any = models.ForeignKey(Site, models.CASCADE, related_name="+")
+
+            class Meta:
+                app_label = "project"
+
+        assert follow(Note, ["contact"]).may_be_null
+        assert not follow(Note, ["contact_id"]).may_be_null
+        assert not follow(Note, ["site"]).may_be_null
+        assert follow(Note, ["contact", "email"]).may_be_missing
 
 
 def test_a_moment_without_an_offset_is_no_date_time() -> None:

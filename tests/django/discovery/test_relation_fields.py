@@ -85,7 +85,7 @@ def test_a_link_is_a_link() -> None:
 def test_what_is_read_only_is_found_from_the_model() -> None:
     taken, sent = both(
         site=serializers.PrimaryKeyRelatedField(read_only=True),
-        tags=serializers.StringRelatedField(many=True),
+        tags=serializers.StringRelatedField(many=True, read_only=True),
         rack=serializers.StringRelatedField(),
         url=serializers.HyperlinkedIdentityField("device-detail"),
     )
@@ -98,6 +98,17 @@ def test_what_is_read_only_is_found_from_the_model() -> None:
             "url": LINK,
         },
     )
+
+
+def test_what_is_only_read_and_asked_for_all_the_same_takes_an_empty_list() -> None:
+    field: AnyField = serializers.StringRelatedField(
+        many=True
+    )  # as REST framework documents it, which makes it required
+    taken, _ = both(tags=field)
+    assert taken == {
+        "tags": {"type": "array", "maxItems": 0, "description": "Is only ever read, and still asked for: send []."}
+    }
+    assert both(tags=serializers.StringRelatedField(many=True, required=False))[0] == {}
 
 
 def test_a_key_with_a_field_of_its_own_is_described_by_that() -> None:

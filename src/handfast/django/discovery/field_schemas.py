@@ -52,6 +52,8 @@ def _taken(field: AnyField, scope: Scope) -> Json:
     if not hands_over(type(field), "to_internal_value"):
         return _custom(field, "to_internal_value", scope)
     if isinstance(field, relations.ManyRelatedField):
+        if field.child_relation.read_only:
+            return {"type": "array", "maxItems": 0, "description": "Is only ever read, and still asked for: send []."}
         return {"type": "array", "items": _taken(field.child_relation, scope), **_sizes(field)}
     if isinstance(field, relations.RelatedField):
         return relation_input(field, scope.model)

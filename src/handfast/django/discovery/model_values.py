@@ -14,6 +14,7 @@ from django.utils.functional import cached_property
 
 from handfast.django.discovery.drf_types import AnyModelField, Json
 from handfast.django.discovery.json_schemas import nullable
+from handfast.django.discovery.overridden import is_own_way
 from handfast.django.discovery.return_types import returned_schema
 
 Model = type[models.Model]
@@ -32,12 +33,16 @@ _COLUMNS: Final[tuple[tuple[type, Json], ...]] = (
     (models.GenericIPAddressField, {"type": "string"}),
     (models.FilePathField, {"type": "string"}),
 )
+# Where a column's class may put another kind of object in the place of what the table holds.
+_CONVERSIONS: Final = ("from_db_value", "descriptor_class", "contribute_to_class")
 
 
 def column_schema(column: AnyModelField) -> Json:
     """The value of a column that is sent as it is; {} where nothing can be said."""
     if isinstance(column, ForeignObject):
         return column_schema(column.target_field)
+    if not all(is_own_way(type(column), name) for name in _CONVERSIONS):
+        return {}
     if isinstance(column, models.DateTimeField):
         return datetime_schema()
     if isinstance(column, models.DateField):
@@ -102,8 +107,9 @@ def _attribute(model: Model, name: str) -> Reached:
     is_many = bool(found.many_to_many or found.one_to_many)
     if found.is_relation and (is_many or name != getattr(found, "attname", None)):
         related = found.related_model if isinstance(found.related_model, type) else None
-        # A generic relation is no column, and nothing keeps its object from being gone.
-        may_be_null = not is_many and (found.null or not found.concrete)
+        # A generic relation is no column, and without a constraint nothing keeps an object from being gone.
+        is_held = found.concrete and getattr(found, "db_constraint", False)
+        may_be_null = not is_many and (found.null or not is_held)
         return Reached({}, found, related, may_be_null=may_be_null, may_be_missing=False)
     return Reached(column_schema(found), found, None, may_be_null=found.null, may_be_missing=False)
 

@@ -130,9 +130,9 @@ def _sends_its_fields(cls: type) -> bool:
 
 
 def _is_writable(one: AnyField) -> bool:
-    """Many of a kind that is only ever read are not marked as read-only themselves."""
+    """Many of a kind that is only ever read are not marked as read-only themselves, and may even be asked for."""
     only_read = one.read_only or isinstance(one, HiddenField)
-    return not (only_read or (isinstance(one, ManyRelatedField) and one.child_relation.read_only))
+    return not (only_read or (isinstance(one, ManyRelatedField) and one.child_relation.read_only and not one.required))
 
 
 class _Scope:
