@@ -34,6 +34,7 @@ TESTED_WITH = {
     "django/discovery/drf_types.py": "django/discovery/test_field_schemas.py",
     "django/discovery/scalar_fields.py": "django/discovery/test_field_schemas.py",
     "django/discovery/tool.py": "django/discovery/test_discover.py",
+    "django/empty_rows/pointing.py": "django/empty_rows/test_search.py",
     "django/endpoint/offer.py": "django/endpoint/test_methods.py",
     "django/endpoint/refusal.py": "django/endpoint/test_incoming.py",
     "django/endpoint/replies.py": "django/endpoint/test_requests.py",

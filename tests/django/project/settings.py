@@ -23,6 +23,7 @@ INSTALLED_APPS = [
     "handfast.django",
     "tests.django.project",
     "tests.django.depot",
+    "tests.django.leftovers",
 ]
 MIDDLEWARE: list[str] = []
 TEMPLATES = [

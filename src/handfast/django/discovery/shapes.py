@@ -129,7 +129,7 @@ def _sends_its_fields(cls: type) -> bool:
     return is_own_way(cls, "to_representation") and is_own_way(cls, "data") and issubclass(cls, Serializer)
 
 
-def _is_writable(one: AnyField) -> bool:
+def is_writable(one: AnyField) -> bool:
     """Many of a kind that is only ever read are not marked as read-only themselves, and may even be asked for."""
     only_read = one.read_only or isinstance(one, HiddenField)
     return not (only_read or (isinstance(one, ManyRelatedField) and one.child_relation.read_only and not one.required))
@@ -182,7 +182,7 @@ class _Scope:
         properties: Json = {}
         required: list[str] = []
         for name, one in self._serializer.fields.items():
-            if not _is_writable(one):
+            if not is_writable(one):
                 continue
             self._field = name
             properties[name] = input_of(one, self)

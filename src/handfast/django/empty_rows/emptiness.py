@@ -1,0 +1,157 @@
+"""Which rows of a model are empty: every field that a create tool writes is as if nobody had said anything."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from django.core.exceptions import FieldDoesNotExist
+from django.db.models import ManyToManyField
+from django.db.models.fields.reverse_related import ForeignObjectRel, ManyToManyRel
+from rest_framework.fields import empty
+
+from handfast.django.discovery.drf_types import AnyField, AnyModelField, AnyObjectSerializer
+from handfast.django.discovery.model_values import Model
+from handfast.django.discovery.shapes import is_writable
+from handfast.django.empty_rows.at_rest import AlwaysFilled, AtRest, Rest, Untold, at_rest
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyColumn:
+    """A column that must be at rest. `name` is what a query calls it."""
+
+    name: str
+    rest: AtRest
+
+
+@dataclass(frozen=True, slots=True)
+class NoRows:
+    """A relation that must lead to nothing: rows of `related` whose `key` is this row's `target`."""
+
+    name: str
+    related: Model
+    key: str
+    target: str
+
+
+Condition: TypeAlias = EmptyColumn | NoRows
+
+
+@dataclass(frozen=True, slots=True)
+class NotJudged:
+    """A field that does not tell whether a row is empty. `column`: whose value a person may judge by, if any."""
+
+    name: str
+    why: str
+    column: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Emptiness:
+    """The rule for one model. A row that the API itself would still take is doubtful: somebody may have meant it."""
+
+    model: Model
+    tools: tuple[str, ...]
+    conditions: tuple[Condition, ...]
+    not_judged: tuple[NotJudged, ...]
+    is_doubtful: bool
+
+    @property
+    def label(self) -> str:
+        return str(self.model._meta.label)
+
+
+@dataclass(frozen=True, slots=True)
+class Unsearchable:
+    """A model of which no row can be told to be empty."""
+
+    model: Model
+    tools: tuple[str, ...]
+    why: str
+
+    @property
+    def label(self) -> str:
+        return str(self.model._meta.label)
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """A create tool and a serializer as it uses it."""
+
+    tool: str
+    serializer: AnyObjectSerializer
+
+    def fields(self) -> Iterator[AnyField]:
+        return (one for one in self.serializer.fields.values() if is_writable(one))
+
+
+def emptiness_of(model: Model, writers: Iterable[Writer]) -> Emptiness | Unsearchable:
+    """A row is empty by the fields of all the tools that write its model: what any of them can fill in counts."""
+    writers = tuple(writers)
+    tools = tuple(writer.tool for writer in writers)
+    judged = dict[str, Condition | NotJudged | AlwaysFilled]()
+    for source, fields in _by_source(writers).items():
+        judged[source] = _judged(model, source, fields)
+    filled = [name for name, one in judged.items() if isinstance(one, AlwaysFilled)]
+    if filled:
+        return Unsearchable(model, tools, f"no row can be without '{filled[0]}'")
+    conditions = tuple(one for one in judged.values() if isinstance(one, EmptyColumn | NoRows))
+    if not conditions:
+        return Unsearchable(model, tools, "none of its fields tells whether somebody filled it in")
+    not_judged = tuple(one for one in judged.values() if isinstance(one, NotJudged))
+    is_doubtful = any(not any(field.required for field in writer.fields()) for writer in writers)
+    return Emptiness(model, tools, conditions, not_judged, is_doubtful)
+
+
+def _by_source(writers: tuple[Writer, ...]) -> dict[str, list[AnyField]]:
+    """Where the fields of all writers lead to on the model, in their order."""
+    found: dict[str, list[AnyField]] = {}
+    for writer in writers:
+        for field in writer.fields():
+            found.setdefault(str(field.source).split(".")[0], []).append(field)
+    return found
+
+
+def _judged(model: Model, source: str, fields: list[AnyField]) -> Condition | NotJudged | AlwaysFilled:
+    target = _target(model, source)
+    if isinstance(target, ManyToManyField | ForeignObjectRel):
+        return _no_rows(source, target)
+    if target is None:
+        return NotJudged(str(fields[0].field_name), "is no column")
+    rest = _rest(target, fields)
+    if isinstance(rest, Untold):
+        return NotJudged(source, rest.why, target.attname)
+    return rest if isinstance(rest, AlwaysFilled) else EmptyColumn(target.attname, rest)
+
+
+def _rest(column: AnyModelField, fields: list[AnyField]) -> Rest:
+    return at_rest(column, *(field.default for field in fields if field.default is not empty))
+
+
+def _target(model: Model, source: str) -> Any:  # Any: a column, a relation or its other side share no base class
+    """The column or the relation behind a field; None for a property, and for what is no attribute at all."""
+    if source == "pk":
+        return model._meta.pk
+    by_id = {column.attname: column for column in model._meta.concrete_fields}
+    try:
+        found = by_id.get(source) or model._meta.get_field(source)
+    except FieldDoesNotExist:
+        found = None
+    if found is None or isinstance(found, ForeignObjectRel):
+        return next((each for each in model._meta.related_objects if each.get_accessor_name() == source), None)
+    return found if isinstance(found, ManyToManyField) or getattr(found, "concrete", False) else None
+
+
+def _no_rows(name: str, relation: Any) -> NoRows:  # Any: as above
+    if isinstance(relation, ManyToManyField):
+        links: Any = relation.remote_field.through  # Any: a model that Django may have made
+        return _pointing(name, links._meta.get_field(relation.m2m_field_name()))
+    if isinstance(relation, ManyToManyRel):
+        links = relation.through
+        return _pointing(name, links._meta.get_field(relation.field.m2m_reverse_field_name()))
+    return _pointing(name, relation.field)
+
+
+def _pointing(name: str, key: Any) -> NoRows:  # Any: a foreign key of any model
+    """The rows whose foreign key holds this row."""
+    (own, target), *_ = key.related_fields
+    return NoRows(name, key.model, own.attname, target.attname)

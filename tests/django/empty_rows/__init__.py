@@ -1,0 +1,1 @@
+"""Tests of finding empty rows and taking them away."""
