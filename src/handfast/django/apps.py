@@ -7,3 +7,6 @@ class HandfastConfig(AppConfig):
     name = "handfast.django"
     label = "handfast"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        import handfast.django.checks  # noqa: F401 - importing them registers them

@@ -1,0 +1,63 @@
+"""System checks: what would hurt an agent, under the tag `handfast`. Importing this registers them with Django.
+
+Those that need every view and serializer cost about a millisecond for each tool and may end in errors. They run when
+somebody asks (`manage.py check`, `run_checks()`), and not as the formality before every other command: nobody's
+migration or nightly job should wait for them, or fail because an agent could not call something.
+"""
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from django.core import checks
+from django.core.management import get_commands
+
+from handfast.django.checks.catalogue import Finding, Level
+from handfast.django.checks.deployment import deployment_findings
+from handfast.django.checks.setup import setup_findings
+
+TAG: Final = "handfast"
+_LEVELS: Final[dict[Level, int]] = {"error": checks.ERROR, "warning": checks.WARNING, "info": checks.INFO}
+
+
+@checks.register(TAG)
+def check_setup(app_configs: Any, **_: Any) -> list[checks.CheckMessage]:  # Any: as Django calls it
+    """Settings, apps and urls."""
+    return _messages(setup_findings(), app_configs)
+
+
+@checks.register(TAG)
+def check_tools(app_configs: Any, **_: Any) -> list[checks.CheckMessage]:  # Any: as Django calls it
+    """Errors and warnings about the tools; what is only good to know is for `manage.py handfast doctor`."""
+    if not is_asked_for(sys.argv, get_commands()) or any(one.level == "error" for one in setup_findings()):
+        return []
+    from handfast.django.checks.served import try_to_serve
+    from handfast.django.checks.surveyed import surveyed_findings
+    from handfast.django.discovery import survey
+
+    # Nobody may have migrated yet, and a check that needs a table would keep them from it.
+    found = survey(may_query=False)
+    served = try_to_serve(found.tools)
+    findings = [*([served] if isinstance(served, Finding) else []), *surveyed_findings(found)]
+    return _messages((one for one in findings if one.level != "info"), app_configs)
+
+
+@checks.register(TAG, deploy=True)
+def check_deployment(app_configs: Any, **_: Any) -> list[checks.CheckMessage]:  # Any: as Django calls it
+    return _messages(deployment_findings(), app_configs)
+
+
+def is_asked_for(argv: Sequence[str], commands: Iterable[str]) -> bool:
+    """Whether checks are what this process was started for, and not another command that runs them first."""
+    command = argv[1] if len(argv) > 1 else ""
+    return command == "check" or command not in commands
+
+
+def _messages(findings: Iterable[Finding], app_configs: Any) -> list[checks.CheckMessage]:  # Any: as Django calls it
+    # `manage.py check APP` is about that app alone.
+    if app_configs is not None and all(config.label != "handfast" for config in app_configs):
+        return []
+    return [
+        checks.CheckMessage(_LEVELS[one.level], one.message, hint=one.hint, obj=one.where, id=one.id)
+        for one in findings
+    ]

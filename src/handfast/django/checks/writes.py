@@ -1,0 +1,90 @@
+"""The tools that write through a serializer, each with all the code that takes part in a write."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from rest_framework.serializers import ModelSerializer
+
+from handfast.django.discovery.drf_types import AnyField, AnyObjectSerializer
+from handfast.django.discovery.model_values import Model
+from handfast.django.discovery.overridden import is_framework, is_own_way, names_in
+from handfast.django.discovery.problems import dotted
+from handfast.django.discovery.shapes import is_writable
+from handfast.django.discovery.tool import ViewTool
+from handfast.django.tool_view import ask_tool, input_serializer
+
+_METHODS: Final = {"create": "create", "update": "update", "partial_update": "update"}
+# Where a serializer may refuse what it was sent, or change it.
+_VALIDATION: Final = ("validate", "run_validation", "to_internal_value", "is_valid", "validated_data")
+_REFUSALS: Final = ("Error", "Exception", "Denied", "Invalid", "NotFound")
+
+
+@dataclass(frozen=True)
+class Write:
+    """One such tool. `method` is the serializer's own that stores what was sent."""
+
+    tool: ViewTool
+    serializer: AnyObjectSerializer
+    method: str
+
+    @property
+    def where(self) -> str:
+        return dotted(type(self.serializer))
+
+    @cached_property
+    def fields(self) -> dict[str, AnyField]:
+        """Those that a caller can send."""
+        return {name: one for name, one in self.serializer.fields.items() if is_writable(one)}
+
+    @property
+    def model(self) -> Model | None:
+        """What a model serializer writes; of others nobody knows."""
+        found: Model | None = None
+        if isinstance(self.serializer, ModelSerializer):
+            found = getattr(getattr(self.serializer, "Meta", None), "model", None)
+        return found
+
+    @property
+    def validates_as_stock(self) -> bool:
+        own_validators = [one for one in self.serializer.validators if not is_framework(type(one))]
+        return not own_validators and all(is_own_way(type(self.serializer), name) for name in _VALIDATION)
+
+    @property
+    def stores_as_stock(self) -> bool:
+        """Whether nothing of the project's own runs between the call and the row, the model itself apart."""
+        in_view = (self.tool.handler, self.tool.action, f"perform_{self.method}")
+        in_serializer = (self.method, "save")
+        return all(is_own_way(self.tool.view, name) for name in in_view) and all(
+            is_own_way(type(self.serializer), name) for name in in_serializer
+        )
+
+    @property
+    def may_be_refused(self) -> bool:
+        """Whether code that stores something raises an error of its own."""
+        places = [
+            (self.tool.view, f"perform_{self.method}"),
+            *((type(self.serializer), n) for n in (self.method, "save")),
+        ]
+        return any(_raises(getattr(cls, name)) for cls, name in places if not is_own_way(cls, name))
+
+    def mentions(self) -> frozenset[str]:
+        """Every text in the project's own code of the view and the serializer."""
+        classes = [*type(self.serializer).__mro__, *self.tool.view.__mro__]
+        own = [member for cls in classes if not is_framework(cls) for member in vars(cls).values()]
+        return frozenset().union(*(names_in(member).words for member in own))
+
+
+def _raises(function: Any) -> bool:  # Any: whatever stands in a class body
+    used = names_in(function)
+    return any(name.endswith(_REFUSALS) for name in used.variables | used.attributes)
+
+
+def writes(tools: Iterable[ViewTool]) -> Iterator[Write]:
+    for tool in tools:
+        method = _METHODS.get(tool.action)
+        asked = ask_tool(tool) if method is not None and tool.input_serializer is not None else None
+        serializer = None if asked is None else input_serializer(tool, asked)
+        if method is not None and serializer is not None:
+            yield Write(tool, serializer, method)
