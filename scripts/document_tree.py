@@ -28,8 +28,8 @@ def render_tree() -> str:
     lines = _section("src/handfast/", sorted(package.glob("*.py")))
     for folder in folders:
         lines += _section(f"src/handfast/{folder.name}/", sorted(folder.glob("*.py")))
-        for inner in sorted(path.parent for path in folder.glob("*/__init__.py")):
-            lines += _section(f"src/handfast/{folder.name}/{inner.name}/", sorted(inner.glob("*.py")))
+        for inner in sorted(path.parent for path in folder.rglob("*/__init__.py")):
+            lines += _section(f"src/handfast/{inner.relative_to(package).as_posix()}/", sorted(inner.glob("*.py")))
     lines += _section("conformance/", sorted((ROOT / "conformance").glob("*.py")))
     for folder in sorted({path.parent for path in (ROOT / "examples").rglob("*.py")}):
         lines += _section(f"{folder.relative_to(ROOT).as_posix()}/", sorted(folder.glob("*.py")))

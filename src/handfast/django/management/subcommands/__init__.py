@@ -1,0 +1,1 @@
+"""What `manage.py handfast` can do, one file each."""

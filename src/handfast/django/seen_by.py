@@ -1,0 +1,66 @@
+"""Which tools somebody would be listed: a user, or the holder of a token."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from django.contrib.auth import get_user_model
+from django.core.exceptions import ObjectDoesNotExist
+from django.http import HttpRequest
+
+from handfast.core.scopes import Scope, ScopeError
+from handfast.django.access import Caller, usable
+from handfast.django.discovery.tool import ViewTool
+
+if TYPE_CHECKING:
+    from handfast.django.models import AgentToken
+
+_HOLDER: Final = "token:"  # as records name the holder of one
+
+
+class Nobody(LookupError):
+    """There is no user and no token of that name."""
+
+
+def tools_for(name: str, tools: Iterable[ViewTool]) -> list[ViewTool]:
+    """Those that `name` would be listed, a user's or `token:` and a token's. Raises: Nobody."""
+    caller = _token_holder(name.removeprefix(_HOLDER)) if name.startswith(_HOLDER) else _user(name)
+    return usable(caller, tools, caller.request)
+
+
+def _user(name: str) -> Caller:
+    users: Any = get_user_model()._default_manager  # Any: of the project's own model
+    try:
+        user = users.get_by_natural_key(name)
+    except ObjectDoesNotExist:
+        raise Nobody("There is no user of that name. A token is named with token: before its name.") from None
+    return Caller(_request(user, None))
+
+
+def _token_holder(name: str) -> Caller:
+    from handfast.django.models import AgentToken
+
+    try:
+        token = AgentToken.objects.select_related("user").get(name=name)
+    except ObjectDoesNotExist:
+        raise Nobody("There is no token of that name. The admin lists them under: Tokens for agents.") from None
+    return Caller(_request(token.user, token), token, _scopes(token))
+
+
+def _scopes(token: "AgentToken") -> tuple[Scope, ...]:
+    """None at all for a token with which nobody would be let in."""
+    is_good = token.revoked is None and not token.is_expired and getattr(token.user, "is_active", True)
+    try:
+        return token.granted() if is_good else ()
+    except ScopeError:
+        return ()
+
+
+def _request(user: Any, token: Any) -> HttpRequest:  # Any: attributes that REST framework looks for
+    """One as the endpoint would have it of them."""
+    request: Any = HttpRequest()  # Any: as above
+    request.method = "POST"
+    request.META |= {"SERVER_NAME": "localhost", "SERVER_PORT": "80"}
+    request.user = request._force_auth_user = user
+    request._force_auth_token = token
+    found: HttpRequest = request
+    return found
