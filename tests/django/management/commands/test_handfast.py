@@ -40,7 +40,7 @@ NOT_A_DATE = "argument --since: write a date such as 2026-03-01 or 2026-03-01T12
     [
         (["--no-such-flag"], "unrecognized arguments: --no-such-flag"),
         (["doctor", "--no-such-flag"], "unrecognized arguments: --no-such-flag"),
-        (["nurse"], "argument COMMAND: invalid choice: nurse (choose from doctor, client-config, empty-rows)"),
+        (["nurse"], "argument COMMAND: invalid choice: nurse (choose from doctor, client-config, token, empty-rows)"),
         (["doctor", "--tool"], "argument --tool: expected one argument"),
         (["empty-rows", "--since", "soon"], NOT_A_DATE),
         (["empty-rows", "--since", "2026-02-31"], NOT_A_DATE),

@@ -8,7 +8,7 @@ from typing import Any, Final, NoReturn
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from handfast.django.management.subcommands import client_config, doctor, empty_rows
+from handfast.django.management.subcommands import client_config, doctor, empty_rows, token
 
 # Flags of every command, which people write behind the subcommand as well.
 _EVERYWHERE: Final[tuple[tuple[str, dict[str, Any]], ...]] = (  # Any: whatever argparse takes
@@ -52,7 +52,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=OneLineParser)
-        for module in (doctor, client_config, empty_rows):
+        for module in (doctor, client_config, token, empty_rows):
             module.add_parser(commands)
 
     def handle(self, *_: Any, **options: Any) -> None:  # Any: as Django has it
