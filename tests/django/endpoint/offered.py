@@ -21,6 +21,8 @@ NUMBERS = {
     "additionalProperties": False,
 }
 SUM = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"], "additionalProperties": False}
+NOTHING: Json = {"type": "object", "properties": {}, "additionalProperties": False}
+WEIGHT: Json = {"type": "object", "properties": {"grams": {"type": "number"}}, "additionalProperties": False}
 MARKED = {
     "type": "object",
     "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},
@@ -44,12 +46,17 @@ async def show(*, app_state: Any, arguments: Json, actor: Any = None) -> Any:
     return Reply({"sum": 3}, TextContent(type="text", text="Look at this."))
 
 
+async def weigh(*, app_state: Any, arguments: Json, actor: Any = None) -> Any:
+    return {"grams": 5.9722e27}
+
+
 def registry() -> ToolRegistry:
     tools = ToolRegistry("demo", timeout_s=None, in_threads=True)
     tools.add(read_tool("add", "Add.", input_schema=NUMBERS, output_schema=SUM, handler=add))
     tools.add(read_tool("fail", "Fail.", input_schema=NUMBERS, output_schema=SUM, handler=fail))
     tools.add(read_tool("show", "Show.", input_schema=NUMBERS, output_schema=SUM, handler=show))
     tools.add(read_tool("marked", "Repeated.", input_schema=MARKED, output_schema=SUM, handler=show))
+    tools.add(read_tool("weigh", "Weigh.", input_schema=NOTHING, output_schema=WEIGHT, handler=weigh))
     return tools
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from handfast.core.envelopes import META_CODE, META_RECOVERABLE
 from handfast.django.endpoint.bodies import answer_body
 from handfast.django.endpoint.offer import Offer
 from handfast.django.endpoint.replies import Reply
@@ -128,7 +129,7 @@ def test_the_list_comes_in_one_piece_and_says_in_the_modern_era_whose_it_is() ->
     assert (status, list(result), [tool["name"] for tool in result["tools"]]) == (
         200,
         ["tools"],
-        ["add", "fail", "marked", "show"],
+        ["add", "fail", "marked", "show", "weigh"],
     )
     expected = {"resultType": "complete", **result, "ttlMs": 60_000, "cacheScope": "private", "_meta": STAMP}
     assert in_modern("tools/list") == (200, expected)
@@ -154,20 +155,19 @@ def test_blocks_beside_the_data_come_after_it() -> None:
     assert result["content"] == [{"type": "text", "text": '{"sum":3}'}, {"type": "text", "text": "Look at this."}]
 
 
-def test_numbers_beyond_any_machine_word_arrive_as_they_were_judged() -> None:
-    huge = 10**400
-    reply = answer_body(body("tools/call", {"name": "add", "arguments": {"a": huge}}), [], offer())
-    assert b'"structuredContent":{"sum":%d}' % huge in reply.body
+def test_the_structured_content_is_the_very_text_that_was_judged() -> None:
+    reply = answer_body(body("tools/call", {"name": "weigh"}), [], offer())
+    text = json.loads(reply.body)["result"]["content"][0]["text"]
+    assert b'"structuredContent":%b' % text.encode() in reply.body
 
 
 def test_a_tools_own_failure_is_a_result_with_its_code() -> None:
-    result = {
-        "content": [{"type": "text", "text": "It is taken. Choose another."}],
-        "isError": True,
-        "_meta": {"dev.handfast/code": "conflict"},
-    }
-    _, found = legacy("tools/call", {"name": "fail", "arguments": {"a": 1}})
-    assert {**found, "_meta": {"dev.handfast/code": next(iter(found["_meta"].values()))}} == result
+    code = {META_CODE: "conflict", META_RECOVERABLE: True}
+    result = {"content": [{"type": "text", "text": "It is taken. Choose another."}], "isError": True, "_meta": code}
+    params = {"name": "fail", "arguments": {"a": 1}}
+    assert legacy("tools/call", params) == (200, result)
+    told = {"resultType": "complete", **result, "_meta": {**code, **STAMP}}
+    assert in_modern("tools/call", params) == (200, told)
 
 
 @pytest.mark.parametrize(("era", "status"), [(legacy, 200), (in_modern, 400)])

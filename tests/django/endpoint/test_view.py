@@ -10,7 +10,8 @@ from django.http import HttpRequest
 from django.test import Client, override_settings
 
 from handfast.django.endpoint import endpoint
-from tests.django.endpoint.offered import Json, body
+from tests.django.endpoint.offered import Json, body, modern
+from tests.django.project.models import Contact
 
 URL = "/mcp/"
 STOCK = [
@@ -67,6 +68,60 @@ def test_the_view_leaves_transactions_to_the_tools() -> None:
 def test_what_wants_no_answer_gets_a_status_alone() -> None:
     response = post(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
     assert (response.status_code, response.content, response.has_header("Content-Type")) == (202, b"", False)
+
+
+# --- tools ----------------------------------------------------------------------------------------------------------
+
+
+def call(arguments: object, *, is_modern: bool) -> Any:  # Any: a response of Django's test client
+    params = {"name": "contacts__create", "arguments": arguments}
+    raw, headers = modern("tools/call", params) if is_modern else (body("tools/call", params), [])
+    return post(raw, **{name.decode(): value.decode() for name, value in headers})
+
+
+@pytest.mark.requirement("000-3")
+@pytest.mark.requirement("000-13")
+@pytest.mark.parametrize(("is_modern", "status"), [(False, 200), (True, 400)])
+def test_a_wrapped_payload_is_an_error_of_the_protocol_and_stores_nothing(
+    database: None, is_modern: bool, status: int
+) -> None:
+    response = call({"data": {"email": "agent@example.com", "first_name": "Agent"}}, is_modern=is_modern)
+    text = (
+        "Argument 'data' is not a declared field and its value is a nested object.\n"
+        "Likely cause: REST-style wrapper — send fields flat at the top level.\n"
+        'Unwrap \'data\': send "email", "first_name" directly, not inside "data".\n'
+        'Declared fields: ["email", "first_name", "last_name", "notes", "status", "password"].'
+    )
+    expected = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": text}}
+    assert (response.status_code, response.json()) == (status, expected)
+    assert not Contact.objects.exists()
+
+
+@pytest.mark.parametrize("is_modern", [False, True])
+@override_settings(HANDFAST={"ERRORS": "result", "ACTIVITY": "off"})
+def test_or_a_result_where_the_project_says_so(database: None, is_modern: bool) -> None:
+    response = call({"data": {"email": "agent@example.com"}}, is_modern=is_modern)
+    result = response.json()["result"]
+    assert (response.status_code, result["isError"], "structuredContent" in result) == (200, True, False)
+    assert result["content"][0]["text"].startswith("Argument 'data' is not a declared field")
+    assert not Contact.objects.exists()
+
+
+@pytest.mark.requirement("000-20")
+@pytest.mark.parametrize("is_modern", [False, True])
+def test_a_flat_call_stores_a_row_and_names_what_it_passed_over(database: None, is_modern: bool) -> None:
+    response = call({"email": "agent@example.com", "first_name": "Agent", "bogus": 1}, is_modern=is_modern)
+    result = response.json()["result"]
+    assert (result["structuredContent"]["email"], result["isError"]) == ("agent@example.com", False)
+    assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+    assert [block["text"] for block in result["content"][1:]] == ["Ignored arguments: bogus"]
+    assert Contact.objects.get().first_name == "Agent"
+
+
+def test_a_token_that_is_not_good_is_told_with_a_challenge(database: None) -> None:
+    response = post(authorization="Bearer hfa_nonsense")
+    assert (response.status_code, error_of(response)["code"]) == (401, -32600)
+    assert response["WWW-Authenticate"].startswith('Bearer error="invalid_token"')
 
 
 # --- methods ---------------------------------------------------------------------------------------------------------
