@@ -1,6 +1,8 @@
 """Fixtures for every test: the real parts, installed once when a test first asks for them."""
 
+import os
 import signal
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +14,10 @@ from tests.postgresql import Postgresql, running_postgresql
 # A busy machine is not a slow function: examples are bounded by their number, tests by pytest's own timeout.
 settings.register_profile("handfast", deadline=None)
 settings.load_profile("handfast")
+
+# Every process that a test starts would compile all of handfast anew where the machine is told to keep no bytecode.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # A shell makes what it starts in the background ignore Ctrl-C, and every process that a test starts would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
