@@ -25,7 +25,7 @@ _ANYTHING = adapter_of(Any)  # serialises each value by its own type
 _NOT_A_VALUE: Final = (GeneratorType, AsyncGeneratorType, CoroutineType)
 _MOST_LEVELS: Final = OutputPolicy().max_depth
 # What may be more than a double holds; anything else is read as it is written.
-_MAY_OVERFLOW: Final = re.compile(rb"\d[eE]\+?\d{3}|\d{300}")
+_MAY_OVERFLOW: Final = re.compile(rb"\d(?:[eE]\+?\d{3}|\d{299})")
 
 
 class NotJson(Exception):
