@@ -11,7 +11,20 @@ def is_modern(request: pytest.FixtureRequest) -> bool:
     return bool(request.param == "modern")
 
 
+@pytest.fixture(scope="session")
+def runs() -> dict[tuple[Route, bool], Seen]:
+    """The runs that were made: pytest forgets a fixture's value when the next file begins with the first parameter."""
+    return {}
+
+
 @pytest.fixture(scope="session", params=ROUTES)
-def seen(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, is_modern: bool) -> Seen:
+def seen(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    runs: dict[tuple[Route, bool], Seen],
+    is_modern: bool,
+) -> Seen:
     route: Route = request.param
-    return run_registered(route, tmp_path_factory.mktemp(route), is_modern=is_modern)
+    if (route, is_modern) not in runs:
+        runs[route, is_modern] = run_registered(route, tmp_path_factory.mktemp(route), is_modern=is_modern)
+    return runs[route, is_modern]
