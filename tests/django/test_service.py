@@ -59,6 +59,7 @@ WAYS = pytest.mark.parametrize("way", ["directly", "by dispatcher"])
 
 
 @pytest.mark.requirement("000-20")
+@pytest.mark.requirement("T1")
 @WAYS
 def test_flat_arguments_store_the_right_fields(crm: Service, way: str) -> None:
     answer = call(crm, *through(way, FLAT))
@@ -76,6 +77,7 @@ def test_flat_arguments_store_the_right_fields(crm: Service, way: str) -> None:
 @pytest.mark.requirement("000-8")
 @pytest.mark.requirement("000-10")
 @pytest.mark.requirement("000-13")
+@pytest.mark.requirement("T2")
 @WAYS
 @pytest.mark.parametrize("key", ["data", "payload", "config", "anything"])
 def test_a_wrapped_payload_is_refused_and_no_row_is_there(crm: Service, way: str, key: str) -> None:
@@ -123,6 +125,7 @@ def test_what_stands_beside_an_action_is_refused_with_the_fields_of_its_tool(crm
 
 @pytest.mark.requirement("000-11")
 @pytest.mark.requirement("000-16")
+@pytest.mark.requirement("T3")
 @WAYS
 @pytest.mark.parametrize("key", ["objects", "data"])
 def test_a_list_creates_a_row_for_each(crm: Service, way: str, key: str) -> None:
@@ -142,6 +145,7 @@ def test_one_wrong_row_of_a_list_stores_none_and_says_which(crm: Service) -> Non
 
 
 @pytest.mark.requirement("000-15")
+@pytest.mark.requirement("T4")
 @pytest.mark.parametrize("site", [{"name": "hq-1"}, {"slug": "hq"}, "hq-1", None], ids=str)
 def test_a_foreign_key_is_found_by_what_identifies_its_row(crm: Service, site: object) -> None:
     place = Site.objects.create(name="hq-1", slug="hq")
@@ -241,6 +245,7 @@ def test_an_admin_tool_asks_for_a_caller_a_confirmation_and_a_reason(crm: Servic
     assert (record.record.actor, record.record.details["stated_reason"]) == ("token:ops", "A fire drill.")
 
 
+@pytest.mark.requirement("D24")
 def test_what_is_out_of_scope_is_not_there(crm: Service) -> None:
     ada = User.objects.create_user(username="ada")
     who = caller(Authorization=f"Bearer {issue(ada, name='reader', scopes='crm/contacts*:read')[1]}")
