@@ -470,6 +470,38 @@ class Lowered(serializers.EmailField):
         return super().to_internal_value(data).lower()
 
 
+class Hexadecimal(serializers.IntegerField):
+    def to_internal_value(self, data: str | int) -> int:  # type: ignore[override]  # as above
+        return super().to_internal_value(int(data, 16) if isinstance(data, str) else data)
+
+
+class Linked(serializers.ImageField):
+    def to_internal_value(self, data):  # type: ignore[no-untyped-def]  # as above
+        return super().to_internal_value(fetched(data))
+
+
+class Encoded(serializers.FileField):
+    def to_internal_value(self, data: str) -> Any:  # type: ignore[override]  # as above
+        return super().to_internal_value(fetched(data))
+
+
+def fetched(data: str) -> Any:
+    return data
+
+
+def test_a_field_that_takes_more_than_it_hands_over_says_so_itself() -> None:
+    findings = Findings()
+    made = {"code": Hexadecimal(max_value=255), "picture": Linked(), "file": Encoded(), "email": Lowered()}
+    serializer = type("SomeSerializer", (serializers.Serializer,), made)
+    assert Shapes(findings).of(serializer(), "input").schema["properties"] == {
+        "code": {"anyOf": [STRING, {"type": "integer"}]},
+        "picture": {},
+        "file": STRING,
+        "email": {**STRING, "minLength": 1, "format": "email"},
+    }
+    assert [(one.id, one.where.rpartition(".")[2]) for one in findings] == [(ProblemId.FIELD_OPEN, "picture")]
+
+
 class Guessing(serializers.CharField):
     def get_attribute(self, instance: Any) -> Any:
         return getattr(instance, "nickname", None)

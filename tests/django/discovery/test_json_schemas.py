@@ -16,6 +16,7 @@ from handfast.django.discovery.json_schemas import (
     options,
     plain_default,
     plain_scalar,
+    types_in,
 )
 
 SCHEMAS: list[Json] = [
@@ -79,3 +80,9 @@ def test_what_is_said_becomes_sentences_before_what_was_said() -> None:
 def test_an_object_is_never_closed() -> None:
     assert object_schema({"a": {}}) == {"type": "object", "properties": {"a": {}}}
     assert object_schema({"a": {}}, ["a"]) == {"type": "object", "properties": {"a": {}}, "required": ["a"]}
+
+
+def test_types_are_found_wherever_a_schema_names_them() -> None:
+    nested = {"oneOf": [{"type": ["integer", "string"]}, {"anyOf": [{"type": "object"}, {"type": "null"}]}]}
+    assert (types_in({}), types_in({"type": "string"})) == (set(), {"string"})
+    assert types_in(nested) == {"integer", "string", "object", "null"}

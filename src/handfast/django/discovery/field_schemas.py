@@ -8,7 +8,7 @@ from rest_framework.serializers import BaseSerializer, ListSerializer
 
 from handfast.django.discovery.constraints import with_constraints
 from handfast.django.discovery.drf_types import AnyField, AnySerializer, Json
-from handfast.django.discovery.json_schemas import admits_null, described, nullable, plain_default
+from handfast.django.discovery.json_schemas import admits_null, described, nullable, plain_default, types_in
 from handfast.django.discovery.model_values import UNKNOWN, Model, Reached, column_schema, follow
 from handfast.django.discovery.overridden import hands_over, is_own_way
 from handfast.django.discovery.relation_fields import relation_input, relation_output
@@ -49,8 +49,27 @@ def _taken(field: AnyField, scope: Scope) -> Json:
         return {"type": "array", "items": scope.nested(field.child), **_sizes(field)}  # type: ignore[arg-type]  # a serializer
     if isinstance(field, BaseSerializer):
         return scope.nested(field)
-    if not hands_over(type(field), "to_internal_value"):
+    if not _hands_over(field):
         return _custom(field, "to_internal_value", scope)
+    return _wider(_handed_over(field, scope), field)
+
+
+def _hands_over(field: AnyField) -> bool:
+    """A file that a field of the project's own takes may come in any form, as base64 or as a link say."""
+    is_file = isinstance(field, fields.FileField)
+    return (is_own_way if is_file else hands_over)(type(field), "to_internal_value")
+
+
+def _wider(schema: Json, field: AnyField) -> Json:
+    """What a field says it takes, where that is more than the framework's class takes that it hands over to."""
+    function = getattr(type(field), "to_internal_value")  # noqa: B009 - the stubs know it on instances only
+    said = (
+        None if is_own_way(type(field), "to_internal_value") else returned_schema(function, _second_parameter(function))
+    )
+    return schema if not said or types_in(said) <= types_in(schema) else said
+
+
+def _handed_over(field: AnyField, scope: Scope) -> Json:
     if isinstance(field, relations.ManyRelatedField):
         if field.child_relation.read_only:
             return {"type": "array", "maxItems": 0, "description": "Is only ever read, and still asked for: send []."}

@@ -53,6 +53,12 @@ def types_of(values: Iterable[object]) -> Json:
     return {"type": types[0] if len(types) == 1 else types} if types else {}
 
 
+def types_in(schema: Json) -> set[str]:
+    """The JSON types that a schema names."""
+    inner = [*schema.get("anyOf", []), *schema.get("oneOf", [])]
+    return set(_listed(schema.get("type"))).union(*map(types_in, inner))
+
+
 def options(values: Iterable[object]) -> Json:
     """One of these values; where they are too many to list, only what kind they are."""
     listed = list({(type(value), value): value for value in values}.values())  # to Python, True is 1
