@@ -53,11 +53,13 @@ urlpatterns = [
         "api/depots/<int:depot_pk>/seen/<slug:which>/", views.Seen.as_view({"get": "list"}), {"extra": 1}, name="near"
     ),
     path("api/bulk-tags/", views.BulkTags.as_view()),
+    path("api/bulk-shelves/", views.BulkShelves.as_view()),
     path("api/passwords/", views.Passwords.as_view()),
     path("api/careless/", csrf_exempt(views.careless)),
     path("api/on-its-own/", views.careless_on_its_own),
     path("api/deep/", views.Deep.as_view()),
     path("api/unhurried/", views.Unhurried.as_view()),
+    path("api/unlooking/", views.Unlooking.as_view()),
     path("api/counted/", views.counted),
     path("api/counted-once/", views.counted_once),
     path("api/bare-file/", views.BareFile.as_view()),

@@ -7,7 +7,7 @@ import uuid
 from typing import Any, ClassVar
 
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.http import (
     FileResponse,
     Http404,
@@ -95,15 +95,19 @@ class Orders(viewsets.ModelViewSet[Order]):
     serializer_class = OrderSerializer
 
 
-class BulkTags(generics.CreateAPIView[Tag]):
+class BulkTags(generics.CreateAPIView[Any]):
     """Takes a list, and says so."""
 
-    serializer_class = TagSerializer
+    serializer_class: Any = TagSerializer
     queryset = Tag.objects.all()
 
     def get_serializer(self, *args: Any, **kwargs: Any) -> Any:
         kwargs["many"] = True
         return super().get_serializer(*args, **kwargs)
+
+
+class BulkShelves(BulkTags):
+    serializer_class: Any = ShelfSerializer
 
 
 # --- who may ---------------------------------------------------------------------------------------------------------
@@ -374,6 +378,14 @@ class Careless(viewsets.ViewSet):
                 raise exceptions.ValidationError({"how": ["Not like this."]})
             case "missing":
                 raise Http404
+            case "full":
+                if Entry.objects.count() > 1:
+                    raise exceptions.ValidationError({"how": ["There is something already."]})
+            case "clash":
+                try:
+                    Depot.objects.create(name="taken", slug="taken")
+                except IntegrityError:
+                    return Response({"detail": "It is taken."}, status=409)
             case "undo":
                 transaction.set_rollback(True)
                 return Response({})
@@ -409,6 +421,27 @@ class Unhurried(APIView):
     @mcp_tool(output={"type": "object"})
     def get(self, request: Request) -> Response:
         raise NotImplementedError
+
+
+class Unlooking(generics.CreateAPIView[Crate]):
+    """A view that reads its body where the database must not be asked."""
+
+    serializer_class = SlugCrateSerializer
+    queryset = Crate.objects.all()
+    view_is_async: ClassVar = True
+
+    async def dispatch(  # type: ignore[override]  # as above
+        self, request: HttpRequest, *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        self.request = self.initialize_request(request)
+        try:
+            return JsonResponse(self.request.data)
+        except exceptions.APIException as error:
+            return JsonResponse(error.detail, status=error.status_code, safe=False)
+
+    @mcp_tool(input=SlugCrateSerializer)
+    def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        return self.create(request)
 
 
 @mcp_tool(output={"type": "object"})

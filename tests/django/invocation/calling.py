@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+import pytest
 from django.http import HttpRequest
 from django.test import RequestFactory, override_settings
 
@@ -40,13 +41,26 @@ def call_each(name: str, items: list[Any], request: HttpRequest | None = None) -
     return invoke_each(tools()[name], items, request or outer())
 
 
-def refusal(name: str, arguments: Mapping[str, Any] | None = None, request: HttpRequest | None = None) -> ToolError:
-    """How a call is refused."""
+def attempted(name: str, arguments: Mapping[str, Any] | None = None, request: HttpRequest | None = None) -> Any:
+    """What a call gives, or how it is refused."""
     try:
-        answer = call(name, arguments, request)
+        return call(name, arguments, request)
     except ToolError as error:
         return error
-    raise AssertionError(f"it was answered: {answer}")
+
+
+def refusal(name: str, arguments: Mapping[str, Any] | None = None, request: HttpRequest | None = None) -> ToolError:
+    """How a call is refused."""
+    outcome = attempted(name, arguments, request)
+    assert isinstance(outcome, ToolError), outcome
+    return outcome
+
+
+def each_refusal(name: str, items: list[Any], request: HttpRequest | None = None) -> ToolError:
+    """How a list is refused."""
+    with pytest.raises(ToolError) as refused:
+        call_each(name, items, request)
+    return refused.value
 
 
 def told(error: ToolError) -> tuple[str, str, dict[str, object]]:

@@ -1,27 +1,14 @@
 """A list of objects: all of them, or none."""
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 import pytest
 from django.contrib.auth.models import User
-from django.db import IntegrityError, connection, connections
-from django.db.models import Model
+from django.db import connection
 from django.test import override_settings
 from django.test.utils import CaptureQueriesContext
 
-from handfast.core.errors import ToolError
 from handfast.django.invocation import MOST_ITEMS, takes_many
-from handfast.django.invocation.each import all_or_nothing
 from tests.django.depot.models import Depot, Entry, Tag
-from tests.django.invocation.calling import call_each, outer, told, tools
-
-
-def each_refusal(name: str, items: list[Any], request: Any = None) -> ToolError:
-    with pytest.raises(ToolError) as refused:
-        call_each(name, items, request)
-    return refused.value
+from tests.django.invocation.calling import call_each, each_refusal, outer, told, tools
 
 
 def depot(name: str) -> dict[str, str]:
@@ -83,6 +70,14 @@ def test_one_error_and_nothing_is_stored() -> None:
     assert [row.name for row in Depot.objects.all()] == ["taken"]
 
 
+@pytest.mark.parametrize("how", ["invalid", "clash"])
+def test_what_one_object_left_half_done_is_gone_before_the_next(how: str) -> None:
+    Depot.objects.create(name="taken", slug="taken")
+    refused = each_refusal("careless__create", [{"how": how}, {"how": "full"}])
+    assert [item["index"] for item in refused.details["items"]] == [0]  # type: ignore[attr-defined]  # a list
+    assert refused.code == ("conflict" if how == "clash" else "invalid_input")
+
+
 def test_a_crash_in_the_middle_leaves_nothing_and_ends_it() -> None:
     refused = each_refusal("careless__create", [{"how": "well"}, {"how": "crash"}, {"how": "well"}])
     assert refused.code == "internal_error"
@@ -125,6 +120,7 @@ def test_after_twenty_that_fail_the_rest_is_not_tried() -> None:
     Depot.objects.create(name="taken", slug="taken")
     refused = each_refusal("depots__create", [depot("taken")] * 30)
     assert refused.message.startswith("Nothing was stored: 20 of 30 objects refused, 10 not tried. objects[0].name: ")
+    assert refused.message.endswith("; and 10 more. Correct them and send all of them again.")
 
 
 def test_a_tool_for_one_object_takes_no_list() -> None:
@@ -152,75 +148,3 @@ def test_a_view_that_takes_a_list_gets_it_as_it_is() -> None:
         {"status": 400, "kind": "value", "fields": {"objects[1].name": ["This field may not be blank."]}},
     )
     assert Tag.objects.count() == 2
-
-
-# --- several databases -----------------------------------------------------------------------------------------------
-
-
-class Archive:
-    """Entries are kept apart."""
-
-    def db_for_write(self, model: type[Model], **_: Any) -> str | None:
-        return "archive" if model is Entry else None
-
-    def db_for_read(self, model: type[Model], **_: Any) -> str | None:
-        return self.db_for_write(model)
-
-
-@pytest.fixture
-def archive(tmp_path: Path) -> Iterator[None]:
-    """A second database, which entries are written to."""
-    engine = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(tmp_path / "archive.sqlite3")}
-    connections.settings["archive"] = {**connections.settings["default"], **engine, "OPTIONS": {}}
-    with override_settings(DATABASE_ROUTERS=["tests.django.invocation.test_each.Archive"]):
-        with connections["archive"].schema_editor() as editor:
-            editor.create_model(Entry)
-        yield
-    connections["archive"].close()
-    del connections["archive"]
-    del connections.settings["archive"]
-
-
-@pytest.mark.usefixtures("archive")
-def test_every_database_that_is_written_to_is_rolled_back() -> None:
-    each_refusal("careless__create", [{"how": "well"}, {"how": "invalid"}])
-    assert Entry.objects.using("archive").count() == 0
-    assert call_each("careless__create", [{"how": "well"}, {"how": "well"}]) == [{"entries": 1}, {"entries": 2}]
-    assert Entry.objects.using("archive").count() == 2
-
-
-@pytest.mark.usefixtures("archive")
-def test_one_transaction_reaches_over_all_of_them() -> None:
-    def write() -> None:
-        with all_or_nothing():
-            Entry.objects.create(text="a")
-            Tag.objects.create(name="a")
-            raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        write()
-    assert (Entry.objects.count(), Tag.objects.count()) == (0, 0)
-
-
-# --- what only shows at the end --------------------------------------------------------------------------------------
-
-
-def test_what_the_database_refuses_at_the_end_is_a_crash_that_leaves_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    faults = [IntegrityError("secret of the house")]
-
-    def refuse(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        if sql.startswith("RELEASE") and faults:
-            raise faults.pop()
-        return execute(sql, params, many, context)
-
-    with connection.execute_wrapper(refuse):
-        refused = each_refusal("depots__create", [depot("a")])
-    assert (refused.code, "secret" in refused.message) == ("internal_error", False)
-    assert [record.getMessage() for record in caplog.records] == ["Internal Server Error: /mcp/"]
-    assert not Depot.objects.exists()
-
-
-def test_a_view_that_undoes_its_work_and_says_that_it_went_well_is_not_believed() -> None:
-    refused = each_refusal("careless__create", [{"how": "well"}, {"how": "undo"}])
-    assert refused.details == {"items": [{"index": 1, "code": "internal_error"}]}
-    assert not Entry.objects.exists()

@@ -95,6 +95,19 @@ def test_links_of_pages_and_rows_lead_to_the_host_that_the_caller_used() -> None
     assert made["depot"] == f"https://shop.example:8443/api/depots/{Depot.objects.get(name='a').pk}/"
 
 
+def test_what_is_only_true_of_the_outer_request_stays_there() -> None:
+    request: Any = outer()
+    request.csrf_processing_done = request._dont_enforce_csrf_checks = True
+    request.tenant = "acme"
+    _ = (request.headers, request.body, request.accepted_types)
+    inner: Any = make_request(request, Address("DELETE", "/api/", "", "application/json"), None)
+    assert not hasattr(inner, "csrf_processing_done")
+    assert not hasattr(inner, "_dont_enforce_csrf_checks")
+    assert (inner.tenant, inner.body, inner.headers["Accept"]) == ("acme", b"", "application/json")
+    assert [str(accepted) for accepted in inner.accepted_types] == ["application/json"]
+    assert (inner.content_type, "CONTENT_TYPE" in inner.META, inner.environ is inner.META) == ("", False, True)
+
+
 # --- headers ---------------------------------------------------------------------------------------------------------
 
 

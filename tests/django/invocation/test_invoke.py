@@ -1,13 +1,18 @@
 """One call of a tool, through the view that its url leads to."""
 
+from typing import Any
+
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from handfast.core.errors import ToolError
 from tests.django.depot.models import Crate, Depot, Entry, Tag
-from tests.django.invocation.calling import call, outer, refusal, told
+from tests.django.invocation.calling import attempted, call, outer, refusal, told
 
 
 @pytest.fixture
@@ -99,14 +104,46 @@ def test_decorators_around_a_view_are_called_too() -> None:
     assert Entry.objects.count() == 2
 
 
+KEYS = st.sampled_from(["name", "id", "filename", "content", "depot", "name__in"])
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["North", "1", "photo"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=8,
+)
+FIELDS = ("code", "depot", "shelf", "tags", "is_sealed", "weight", "arrived", "photo")
+LIKELY = st.fixed_dictionaries({"code": st.text(min_size=1, max_size=20), "depot": st.just({"name": "North"})})
+
+
+@given(LIKELY | st.just({}), st.fixed_dictionaries({}, optional=dict.fromkeys(FIELDS, JSON)))
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+def test_whatever_is_sent_ends_in_a_row_or_in_a_refusal_that_is_no_crash(
+    likely: dict[str, Any], odd: dict[str, Any]
+) -> None:
+    Depot.objects.get_or_create(name="North", slug="north")
+    before = Crate.objects.count()
+    outcome = attempted("crates__create", odd | likely)
+    if isinstance(outcome, ToolError):
+        assert (outcome.code, outcome.message.isprintable()) == ("invalid_input", True)
+        assert Crate.objects.count() == before
+    else:
+        assert Crate.objects.get(pk=outcome["id"]).depot.name == "North"
+
+
 def test_a_call_that_no_view_may_get_is_refused_before(north: Depot) -> None:
     assert told(refusal("bare-file__create", {"code": "c"})) == (
         "not_supported",
         "The view behind this tool takes a bare file for its body, which a tool cannot send. Send it over HTTP.",
         {},
     )
-    assert told(refusal("depots__create", {"name": "\ud800", "slug": "a"})) == (
-        "invalid_input",
-        "The arguments hold half a character. Send valid Unicode and call again.",
-        {"kind": "value"},
-    )
+    halves: dict[str, dict[str, Any]] = {
+        "depots__create": {"name": "\ud800", "slug": "a"},
+        "crates__create": {"code": "a", "depot": {"name": "\ud800"}},
+        "tags__retrieve": {"name": "\ud800"},
+        "depots__list": {"page": "\ud800"},
+    }
+    for tool, arguments in halves.items():
+        assert told(refusal(tool, arguments)) == (
+            "invalid_input",
+            "The arguments hold half a character. Send valid Unicode and call again.",
+            {"kind": "value"},
+        )

@@ -1,13 +1,15 @@
 """Bodies that are made when the view asks for them."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from django.http import QueryDict
+from django.http import HttpRequest, QueryDict
 from django.test import RequestFactory, override_settings
 from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
 
+from handfast.django.invocation import invoke
 from handfast.django.invocation.inner_request import Address, Content, make_request
 from handfast.django.invocation.late_body import FORM_TYPE, LateContent, ParsedForm, late_class, who_asks
 from tests.django.depot.models import Crate, Depot
@@ -30,6 +32,20 @@ def test_whoever_else_reads_it_gets_it_as_it_was_sent() -> None:
     assert request.read() == request.body
     assert (request.POST, dict(request.FILES)) == (QueryDict(), {})
     assert who_asks() is None
+
+
+def test_a_decorator_that_reads_it_first_does_not_keep_the_view_from_its_rows() -> None:
+    Depot.objects.create(name="North", slug="n")
+    tool = tools()["crates__create"]
+    seen: list[bytes] = []
+
+    def reading(request: HttpRequest, **kwargs: Any) -> Any:
+        seen.append(request.body)
+        return tool.callback(request, **kwargs)
+
+    invoke(replace(tool, callback=reading), {"code": "c", "depot": {"name": "North"}}, outer())
+    assert seen == [b'{"code":"c","depot":{"name":"North"}}']
+    assert Crate.objects.get().depot.name == "North"
 
 
 def test_it_is_no_larger_than_django_allows() -> None:

@@ -51,6 +51,16 @@ def test_relations_inside_lists_and_objects(north: Depot) -> None:
     assert call("deep__create", sent) == {"crates": [crate.pk, crate.pk], "by_place": {"left": "c1", "right": "c1"}}
 
 
+def test_relations_in_a_body_that_is_a_list(north: Depot) -> None:
+    made = call("bulk-shelves__create", {"objects": [{"depot": north.pk, "label": "1"}, {"depot": "n", "label": "2"}]})
+    assert [row["depot"] for row in made] == [north.pk, north.pk]
+    error = refusal(
+        "bulk-shelves__create", {"objects": [{"depot": "North", "label": "3"}, {"depot": "x", "label": "4"}]}
+    )
+    assert error.details["fields"] == {"objects[1].depot": ["no depot was found by 'name' or 'slug'"]}
+    assert Shelf.objects.count() == 2
+
+
 def test_what_is_named_twice_is_looked_up_once(north: Depot) -> None:
     Crate.objects.create(code="c1", depot=north)
 

@@ -63,6 +63,12 @@ def test_schemas_inside_themselves_are_followed_as_deep_as_the_value_goes() -> N
     }
 
 
+def test_an_object_of_the_authors_own_with_a_text_in_base64_is_no_file() -> None:
+    text = {"type": "string", "contentEncoding": "base64"}
+    own = {"type": "object", "properties": {"content": text, "title": {"type": "string"}}}
+    assert Places({"properties": {"note": own}}).arguments == {}
+
+
 def test_text_that_can_only_be_the_id_is_none_of_our_business() -> None:
     by_uuid = {"oneOf": [{"type": "string", "format": "uuid"}, {"type": "object", "minProperties": 1}]}
     places = Places({"properties": {"row": by_uuid}})

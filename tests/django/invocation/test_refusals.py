@@ -1,6 +1,7 @@
 """What a view refuses, in codes and words."""
 
 import pytest
+from django.utils import translation
 
 from tests.django.depot.models import Depot
 from tests.django.invocation.calling import call, outer, refusal, told
@@ -60,6 +61,13 @@ def test_what_is_not_found_is_named_by_its_argument_alone() -> None:
         "The API found nothing there: Invalid page. Check the arguments, or list what there is, and call again.",
         {"arguments": []},
     )
+
+
+def test_what_is_not_found_says_so_in_every_language() -> None:
+    with translation.override("de"):
+        assert refusal("crates__retrieve", {"id": "no-number"}).message.startswith(
+            "Nothing that this caller may see was found by 'id'."
+        )
 
 
 def test_a_serializers_errors_come_by_argument() -> None:

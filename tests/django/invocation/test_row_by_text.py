@@ -48,6 +48,10 @@ def test_a_key_comes_before_a_name() -> None:
     assert row_by_text(by_key(rows), rows, str(first.pk)) == first
     assert row_by_text(by_slug(rows), rows, "b") == first
     assert row_by_text(by_key(rows), rows, "d") == Depot.objects.get(name="b")
+    tenth = Depot.objects.create(pk=10, name="ten", slug="t")
+    named = Depot.objects.create(name="1_0", slug="e")
+    assert row_by_text(by_key(rows), rows, "1_0") == named
+    assert row_by_text(by_key(rows), rows, "10") == tenth
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,13 @@ def test_a_view_that_must_be_awaited_is() -> None:
     assert call("unhurried__get") == {"seen": "/api/unhurried/", "method": "GET"}
 
 
+def test_where_nothing_can_be_looked_up_ids_are_asked_for() -> None:
+    assert call("unlooking__create", {"code": "c", "depot": "n"}) == {"code": "c", "depot": "n"}
+    assert refusal("unlooking__create", {"code": "c", "depot": {"name": "North"}}).details["fields"] == {
+        "depot": ["nothing can be looked up where this view runs; send its id"]
+    }
+
+
 @pytest.mark.usefixtures("atomic_requests")
 def test_such_a_view_cannot_be_atomic_as_in_django(crashes: list[Any]) -> None:
     assert told(refusal("unhurried__get")) == CRASHED

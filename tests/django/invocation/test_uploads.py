@@ -1,24 +1,15 @@
 """Files in a call."""
 
 import base64
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from django.test import override_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
 from handfast.django.invocation.uploads import files_by_field, read_upload
 from tests.django.depot.models import Crate, Depot
 from tests.django.invocation.calling import call, refusal, told
-
-
-@pytest.fixture(autouse=True)
-def media(tmp_path: Path) -> Iterator[None]:
-    with override_settings(MEDIA_ROOT=tmp_path):
-        yield
 
 
 def a_file(content: bytes = b"hi", **more: str) -> dict[str, str]:

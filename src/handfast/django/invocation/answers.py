@@ -18,14 +18,14 @@ def read_answer(response: HttpResponseBase) -> Any:  # Any: JSON
     if status in _NO_CONTENT:
         return None
     if status < 200 or status >= 300:
-        raise _unusable(status, "a redirect", "Call the tool that stands for where it leads, if there is one")
+        raise _unusable(status, "a redirect")
     if response.streaming or not isinstance(response, HttpResponse):
         close_quietly(response)
-        raise _unusable(status, "a file or a stream", "Fetch it over HTTP")
+        raise _unusable(status, "a file or a stream")
     if not response.content:
         return None
     if not is_json(response):
-        raise _unusable(status, "something that is no JSON", "Fetch it over HTTP")
+        raise _unusable(status, "something that is no JSON")
     return _decoded(response.content)
 
 
@@ -41,16 +41,17 @@ def _decoded(content: bytes) -> Any:  # Any: JSON
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise ToolError(
             ErrorCode.OUTPUT_VIOLATION,
-            "The view did what was asked and answered with what is no JSON, such as NaN or half a character."
-            " Do not repeat the call; tell the operator.",
+            "The view answered with what is no JSON, such as NaN or half a character."
+            " Look whether it did what was asked, and tell the operator.",
         ) from None
 
 
-def _unusable(status: int, what: str, advice: str) -> ToolError:
+def _unusable(status: int, what: str) -> ToolError:
+    """Whether it did what was asked, nobody knows: a redirect may lead to a sign-in, or to what was made."""
     return ToolError(
         ErrorCode.NOT_SUPPORTED,
-        f"The view did what was asked and answered with {what}, which a tool cannot hand on. {advice};"
-        " do not repeat the call.",
+        f"The view answered with {what}, which a tool cannot hand on."
+        " Look whether it did what was asked, and get the rest over HTTP.",
         {"status": status},
     )
 

@@ -1,11 +1,8 @@
 """invoke_each: a list of objects, each through the view itself, all of them or none."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from django.apps import apps
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, router, transaction
 from django.http import HttpRequest
 
 from handfast.core.errors import ErrorCode, ToolError
@@ -15,11 +12,11 @@ from handfast.django.discovery.assembly import OBJECTS
 from handfast.django.discovery.tool import ViewTool
 from handfast.django.invocation.invoke import invoke
 from handfast.django.invocation.items import item_problems
-from handfast.django.invocation.refusals import crashed
-from handfast.django.invocation.running import answer_for
+from handfast.django.invocation.transactions import one_transaction, savepoint
 
 MOST_ITEMS: Final = 1_000  # in one transaction, which others may have to wait for
 _MOST_FAILED: Final = 20  # after so many, an agent has enough to correct
+_MOST_TOLD: Final = 30
 # What is wrong with one object and says nothing about the others.
 _OF_THE_ITEM: Final = frozenset(
     (ErrorCode.INVALID_INPUT, ErrorCode.NOT_FOUND, ErrorCode.CONFLICT, ErrorCode.STATE_ERROR)
@@ -43,14 +40,10 @@ def invoke_each(
     `key` is what the caller called the list, for what is said about it. Raises: ToolError; then nothing is stored.
     """
     _check(tool, items, key)
-    try:
-        with all_or_nothing():
-            if tool.takes_list:
-                return invoke(tool, {OBJECTS: list(items)}, request)
-            return _run(tool, items, request, key)
-    except DatabaseError as error:  # what only shows when all of it is to be kept
-        answer_for(error, request)
-        raise crashed() from None
+    if tool.takes_list:
+        return invoke(tool, {OBJECTS: list(items)}, request)
+    with one_transaction(request) as databases:
+        return _run(tool, items, request, key, databases)
 
 
 def _check(tool: ViewTool, items: Sequence[Any], key: str) -> None:  # Any: JSON
@@ -72,23 +65,28 @@ def _check(tool: ViewTool, items: Sequence[Any], key: str) -> None:  # Any: JSON
         )
 
 
-def _run(tool: ViewTool, items: Sequence[Any], request: HttpRequest, key: str) -> list[Any]:  # Any: JSON
+def _run(
+    tool: ViewTool,
+    items: Sequence[Any],  # Any: JSON
+    request: HttpRequest,
+    key: str,
+    databases: Collection[str],
+) -> list[Any]:  # Any: JSON
     """The results. What is refused leaves the others to be tried, where that can tell more."""
     results: list[Any] = []
     failed: dict[int, ToolError] = {}
+    tried = 0
     for index, item in enumerate(items):
+        tried = index + 1
         try:
-            with all_or_nothing():
+            with savepoint(databases):
                 results.append(invoke(tool, item, request))
-                if any(transaction.get_rollback(using=alias) for alias in _written_databases()):
-                    # The view says that it went well, and what it did will be undone.
-                    raise crashed()
         except ToolError as error:
             failed[index] = error
             if error.code not in _OF_THE_ITEM or len(failed) == _MOST_FAILED:
                 break
     if failed:
-        raise _refused(failed, len(items) - len(results) - len(failed), len(items), key)
+        raise _refused(failed, len(items) - tried, len(items), key)
     return results
 
 
@@ -96,6 +94,7 @@ def _refused(failed: Mapping[int, ToolError], untried: int, count: int, key: str
     """One error for all; where they differ in code, that of the last, for it may have ended the rest."""
     last = list(failed.values())[-1]
     told = [line for index, error in failed.items() for line in _told(f"{key}[{index}]", error)]
+    shown = "; ".join(told[:_MOST_TOLD]) + (f"; and {len(told) - _MOST_TOLD} more" if len(told) > _MOST_TOLD else "")
     rest = f", {untried} not tried" if untried else ""
     advice = " Correct them and send all of them again." if last.code in _OF_THE_ITEM else ""
     details: dict[str, object] = {"kind": "value"} if last.code == ErrorCode.INVALID_INPUT else {}
@@ -104,7 +103,7 @@ def _refused(failed: Mapping[int, ToolError], untried: int, count: int, key: str
     details["items"] = [{"index": index, "code": error.code, **error.details} for index, error in failed.items()]
     return ToolError(
         last.code,
-        f"Nothing was stored: {len(failed)} of {count} objects refused{rest}. {'; '.join(told)}.{advice}",
+        f"Nothing was stored: {len(failed)} of {count} objects refused{rest}. {shown}.{advice}",
         details,
     )
 
@@ -117,19 +116,3 @@ def _told(place: str, error: ToolError) -> Iterator[str]:
         return
     yield from (f"{place}: {text.rstrip('.')}" for text in general)
     yield from (f"{place}.{name}: {text.rstrip('.')}" for name, texts in fields.items() for text in texts)
-
-
-@contextmanager
-def all_or_nothing() -> Iterator[None]:
-    """A transaction, or a savepoint in one, on every database that a model of the project is written to."""
-    with ExitStack() as stack:
-        for alias in _written_databases():
-            stack.enter_context(transaction.atomic(using=alias))
-        yield
-
-
-def _written_databases() -> list[str]:
-    """Where routers send writes, and what Django itself would open a transaction on."""
-    found = {router.db_for_write(model) for model in apps.get_models()} if router.routers else {DEFAULT_DB_ALIAS}
-    found |= {alias for alias, options in connections.settings.items() if options["ATOMIC_REQUESTS"]}
-    return sorted(alias for alias in found if alias in connections.settings)

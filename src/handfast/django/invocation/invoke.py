@@ -1,6 +1,7 @@
 """invoke: one call of a tool, through the view that its url leads to."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from io import BytesIO
 from typing import Any
 
@@ -17,6 +18,7 @@ from handfast.django.invocation.places import Kind, Path
 from handfast.django.invocation.prepared import Prepared, prepare
 from handfast.django.invocation.refusals import refused
 from handfast.django.invocation.running import respond
+from handfast.django.invocation.transactions import one_transaction
 from handfast.django.invocation.uploads import read_upload
 from handfast.toolkit.json_text import write_json
 
@@ -27,39 +29,36 @@ def invoke(tool: ViewTool, arguments: Mapping[str, Any], request: HttpRequest) -
     Raises: ToolError, for whatever the view refuses.
     """
     prepared = prepare(tool)
-    parts = split_arguments(tool, arguments)
+    try:
+        parts = split_arguments(tool, arguments)
+        written = write_json(parts.body) if parts.has_body else b""
+    except UnicodeEncodeError:
+        raise error_invalid_input("The arguments hold half a character. Send valid Unicode and call again.") from None
     late = _late_content(prepared, parts) if parts.has_body else None
-    inner = _inner(prepared, parts, late, request)
-    response = respond(tool.callback, inner, parts.target.kwargs)
-    if response.status_code < 400:
-        return read_answer(response)
-    if late is not None and late.problem is not None:
-        raise late.problem
-    raise refused(tool, arguments, response)
+    inner = _inner(prepared, parts, written, late, request)
+    # Over HTTP a view that takes a list may keep the first half of it; an agent would not know which.
+    with one_transaction(request) if tool.takes_list else nullcontext():
+        response = respond(tool.callback, inner, parts.target.kwargs)
+        if response.status_code < 400:
+            return read_answer(response)
+        raise (late and late.problem) or refused(tool, arguments, response)
 
 
-def _inner(prepared: Prepared, parts: Parts, late: LateContent | None, outer: HttpRequest) -> HttpRequest:
+def _inner(
+    prepared: Prepared, parts: Parts, written: bytes, late: LateContent | None, outer: HttpRequest
+) -> HttpRequest:
     address = Address(prepared.tool.method, parts.target.path, parts.query, prepared.accept)
     if late is None:
-        inner = make_request(outer, address, _content(prepared, parts))
+        content = Content(prepared.content_type, len(written), BytesIO(written)) if parts.has_body else None
+        inner = make_request(outer, address, content)
     else:
         # How long it will be is not known yet; that there is one must be.
-        content = Content(FORM_TYPE if late.is_form else prepared.content_type, 1)
+        content = Content(FORM_TYPE if late.is_form else prepared.content_type, len(written))
         kind = late_class(type(outer))  # type: ignore[arg-type]  # a class, which has a hash
         inner = make_request(outer, address, content, kind)
         inner._late = late  # type: ignore[attr-defined]  # of this class
     inner.resolver_match = prepared.match.of(inner.path_info, parts.target)
     return inner
-
-
-def _content(prepared: Prepared, parts: Parts) -> Content | None:
-    if not parts.has_body:
-        return None
-    try:
-        written = write_json(parts.body)
-    except UnicodeEncodeError:
-        raise error_invalid_input("The arguments hold half a character. Send valid Unicode and call again.") from None
-    return Content(prepared.content_type, len(written), BytesIO(written))
 
 
 def _late_content(prepared: Prepared, parts: Parts) -> LateContent | None:

@@ -53,7 +53,7 @@ def who_asks() -> Asking | None:
     while frame is not None:
         asking = frame.f_locals.get("self")
         if isinstance(asking, Request):
-            found = found or asking
+            found = asking if found is None else found
             is_authenticating |= asking is found and frame.f_code is _AUTHENTICATING
         frame = frame.f_back
     view = None if found is None else found.parser_context.get("view")

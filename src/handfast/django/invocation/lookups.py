@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from django.core.exceptions import SynchronousOnlyOperation
 from django.db.models import Model, QuerySet
 from rest_framework import fields, relations
 from rest_framework.serializers import ListSerializer, Serializer
@@ -62,9 +63,10 @@ def _serializer(tool: ViewTool, view: Any) -> AnySerializer | None:  # Any: only
             return own
     if tool.input_serializer is None:
         return None
-    has_context = hasattr(view, "get_serializer_context")
-    context = view.get_serializer_context() if has_context else {"request": view.request, "view": view}
-    return tool.input_serializer(context=context)
+    given = ask(lambda: view.get_serializer_context())
+    return tool.input_serializer(
+        context={"request": view.request, "view": view} if isinstance(given, Raised) else given.value
+    )
 
 
 class _Lookups:
@@ -121,7 +123,12 @@ def _taken_value(field: Any, value: Any) -> Any:  # Any: a relation; JSON
     rows = field.get_queryset()
     if not isinstance(rows, QuerySet) or rows.query.is_sliced or rows.query.combinator:
         return value  # nothing more can be asked of these rows
-    row = row_by_fields(rows, value) if isinstance(value, dict) else row_by_text(field, rows, value)
+    try:
+        row = row_by_fields(rows, value) if isinstance(value, dict) else row_by_text(field, rows, value)
+    except SynchronousOnlyOperation:  # the view reads its body in an event loop
+        if isinstance(value, dict):
+            raise NoRow("nothing can be looked up where this view runs; send its id") from None
+        return value
     return value if row is None else _as_sent(field, row)
 
 

@@ -12,6 +12,8 @@ Change: TypeAlias = Callable[[Kind, Any, Path], Any]
 
 # How discovery writes a row that is named by its fields.
 _ROW: Final = {"type": "object", "minProperties": 1}
+# And a file.
+_FILE: Final = {"filename", "content", "content_type"}
 _ROOT: Final = "#/$defs/"
 
 
@@ -70,8 +72,8 @@ def _alternatives(schema: Json) -> Iterator[Any]:  # Any: JSON Schema
 def _kind(schema: Json) -> Kind | None:
     if _ROW in schema.get("oneOf", ()):
         return "relation"
-    content = schema.get("properties", {}).get("content", {})
-    return "file" if isinstance(content, dict) and content.get("contentEncoding") == "base64" else None
+    properties: Json = schema.get("properties", {})
+    return "file" if properties.keys() == _FILE and properties["content"].get("contentEncoding") == "base64" else None
 
 
 def _is_meant(kind: Kind, schema: Json, value: object) -> bool:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import msgspec
 from django.http.response import HttpResponse, HttpResponseBase
+from rest_framework.exceptions import NotFound
 
 from handfast.core.errors import ErrorCode, ToolError
 from handfast.django.discovery.assembly import OBJECTS
@@ -36,7 +37,7 @@ _CODES: Final[Mapping[int, ErrorCode]] = {
     503: ErrorCode.UNAVAILABLE,
 }
 # Texts of Django and REST framework that say less than we can.
-_SAYS_NOTHING: Final = ("Not found", "Gone", "matches the given query")
+_SAYS_NOTHING: Final = ("Gone", "matches the given query")
 _SENTENCES: Final[Mapping[ErrorCode, str]] = {
     ErrorCode.INVALID_INPUT: "The API refused these arguments{said}. Correct them and call again.",
     ErrorCode.PERMISSION_ERROR: "The API does not let this caller do that{said}. Ask whoever runs it for the right to.",
@@ -97,7 +98,7 @@ def _not_found(tool: ViewTool, arguments: Mapping[str, Any], said: str) -> ToolE
     """Which arguments found nothing; or what the author says about it, where that is more."""
     names = [each.name for each in tool.path.parameters if each.name in arguments]
     what = "The API found nothing there"
-    if said and not said.endswith(_SAYS_NOTHING):
+    if said and not said.endswith((*_SAYS_NOTHING, str(NotFound.default_detail).rstrip("."))):
         what = f"{what}: {said}"
     elif names:
         listed = "' and '".join(names)

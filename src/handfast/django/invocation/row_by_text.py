@@ -44,7 +44,9 @@ def _own_value(field: Any, rows: AnyQuerySet, own: str, text: str) -> Any:  # An
             return pk_field.to_internal_value(text)
         except ValidationError:
             return None
-    return text if "__" in own else _stored(rows.model._meta.get_field(own), text)
+    stored = text if "__" in own else _stored(rows.model._meta.get_field(own), text)
+    # Python reads "1_0" and " 10 " as ten; that is rather somebody's name.
+    return None if isinstance(stored, int) and str(stored) != text else stored
 
 
 def _stored(column: Any, text: str) -> Any:  # Any: a column, and what it holds
