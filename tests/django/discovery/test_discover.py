@@ -14,7 +14,7 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.utils import translation
 from django.utils.translation import gettext_lazy
 from rest_framework import serializers, viewsets
-from rest_framework.decorators import action
+from rest_framework.decorators import action, api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.routers import DefaultRouter, SimpleRouter
@@ -357,6 +357,41 @@ def test_where_no_query_may_be_sent_they_are_told_and_nothing_is_an_error(databa
     assert (found.tools, sent) == ((), [])
     assert {one.id for one in found.problems} == {ProblemId.FIELDS_STORED}
     assert f"{__name__}.StoredFields.create" in {one.where for one in found.problems}
+
+
+def test_an_authors_schema_is_kept_whole_and_every_name_in_it_has_its_place() -> None:
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {"kind": {"enum": ["mail", "call"]}},
+        "required": ["kind"],
+        "if": {"properties": {"kind": {"const": "mail"}}},
+        "then": {"properties": {"address": {"type": "string"}}, "required": ["address"]},
+        "else": {"properties": {"number": {"$ref": "#/$defs/Number"}}},
+        "$defs": {"Number": {"type": "integer"}},
+    }
+
+    @mcp_tool(name="seek", input=schema)
+    @api_view(["GET"])
+    def seek(request: Request) -> Response:
+        return Response({})
+
+    @mcp_tool(name="reach", input=schema)
+    @api_view(["POST"])
+    def reach(request: Request) -> Response:
+        return Response({})
+
+    reads, writes = survey([path("seek/", seek), path("reach/", reach)]).tools[::-1]
+    assert (reads.name, [each.name for each in reads.query], reads.body) == (
+        "seek",
+        ["kind", "address", "number"],
+        None,
+    )
+    assert (writes.name, writes.query, writes.body) == ("reach", (), ("kind", "address", "number"))
+    assert writes.input_schema == schema
+    assert reads.input_schema == {
+        **schema,
+        "properties": {"kind": schema["properties"]["kind"], "address": {}, "number": {}},
+    }
 
 
 def test_texts_are_in_the_projects_language_whoever_asks_first() -> None:

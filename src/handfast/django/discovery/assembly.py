@@ -6,6 +6,7 @@ from typing import Any
 
 from rest_framework.serializers import BaseSerializer, ListSerializer
 
+from handfast.core.declared import read_declared
 from handfast.django.decorators import UNMARKED, ToolKind, ToolMark, mark_of
 from handfast.django.discovery.asking import Raised, ask_rows
 from handfast.django.discovery.bare_view import Asked, note_rows
@@ -21,6 +22,7 @@ from handfast.django.discovery.views import FoundView, Operation
 
 _WITH_BODY = ("post", "put", "patch")
 _USES_SERIALIZER = frozenset(("get_serializer", "get_serializer_class", "serializer_class"))
+_FIELDS = frozenset(("type", "properties", "required", "$defs", "title", "description"))  # of a root, told otherwise
 OBJECTS = "objects"  # where a tool takes a list that is its whole body
 
 
@@ -32,6 +34,7 @@ class Taken:
     properties: Json = field(default_factory=dict)  # of the body
     required: tuple[str, ...] = ()
     definitions: Json = field(default_factory=dict)
+    rest: Json = field(default_factory=dict)  # what an author's own schema says beside the fields, such as allOf
     has_body: bool = False
     is_partial: bool = False
     takes_list: bool = False
@@ -39,7 +42,15 @@ class Taken:
 
     @property
     def names(self) -> frozenset[str]:
-        return frozenset(self.properties) | {parameter.name for parameter in self.query}
+        return frozenset(self.body) | {parameter.name for parameter in self.query}
+
+    @property
+    def body(self) -> tuple[str, ...]:
+        """The arguments that go into the body, wherever in its schema they are declared."""
+        if not self.rest:
+            return tuple(self.properties)
+        whole = {"properties": self.properties, "$defs": self.definitions, **self.rest}
+        return read_declared(whole).names
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +230,7 @@ def _body(shape: Shape, serializer: type[AnySerializer] | None, *, is_partial: b
         properties=properties,
         required=required,
         definitions=shape.definitions,
+        rest={} if takes_list else _beside_fields(body),
         has_body=True,
         is_partial=is_partial,
         takes_list=takes_list,
@@ -226,11 +238,16 @@ def _body(shape: Shape, serializer: type[AnySerializer] | None, *, is_partial: b
     )
 
 
+def _beside_fields(schema: Json) -> Json:
+    return {key: part for key, part in schema.items() if key not in _FIELDS}
+
+
 def _query(shape: Shape) -> Taken:
     required = shape.body.get("required", ())
     properties: Json = shape.body.get("properties", {})
-    query = tuple(QueryParameter(name, schema, is_required=name in required) for name, schema in properties.items())
-    return Taken(query, definitions=shape.definitions)
+    names = read_declared({**shape.body, "$defs": shape.definitions}).names
+    query = tuple(QueryParameter(name, properties.get(name, {}), is_required=name in required) for name in names)
+    return Taken(query, definitions=shape.definitions, rest=_beside_fields(shape.body))
 
 
 def _class_of(serializer: AnySerializer | None) -> type[AnySerializer] | None:

@@ -237,7 +237,7 @@ def _finished(
         input_schema=_input_schema(path, taken),
         output_schema=sent.schema,
         query=taken.query,
-        body=tuple(taken.properties) if taken.has_body else None,
+        body=taken.body if taken.has_body else None,
         callback=one.route.callback,
         view=one.view.cls,
         action=one.operation.action,
@@ -259,5 +259,5 @@ def _input_schema(path: PathTemplate, taken: Taken) -> Json:
     properties |= taken.properties
     required = [each.name for each in path.parameters if each.is_required]
     required += [parameter.name for parameter in taken.query if parameter.is_required]
-    schema = object_schema(properties, [*required, *taken.required])
+    schema = {**object_schema(properties, [*required, *taken.required]), **taken.rest}
     return {**schema, "$defs": taken.definitions} if taken.definitions else schema
