@@ -1,12 +1,13 @@
 """The official clients, each in every way it can open a session."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
-from tests.parts import Mode, Outcome, Parts, Target
+from tests.parts import Mode, Outcome, Parts, Session, Target
 
 Sdk = Literal["py", "ts", "ts1"]
+Key = TypeVar("Key", bound=Hashable)
 REVISIONS = {False: "2025-11-25", True: "2026-07-28"}
 
 
@@ -26,6 +27,31 @@ class RealClient:
             "ts1": lambda: parts.ts_client(target, steps, sdk=1),
         }
         return drivers[self.sdk]()
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A session to be held."""
+
+    client: RealClient
+    target: Target
+    steps: Sequence[object]
+
+    @property
+    def session(self) -> Session:
+        return {"target": self.target, "mode": self.client.mode, "answers": False, "steps": self.steps}
+
+
+def hold_sessions(parts: Parts, wanted: Mapping[Key, Wanted]) -> dict[Key, list[Outcome]]:
+    """One after the other, and all of a library's in one process: that takes longer to start than most sessions last.
+
+    They are given in the order in which they were held.
+    """
+    held: dict[Key, list[Outcome]] = {}
+    for sdk in dict.fromkeys(one.client.sdk for one in wanted.values()):
+        own = {key: one.session for key, one in wanted.items() if one.client.sdk == sdk}
+        held.update(zip(own, parts.sessions(sdk, list(own.values())), strict=True))
+    return held
 
 
 CLIENTS: Mapping[str, RealClient] = {

@@ -1,4 +1,4 @@
-"""The real servers with a world of their own, and what they answer with nothing in between: once per file."""
+"""The real servers with a world of their own."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -7,7 +7,6 @@ import pytest
 
 from tests.parts import Parts
 from tests.real.servers import RealServer, real_servers
-from tests.real.sessions import Direct
 from tests.real.stage import Stage, staged
 
 
@@ -19,11 +18,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def servers(parts: Parts, world: Path) -> Mapping[str, RealServer]:
     return real_servers(parts, world)
-
-
-@pytest.fixture(scope="module")
-def direct(parts: Parts) -> Direct:
-    return Direct(parts)
 
 
 @pytest.fixture(scope="session")

@@ -7,9 +7,9 @@ import pytest
 
 from tests.contracts.rig import serve
 from tests.parts import Outcome, Parts
-from tests.real.clients import CLIENTS
+from tests.real.clients import CLIENTS, Wanted, hold_sessions
 from tests.real.servers import RealServer, refusal
-from tests.real.sessions import INFO, LIST, STRICT, Direct, check_records, check_refused, right_calls
+from tests.real.sessions import STRICT, check_records, check_refused, direct_steps, whole_script
 from tests.real.test_whole_sessions import without_era
 
 OLDER = ("memory", "filesystem")
@@ -30,29 +30,23 @@ def state(base: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # Each server with one of the two libraries: whole sessions hold both of them to the bridge.
-@pytest.mark.parametrize(
-    ("name", "modern", "legacy"), [("memory", "py-modern", "py-legacy"), ("filesystem", "ts-modern", "ts-legacy")]
-)
+@pytest.mark.parametrize(("name", "sdk"), [("memory", "py"), ("filesystem", "ts")])
 def test_a_modern_client_gets_from_an_older_server_what_a_legacy_one_gets(
-    parts: Parts,
-    servers: Mapping[str, RealServer],
-    direct: Direct,
-    base: str,
-    state: Path,
-    name: str,
-    modern: str,
-    legacy: str,
+    parts: Parts, servers: Mapping[str, RealServer], base: str, state: Path, name: str, sdk: str
 ) -> None:
     server = servers[name]
-    expected = direct.outcomes(CLIENTS[legacy], server)
-    steps = [INFO, LIST, *right_calls(server), server.lossy]
-    info, listed, *called, refused = CLIENTS[modern].drive(parts, f"{base}/mcp/{name}", steps)
+    wanted = {
+        "legacy": Wanted(CLIENTS[f"{sdk}-legacy"], server.target, direct_steps(server)),
+        "modern": Wanted(CLIENTS[f"{sdk}-modern"], f"{base}/mcp/{name}", whole_script(server)),
+    }
+    held = hold_sessions(parts, wanted)
+    info, listed, *called, refused = held["modern"]
     assert info["result"]["protocolVersion"] == "2026-07-28"
-    assert tools(listed) == tools(expected[1])
+    assert tools(listed) == tools(held["legacy"][1])
     same = len(server.steady) + len(server.failing)
-    assert [without_era(one) for one in called[:same]] == [without_era(one) for one in expected[2 : same + 2]]
+    assert [without_era(one) for one in called[:same]] == [without_era(one) for one in held["legacy"][2 : same + 2]]
     check_refused(refused, refusal(server))
-    check_records(state, server, skip=0)
+    check_records(state, server)
 
 
 def tools(listed: Outcome) -> list[object]:

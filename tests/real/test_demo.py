@@ -1,14 +1,13 @@
 """The demo server, held to strict, with every client: what is blocked reaches the model as words."""
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.contracts.rig import serve
-from tests.parts import ROOT, Parts
-from tests.real.clients import CLIENTS
+from tests.parts import ROOT, Outcome, Parts
+from tests.real.clients import CLIENTS, Wanted, hold_sessions
 from tests.real.gateways import wrap_command
 from tests.real.servers import call
 from tests.real.sessions import STRICT, check_refused
@@ -34,11 +33,19 @@ def demo_command(folder: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def held(parts: Parts, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], list[Outcome]]:
+    """The same session of every client, through each kind of gateway."""
     folder = tmp_path_factory.mktemp("demo")
     command = demo_command(folder)
+    flags = ("--input", "strict", "--output", "strict")
+    wanted = {}
     with serve({"mcpServers": {"contacts": {"command": command[0], "args": command[1:]}}, **STRICT}, folder) as base:
-        yield f"{base}/mcp/contacts"
+        for name, client in CLIENTS.items():
+            own = folder / name
+            own.mkdir()
+            wanted["serve", name] = Wanted(client, f"{base}/mcp/contacts", STEPS)
+            wanted["wrap", name] = Wanted(client, wrap_command(own, demo_command(own), *flags), STEPS)
+        return hold_sessions(parts, wanted)
 
 
 @pytest.mark.requirement("000-1")
@@ -46,11 +53,9 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.mark.parametrize("route", ["wrap", "serve"])
 @pytest.mark.parametrize("client", CLIENTS)
 def test_every_client_is_told_in_words_what_was_blocked(
-    parts: Parts, tmp_path: Path, gateway: str, client: str, route: str
+    held: dict[tuple[str, str], list[Outcome]], client: str, route: str
 ) -> None:
-    flags = ("--input", "strict", "--output", "strict")
-    target = gateway if route == "serve" else wrap_command(tmp_path, demo_command(tmp_path), *flags)
-    before, wrapped, created, after, stats = CLIENTS[client].drive(parts, target, STEPS)
+    before, wrapped, created, after, stats = held[route, client]
     check_refused(wrapped, WRAPPED)
     known = before["result"]["structuredContent"]["contacts"]
     made = {"id": created["result"]["structuredContent"]["id"], **ADA, "notes": ""}
