@@ -2,62 +2,61 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import pytest
 
-from tests.parts import ROOT, Mode, Outcome, Parts, Target, without_part
+from tests.parts import ROOT, Mode, Outcome, Parts, Sdk, Target, without_part
 
-LIST = [{"list": True}]
-TOOLS = {"memory": 9, "filesystem": 14, "everything": 13, "time": 2}
-Client = Callable[[Target, Sequence[object]], list[Outcome]]
-
-
-@pytest.fixture(params=sorted(TOOLS))
-def server(request: pytest.FixtureRequest, parts: Parts, tmp_path: Path) -> tuple[str, list[str]]:
-    commands = {
-        "memory": parts.memory(tmp_path / "memory.jsonl"),
-        "filesystem": parts.filesystem(tmp_path),
-        "everything": parts.everything,
-        "time": parts.time,
-    }
-    return request.param, commands[request.param]
+STEPS = [{"info": True}, {"list": True}]
+TOOLS = {"memory": 9, "filesystem": 14, "everything": 13, "everything over HTTP": 13, "time": 2}
+SDKS: tuple[Sdk, ...] = ("ts", "ts1", "py")
+ERAS: dict[Mode, str] = {"auto": "2026-07-28", "legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
+BROKEN = "one that does not start"
+Held = dict[tuple[Sdk, str, Mode], list[Outcome]]
 
 
-@pytest.fixture(params=["ts-2", "ts-1", "py"])
-def client(request: pytest.FixtureRequest, parts: Parts) -> Client:
-    clients: dict[str, Client] = {
-        "ts-2": lambda target, steps: parts.ts_client(target, steps),
-        "ts-1": lambda target, steps: parts.ts_client(target, steps, sdk=1),
-        "py": lambda target, steps: parts.py_client(target, steps),
-    }
-    return clients[request.param]
-
-
-def test_every_real_server_lists_its_tools_to_every_real_client(server: tuple[str, list[str]], client: Client) -> None:
-    name, command = server
-    (listed,) = client(command, LIST)
-    assert len(listed["result"]["tools"]) == TOOLS[name]
-
-
-def test_a_real_server_lists_its_tools_over_http(parts: Parts, client: Client) -> None:
+@pytest.fixture(scope="module")
+def held(parts: Parts, tmp_path_factory: pytest.TempPathFactory) -> Held:
+    """A short session of every client with every server, all of a client's in one process."""
+    folder = tmp_path_factory.mktemp("parts")
+    found: Held = {}
     with parts.everything_over_http() as url:
-        (listed,) = client(url, LIST)
-    assert len(listed["result"]["tools"]) == TOOLS["everything"]
+        targets: dict[str, Target] = {
+            "memory": parts.memory(folder / "memory.jsonl"),
+            "filesystem": parts.filesystem(folder),
+            "everything": parts.everything,
+            "everything over HTTP": url,
+            "time": parts.time,
+            BROKEN: ["false"],
+        }
+        for sdk in SDKS:
+            keys: list[tuple[Sdk, str, Mode]] = [(sdk, server, "auto") for server in targets]
+            keys += [(sdk, "time", mode) for mode in ("legacy", "2026-07-28") if sdk != "ts1"]
+            sessions = [
+                {"target": targets[server], "mode": mode, "answers": False, "steps": STEPS} for _, server, mode in keys
+            ]
+            found.update(zip(keys, parts.sessions(sdk, sessions), strict=True))
+    return found
 
 
-@pytest.mark.parametrize(("mode", "version"), [("auto", "2026-07-28"), ("legacy", "2025-11-25"), ("2026-07-28",) * 2])
-def test_both_clients_speak_both_eras(parts: Parts, mode: Mode, version: str) -> None:
-    for drive in (parts.ts_client, parts.py_client):
-        (info,) = drive(parts.time, [{"info": True}], mode=mode)
-        assert info["result"]["protocolVersion"] == version
+@pytest.mark.parametrize("server", TOOLS)
+@pytest.mark.parametrize("sdk", SDKS)
+def test_every_real_server_lists_its_tools_to_every_real_client(held: Held, sdk: Sdk, server: str) -> None:
+    _, listed = held[sdk, server, "auto"]
+    assert len(listed["result"]["tools"]) == TOOLS[server]
 
 
-def test_a_server_that_does_not_start_is_one_error(parts: Parts) -> None:
-    for drive in (parts.ts_client, parts.py_client):
-        (outcome,) = drive(["false"], LIST)
-        assert set(outcome) == {"error"}
+@pytest.mark.parametrize("mode", ERAS)
+@pytest.mark.parametrize("sdk", ["ts", "py"])
+def test_both_clients_speak_both_eras(held: Held, sdk: Sdk, mode: Mode) -> None:
+    info, _ = held[sdk, "time", mode]
+    assert info["result"]["protocolVersion"] == ERAS[mode]
+
+
+@pytest.mark.parametrize("sdk", SDKS)
+def test_a_server_that_does_not_start_is_one_error(held: Held, sdk: Sdk) -> None:
+    (outcome,) = held[sdk, BROKEN, "auto"]
+    assert set(outcome) == {"error"}
 
 
 def test_the_locks_hold_versions_and_hashes_and_no_registry() -> None:
