@@ -106,8 +106,8 @@ def _run_one(tool: ViewTool, lean: LeanForm | None) -> Run:
 
 def _run_list(tool: ViewTool, lean: LeanForm | None) -> Run:
     async def run(_: Any, arguments: dict[str, Any], call: Call) -> Reply[Any]:  # Any: as above
-        (items,) = arguments.values()
-        answers = invoke_each(tool, items, call.context)
+        ((key, items),) = arguments.items()
+        answers = invoke_each(tool, items, call.context, key=key)
         return Reply(answers if lean is None else lean.of_each(answers, items))
 
     return run

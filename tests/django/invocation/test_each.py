@@ -3,7 +3,6 @@
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
-from django.test import override_settings
 from django.test.utils import CaptureQueriesContext
 
 from handfast.django.invocation import MOST_ITEMS, takes_many
@@ -90,22 +89,6 @@ def test_a_throttle_counts_each_of_them() -> None:
     assert refused.code == "unavailable"
     assert refused.details["retry_after_s"] == refused.details["items"][0]["retry_after_s"]  # type: ignore[index]  # one item
     assert not Tag.objects.exists()
-
-
-def test_a_wrapped_object_in_a_list_is_refused_before_any_view_runs() -> None:
-    refused = each_refusal("throttled__create", [{"name": "a"}, {"data": {"name": "b"}}])
-    assert refused.message.splitlines()[0] == (
-        "objects[1]: Argument 'data' is not a declared field and its value is a nested object."
-    )
-    assert refused.message.splitlines()[-1] == "Nothing was stored: 1 of 2 objects do not fit the tool."
-    assert refused.details == {"kind": "shape", "items": [1]}
-    call_each("throttled__create", [{"name": "a"}, {"name": "b"}])  # nothing was counted before
-
-
-def test_where_all_that_is_undeclared_is_refused_it_is_in_lists_too() -> None:
-    call_each("tags__create", [{"name": "a", "bogus": 1}])
-    with override_settings(HANDFAST={"UNKNOWN_ARGUMENTS": "reject_all"}):
-        assert each_refusal("tags__create", [{"name": "a", "bogus": 1}]).details["kind"] == "shape"
 
 
 def test_so_many_objects_and_no_more() -> None:

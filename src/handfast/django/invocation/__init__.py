@@ -2,6 +2,5 @@
 
 from handfast.django.invocation.each import MOST_ITEMS, invoke_each, takes_many
 from handfast.django.invocation.invoke import invoke
-from handfast.django.invocation.items import item_problems
 
-__all__ = ["MOST_ITEMS", "invoke", "invoke_each", "item_problems", "takes_many"]
+__all__ = ["MOST_ITEMS", "invoke", "invoke_each", "takes_many"]

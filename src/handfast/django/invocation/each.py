@@ -6,12 +6,9 @@ from typing import Any, Final
 from django.http import HttpRequest
 
 from handfast.core.errors import ErrorCode, ToolError
-from handfast.core.policy import InputPolicy
-from handfast.django.conf import read_settings
 from handfast.django.discovery.assembly import OBJECTS
 from handfast.django.discovery.tool import ViewTool
 from handfast.django.invocation.invoke import invoke
-from handfast.django.invocation.items import item_problems
 from handfast.django.invocation.transactions import one_transaction, savepoint
 
 MOST_ITEMS: Final = 1_000  # in one transaction, which others may have to wait for
@@ -37,7 +34,7 @@ def invoke_each(
 ) -> Any:  # Any: a list of results; of a view that takes a list, its answer
     """Run the view once for each object, or once for a list that is its body, in one transaction.
 
-    `key` is what the caller called the list, for what is said about it. Raises: ToolError; then nothing is stored.
+    Each of them was judged as one call is before anything came here. `key` is what the caller called the list, for what is said about it. Raises: ToolError; then nothing is stored.
     """
     _check(tool, items, key)
     if tool.takes_list:
@@ -54,14 +51,6 @@ def _check(tool: ViewTool, items: Sequence[Any], key: str) -> None:  # Any: JSON
             ErrorCode.INVALID_INPUT,
             f"'{key}' holds {len(items)} objects, and one call takes {MOST_ITEMS}. Send them in several calls.",
             {"kind": "shape", "most": MOST_ITEMS},
-        )
-    wrong = dict(item_problems(tool, items, InputPolicy(unknown_arguments=read_settings().unknown_arguments)))
-    if wrong:
-        told = [f"{key}[{index}]: {problem}" for index, problem in list(wrong.items())[:_MOST_FAILED]]
-        raise ToolError(
-            ErrorCode.INVALID_INPUT,
-            "\n".join([*told, f"Nothing was stored: {len(wrong)} of {len(items)} objects do not fit the tool."]),
-            {"kind": "shape", "items": list(wrong)[:_MOST_FAILED]},
         )
 
 
