@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
+from django.test import override_settings
 from django.urls import include, path
 from rest_framework.permissions import AllowAny, IsAdminUser, IsAuthenticated
 
@@ -103,6 +105,12 @@ def test_dispatchers_are_seen_and_what_they_hide_is_not() -> None:
 def test_tools_that_cannot_be_served_together_are_an_error_and_none_is_seen() -> None:
     with diagnosis(HANDFAST={"DISPATCHERS": {"crm": ["customers__*"]}}) as found:
         assert (found.tools, [one.id for one in found.findings][:1]) == ((), [CheckId.NOT_SERVABLE])
+
+
+def test_a_project_without_urls_has_nothing_to_show() -> None:
+    with override_settings():
+        del settings.ROOT_URLCONF
+        assert examine() == Diagnosis((), (), ())
 
 
 def test_only_what_somebody_is_listed_is_shown(database: None) -> None:

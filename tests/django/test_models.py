@@ -13,7 +13,9 @@ from django.conf import settings
 settings.configure(
     AUTH_USER_MODEL="people.Person",
     DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}},
-    INSTALLED_APPS=["django.contrib.auth", "django.contrib.contenttypes", "people", "handfast.django"],
+    INSTALLED_APPS=[
+        "django.contrib.auth", "django.contrib.contenttypes", "rest_framework", "people", "handfast.django",
+    ],
     DEFAULT_AUTO_FIELD="django.db.models.AutoField",
 )
 django.setup()

@@ -14,7 +14,7 @@ from handfast.django.discovery import Discovery, ViewTool, survey
 from handfast.django.discovery.asking import without_database
 from handfast.django.discovery.drf_types import Json
 from handfast.django.discovery.problems import dotted
-from handfast.django.mounted import find_mounts
+from handfast.django.mounted import find_mounts, has_urls
 from handfast.django.tool_view import ask_tool, permissions_of
 from handfast.toolkit.published import published
 from handfast.toolkit.registry import ToolRegistry
@@ -77,7 +77,7 @@ def examine(seen_by: str | None = None) -> Diagnosis:
     Tools are looked for only where the settings are right. Raises: Nobody.
     """
     setup = setup_findings()
-    if any(one.level == "error" for one in setup):
+    if any(one.level == "error" for one in setup) or not has_urls():
         return _diagnosis(setup)
     found = survey()
     findings = [*setup, *surveyed_findings(found, may_query=True)]

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.urls import URLPattern, URLResolver, get_resolver, get_script_prefix
 from django.urls.resolvers import LocalePrefixPattern
 from django.utils.regex_helper import normalize
@@ -25,9 +26,16 @@ class Mount:
         return None if self.path is None else get_script_prefix() + self.path
 
 
+def has_urls() -> bool:
+    """Whether the project has any; one that only runs commands need not."""
+    return bool(getattr(settings, "ROOT_URLCONF", None))
+
+
 def find_mounts(resolver: URLResolver | None = None) -> list[Mount]:
     """Every place, in the order of the urls."""
-    return list(_mounts(get_resolver() if resolver is None else resolver, "", has_language=False, is_inside=False))
+    if resolver is None and not has_urls():
+        return []
+    return list(_mounts(resolver or get_resolver(), "", has_language=False, is_inside=False))
 
 
 def _mounts(resolver: URLResolver, outer: str, *, has_language: bool, is_inside: bool) -> Iterator[Mount]:

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 from django.apps import apps
+from django.conf import settings
 from django.core import checks
+from django.test import override_settings
 from django.urls import path
 from rest_framework import viewsets
 from rest_framework.routers import SimpleRouter
@@ -70,6 +72,12 @@ def test_wrong_settings_are_told_and_nothing_is_looked_for_by_them() -> None:
 def test_tools_that_cannot_be_served_are_told() -> None:
     with project(ours(), HANDFAST={"DISPATCHERS": {"crm": ["customers__*"]}}):
         assert [one.id for one in run()] == ["handfast.E012"]
+
+
+def test_a_project_without_urls_has_nothing_to_judge() -> None:
+    with override_settings():
+        del settings.ROOT_URLCONF
+        assert run(include_deployment_checks=True) == []
 
 
 def test_deployment_is_only_looked_at_where_it_is_asked_for() -> None:

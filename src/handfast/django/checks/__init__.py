@@ -15,6 +15,7 @@ from django.core.management import get_commands
 from handfast.django.checks.catalogue import Finding, Level
 from handfast.django.checks.deployment import deployment_findings
 from handfast.django.checks.setup import setup_findings
+from handfast.django.mounted import has_urls
 
 TAG: Final = "handfast"
 _LEVELS: Final[dict[Level, int]] = {"error": checks.ERROR, "warning": checks.WARNING, "info": checks.INFO}
@@ -29,7 +30,8 @@ def check_setup(app_configs: Any, **_: Any) -> list[checks.CheckMessage]:  # Any
 @checks.register(TAG)
 def check_tools(app_configs: Any, **_: Any) -> list[checks.CheckMessage]:  # Any: as Django calls it
     """Errors and warnings about the tools; what is only good to know is for `manage.py handfast doctor`."""
-    if not is_asked_for(sys.argv, get_commands()) or any(one.level == "error" for one in setup_findings()):
+    is_broken = any(one.level == "error" for one in setup_findings())
+    if is_broken or not has_urls() or not is_asked_for(sys.argv, get_commands()):
         return []
     from handfast.django.checks.served import try_to_serve
     from handfast.django.checks.surveyed import surveyed_findings

@@ -12,7 +12,7 @@ _REDIRECT_SETTLED: Final = "security.W008"  # Django's own word on the same; who
 
 
 def deployment_findings() -> list[Finding]:
-    if not getattr(settings, "ROOT_URLCONF", None) or not find_mounts():
+    if not find_mounts():
         return []
     return [*_plain_http(), *_debug(), *_any_host()]
 

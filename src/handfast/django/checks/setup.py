@@ -10,7 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
 from handfast.django.checks.catalogue import CheckId, Finding
-from handfast.django.mounted import Mount, find_mounts
+from handfast.django.mounted import Mount, find_mounts, has_urls
 
 _SETTINGS: Final = "settings.HANDFAST"
 _URLS: Final = "settings.ROOT_URLCONF"
@@ -49,7 +49,7 @@ def _settings() -> Iterator[Finding]:
 
 
 def _mounting() -> Iterator[Finding]:
-    if not getattr(settings, "ROOT_URLCONF", None):
+    if not has_urls():
         return
     mounts = find_mounts()
     if not mounts:
