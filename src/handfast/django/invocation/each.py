@@ -34,7 +34,8 @@ def invoke_each(
 ) -> Any:  # Any: a list of results; of a view that takes a list, its answer
     """Run the view once for each object, or once for a list that is its body, in one transaction.
 
-    Each of them was judged as one call is before anything came here. `key` is what the caller called the list, for what is said about it. Raises: ToolError; then nothing is stored.
+    Each of them was judged as one call is before anything came here. `key` is what the caller called the list, for what
+    is said about it. Raises: ToolError; then nothing is stored.
     """
     _check(tool, items, key)
     if tool.takes_list:
