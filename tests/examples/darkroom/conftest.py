@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -26,10 +27,20 @@ def studio(tmp_path: Path, samples: Path) -> Studio:
     return studio
 
 
+@pytest.fixture(scope="session")
+def taken_in(tmp_path_factory: pytest.TempPathFactory, samples: Path) -> Path:
+    """A workspace after the baseline of the colour chart: taking a picture in starts a renderer."""
+    studio = open_studio(tmp_path_factory.mktemp("taken-in"))
+    (studio.workspace.inbox / "chart.png").write_bytes((samples / "chart.png").read_bytes())
+    asyncio.run(ingest(studio, "chart.png", image_id=None, baseline=True))
+    return studio.workspace.root
+
+
 @pytest.fixture
-def chart(studio: Studio) -> History:
+def chart(studio: Studio, taken_in: Path) -> History:
     """The history of the colour chart, after its baseline."""
-    return asyncio.run(ingest(studio, "chart.png", image_id=None, baseline=True))[1]
+    copytree(taken_in, studio.workspace.root, dirs_exist_ok=True)
+    return studio.workspace.history("chart")
 
 
 @pytest.fixture

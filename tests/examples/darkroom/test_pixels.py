@@ -21,21 +21,36 @@ Edit = tuple[str, dict[str, object]]
 
 
 @pytest.fixture(scope="module")
-def look(tmp_path_factory: pytest.TempPathFactory, samples: Path) -> Look:
-    """Renders a picture with edits, and gives its decoded pixels."""
+def shared(tmp_path_factory: pytest.TempPathFactory, samples: Path) -> Studio:
+    """A studio with two pictures, for everything that is rendered here."""
     studio = open_studio(tmp_path_factory.mktemp("pixels"))
     for name in ("chart.png", "harbour.jpg"):
         (studio.workspace.inbox / name).write_bytes((samples / name).read_bytes())
         asyncio.run(ingest(studio, name, image_id=None, baseline=True))
+    return studio
+
+
+@pytest.fixture(scope="module")
+def look(shared: Studio) -> Look:
+    """Gives the decoded pixels of a picture with edits; the pictures that others are held against are rendered once."""
+    plain: dict[str, Seen] = {}
 
     def rendered(*edits: Edit, picture: str = "chart", enabled: bool = True) -> Seen:
+        if edits:
+            return render(edits, picture, enabled=enabled)
+        if picture not in plain:
+            plain[picture] = render((), picture, enabled=enabled)
+            plain[picture].setflags(write=False)
+        return plain[picture]
+
+    def render(edits: tuple[Edit, ...], picture: str, *, enabled: bool) -> Seen:
         modules = [
             Module(f"m{place}", primitive, "L3", enabled, complete_parameters(primitive, given), None)
             for place, (primitive, given) in enumerate(edits)
         ]
-        stack = Stack(studio.workspace.require_picture(picture).sha256, tuple(modules))
-        asyncio.run(develop(studio, [stack], Wanted("look.png", "png", 90, None)))
-        return read(studio.workspace.root / "look.png")
+        stack = Stack(shared.workspace.require_picture(picture).sha256, tuple(modules))
+        asyncio.run(develop(shared, [stack], Wanted("look.png", "png", 90, None)))
+        return read(shared.workspace.root / "look.png")
 
     return rendered
 
@@ -201,7 +216,7 @@ def test_edits_are_rendered_in_their_order(look: Look) -> None:
 
 
 @pytest.mark.parametrize("primitive", PRIMITIVES)
-def test_the_ends_of_every_range_can_be_rendered(primitive: str, studio: Studio, chart: object) -> None:
+def test_the_ends_of_every_range_can_be_rendered(primitive: str, shared: Studio) -> None:
     """The most extreme parameters a model lets through, all at once, give a picture and no failure."""
     declared = PRIMITIVES[primitive].model_json_schema()["properties"]
     extremes = [{name: _end(name, value, end) for name, value in declared.items()} for end in ("minimum", "maximum")]
@@ -210,9 +225,9 @@ def test_the_ends_of_every_range_can_be_rendered(primitive: str, studio: Studio,
         for place, given in enumerate(extremes)
         if primitive != "black_and_white" or place
     ]
-    stack = Stack(studio.workspace.require_picture("chart").sha256, tuple(modules))
-    made = asyncio.run(develop(studio, [stack], Wanted("look.png", "png", 90, None)))
-    assert read(studio.workspace.root / made.print.path).shape == (made.print.height, made.print.width, 3)
+    stack = Stack(shared.workspace.require_picture("chart").sha256, tuple(modules))
+    made = asyncio.run(develop(shared, [stack], Wanted("look.png", "png", 90, None)))
+    assert read(shared.workspace.root / made.print.path).shape == (made.print.height, made.print.width, 3)
 
 
 def _end(name: str, declared: dict[str, object], end: str) -> object:
