@@ -17,6 +17,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult, TextContent
 
+from backoffice.server import main
 from tests.demo import HANDFAST
 from tests.examples.backoffice.calls import SCRIPT
 from tests.examples.backoffice.offices import EXAMPLE, GUARDS, Json
@@ -103,18 +104,6 @@ def test_a_whole_session_through_handfast_leaves_no_warning_on_record(mode: Mode
     require_whole_chain(tmp_path / "gateway")
 
 
-def test_the_six_written_domains_are_what_is_served_by_itself(tmp_path: Path) -> None:
-    async def session() -> None:
-        async with over_stdio(command(tmp_path), "2026-07-28") as client:
-            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-            assert len(tools) == 44
-            deleting = tools["tasks_delete"].annotations
-            assert deleting is not None
-            assert (deleting.read_only_hint, deleting.destructive_hint) == (False, True)
-
-    asyncio.run(session())
-
-
 @pytest.mark.requirement("D18")
 def test_over_stdio_the_operator_says_who_calls(tmp_path: Path) -> None:
     async def session(actor: str) -> Json:
@@ -179,23 +168,46 @@ def test_over_http_a_token_says_who_calls(mode: Mode, tmp_path: Path) -> None:
     assert [(record["actor"], record["status"]) for record in recorded] == [("mary", "error"), ("ada", "success")]
 
 
-def test_over_http_without_tokens_nobody_is_known(tmp_path: Path) -> None:
-    async def session(address: str) -> None:
-        async with over_http(address, "2026-07-28", token="") as client:
+@pytest.fixture(scope="module")
+def open_to_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """As it is served with no more than a port."""
+    with serving_http(tmp_path_factory.mktemp("open")) as address:
+        yield address
+
+
+def test_over_http_without_tokens_nobody_is_known(open_to_all: str) -> None:
+    async def session() -> None:
+        async with over_http(open_to_all, "2026-07-28", token="") as client:
             assert payload_of(await client.call_tool("tasks_list", {}))["status"] == "ok"
             refused = payload_of(await client.call_tool("tasks_delete", {"id": 1, **GUARDS}))
             assert refused["details"] == {"violation": "missing_actor"}
 
-    with serving_http(tmp_path) as address:
-        asyncio.run(session(address))
+    asyncio.run(session())
+
+
+def test_the_six_written_domains_are_what_is_served_by_itself(open_to_all: str) -> None:
+    async def session() -> None:
+        async with over_http(open_to_all, "2026-07-28", token="") as client:
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            assert len(tools) == 44
+            deleting = tools["tasks_delete"].annotations
+            assert deleting is not None
+            assert (deleting.read_only_hint, deleting.destructive_hint) == (False, True)
+
+    asyncio.run(session())
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"token": 7}', '{"token": ""}'])
-def test_a_file_of_tokens_that_says_nothing_is_refused_in_one_line(text: str, tmp_path: Path) -> None:
+def test_a_file_of_tokens_that_says_nothing_is_refused(text: str, tmp_path: Path) -> None:
     tokens = tmp_path / "tokens.json"
     tokens.write_text(text)
+    with pytest.raises(SystemExit, match=r"\Abackoffice: .+\Z"):
+        main(command(tmp_path, "--http", "0", "--tokens", str(tokens))[2:])
+
+
+def test_a_start_that_is_refused_prints_one_line(tmp_path: Path) -> None:
     started = subprocess.run(
-        command(tmp_path, "--http", "0", "--tokens", str(tokens)),
+        command(tmp_path, "--http", "0", "--tokens", str(tmp_path / "nowhere")),
         capture_output=True,
         text=True,
         timeout=60,

@@ -31,9 +31,11 @@ DESCRIBED_DOMAINS = {"meta", "analytics", "coordination", "quality", "signals", 
 DOMAINS = WRITTEN_DOMAINS | DESCRIBED_DOMAINS | {"infrastructure", "memory"}
 
 
-def registered(folder: Path, *, entities: tuple[Entity, ...] = CATALOGUE) -> list[ToolSpec]:
-    with open_office(folder) as app:
-        return build_toolbox(app, entities=entities).list_registered()
+@pytest.fixture(scope="module")
+def registered(tmp_path_factory: pytest.TempPathFactory) -> list[ToolSpec]:
+    """All tools; to make them takes most of a second."""
+    with open_office(tmp_path_factory.mktemp("office")) as app:
+        return build_toolbox(app, entities=CATALOGUE).list_registered()
 
 
 def domains_of(specs: list[ToolSpec]) -> set[str]:
@@ -43,24 +45,27 @@ def domains_of(specs: list[ToolSpec]) -> set[str]:
 # --- what is published -----------------------------------------------------------------------------------------------
 
 
-def test_there_are_44_tools_in_6_domains_and_204_in_15_with_the_described_ones(tmp_path: Path) -> None:
-    written, everything = registered(tmp_path, entities=()), registered(tmp_path)
+def test_there_are_44_tools_in_6_domains_and_204_in_15_with_the_described_ones(
+    registered: list[ToolSpec], tmp_path: Path
+) -> None:
+    with open_office(tmp_path) as app:
+        written = build_toolbox(app, entities=()).list_registered()
     assert (len(written), domains_of(written)) == (44, WRITTEN_DOMAINS)
-    assert (len(everything), domains_of(everything)) == (204, DOMAINS)
+    assert (len(registered), domains_of(registered)) == (204, DOMAINS)
 
 
 @pytest.mark.requirement("003-2")
-def test_both_forms_stand_in_one_registry(tmp_path: Path) -> None:
-    forms = Counter(
-        "typed" if spec.returns else "model" if spec.args_model else "written" for spec in registered(tmp_path)
-    )
+def test_both_forms_stand_in_one_registry(registered: list[ToolSpec]) -> None:
+    forms = Counter("typed" if spec.returns else "model" if spec.args_model else "written" for spec in registered)
     # A count takes no arguments, so the 16 of them have no model.
     assert forms == {"typed": 24, "model": 8 + 9 * 16, "written": 12 + 16}
 
 
 @pytest.mark.requirement("003-1")
-def test_annotations_follow_from_what_a_tool_may_do_and_only_admin_tools_destroy(tmp_path: Path) -> None:
-    specs = registered(tmp_path)
+def test_annotations_follow_from_what_a_tool_may_do_and_only_admin_tools_destroy(
+    registered: list[ToolSpec],
+) -> None:
+    specs = registered
     assert Counter(spec.kind for spec in specs) == {ToolKind.READ: 97, ToolKind.WRITE: 84, ToolKind.ADMIN: 23}
     hints = {spec.kind: (spec.annotations["readOnlyHint"], spec.annotations["destructiveHint"]) for spec in specs}
     assert hints == {ToolKind.READ: (True, False), ToolKind.WRITE: (False, False), ToolKind.ADMIN: (False, True)}
@@ -75,8 +80,8 @@ def subschemas(schema: Any) -> Iterator[Json]:  # Any: JSON
         yield from subschemas(inner)
 
 
-def test_every_argument_is_described_and_no_object_takes_more_than_it_says(tmp_path: Path) -> None:
-    for spec in registered(tmp_path):
+def test_every_argument_is_described_and_no_object_takes_more_than_it_says(registered: list[ToolSpec]) -> None:
+    for spec in registered:
         assert spec.description[-1] == "."
         objects = [part for part in subschemas(dict(spec.input_schema)) if part.get("type") == "object"]
         assert [part for part in objects if part.get("additionalProperties") is not False] == [], spec.name
@@ -98,8 +103,8 @@ def test_every_tool_promises_what_it_answers_with(tmp_path: Path) -> None:
 # --- what is done ----------------------------------------------------------------------------------------------------
 
 
-def test_the_script_calls_every_tool(tmp_path: Path) -> None:
-    assert {call.tool for call in SCRIPT} == {spec.name for spec in registered(tmp_path)}
+def test_the_script_calls_every_tool(registered: list[ToolSpec]) -> None:
+    assert {call.tool for call in SCRIPT} == {spec.name for spec in registered}
 
 
 @pytest.mark.requirement("003-15")
@@ -206,10 +211,10 @@ def test_handlers_run_side_by_side(tmp_path: Path) -> None:
     assert in_office(tmp_path, session) == list(range(4, 54))
 
 
-def test_every_default_that_is_published_is_one_that_its_own_schema_takes(tmp_path: Path) -> None:
+def test_every_default_that_is_published_is_one_that_its_own_schema_takes(registered: list[ToolSpec]) -> None:
     refused = [
         f"{spec.name}.{name}"
-        for spec in registered(tmp_path)
+        for spec in registered
         for name, part in spec.input_schema.get("properties", {}).items()
         if "default" in part
         and not jsonschema_rs.validator_for({**part, "$defs": spec.input_schema.get("$defs", {})}).is_valid(
