@@ -40,7 +40,8 @@ SITES = (
     ("hq-2", "north", "2 Harbour Street"),
     ("lab-1", "south", "14 Mill Lane"),
 )
-TYPES = (("Juniper", "EX4300", 1), ("Dell", "R760", 2), ("APC", "SMT2200", 2))
+# Two makers sell the same model: its name alone does not say which is meant.
+TYPES = (("Juniper", "EX4300", 1), ("Dell", "R760", 2), ("APC", "SMT2200", 2), ("Schneider", "SMT2200", 2))
 # name, site, type, status, serial, price, installed
 DEVICES = (
     ("sw-1", "hq-1", "EX4300", "active", "JN-0001", "2150.00", datetime.date(2025, 3, 3)),
@@ -83,7 +84,7 @@ def _add_devices() -> None:
         DeviceType.objects.get_or_create(manufacturer=manufacturer, model=model, defaults={"height": height})
     for name, site, model, status, serial, price, installed in DEVICES:
         known = {"status": status, "serial": serial, "price": price, "installed": installed}
-        kind = DeviceType.objects.get(model=model)
+        kind = DeviceType.objects.filter(model=model).order_by("manufacturer")[0]
         Device.objects.get_or_create(
             name=name, site=Site.objects.get(name=site), defaults={"device_type": kind, **known}
         )

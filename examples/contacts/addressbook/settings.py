@@ -33,6 +33,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "rest_framework",
     "django_filters",
+    "handfast.django",
     "addressbook",
     "contacts",
     "dcim",
@@ -91,4 +92,12 @@ REST_FRAMEWORK = {
         "rest_framework.filters.SearchFilter",
         "rest_framework.filters.OrderingFilter",
     ],
+}
+
+HANDFAST = {
+    "NAME": "contacts",
+    "INSTRUCTIONS": "People and machine rooms. Look a record up before you change it."
+    " Companies, tags, sites and types of devices can be named instead of numbered.",
+    "DISPATCHERS": "resources",
+    "ACTIVITY": STATE / "activity",
 }

@@ -1,4 +1,4 @@
-"""Urls of the project: the API and the admin site."""
+"""Urls of the project: the API, the admin site, and the same API as tools."""
 
 from django.contrib import admin
 from django.urls import include, path
@@ -25,4 +25,5 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/v1/dcim/capacity/", capacity),
     path("api/v1/", include(router.urls)),
+    path("mcp/", include("handfast.django.urls")),
 ]

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from contacts.filters import ContactFilter
 from contacts.models import Company, Contact, Tag
 from contacts.serializers import CompanySerializer, ContactSerializer, TagSerializer
-from handfast.django.decorators import mcp_tool
+from handfast.django import mcp_tool
 
 ERASED = {
     "type": "object",

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from dcim.filters import DeviceFilter
 from dcim.models import Device, DeviceType, Site
 from dcim.serializers import DeviceSerializer, DeviceTypeSerializer, SiteSerializer
-from handfast.django.decorators import mcp_tool
+from handfast.django import mcp_tool
 
 CAPACITY = {
     "type": "object",

@@ -1,5 +1,6 @@
 """The project as its users start it: `manage.py demo` on a free port, with a database of its own."""
 
+import json
 import os
 import re
 import signal
@@ -11,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final  # Any: JSON, and values of columns
+from typing import Any, Final, Literal  # Any: JSON, and values of columns
 
 import httpx2
 import psycopg
@@ -23,6 +24,7 @@ TABLES: Final = (
     *("contacts_company", "contacts_tag", "contacts_contact", "contacts_contact_tags", "contacts_phonenumber"),
     *("dcim_site", "dcim_devicetype", "dcim_device"),
 )
+User = Literal["admin", "agent"]
 Row = dict[str, Any]
 
 
@@ -49,12 +51,12 @@ class Project:
         return done.stdout
 
     def rows(self, table: str) -> list[Row]:
-        """Every row of a table, asked of the database itself."""
-        query = f"SELECT * FROM {table} ORDER BY 1"
+        return self.everything(table)[table]
+
+    def everything(self, *tables: str) -> dict[str, list[Row]]:
+        """Every row of the tables, of all of them if none is named, asked of the database itself."""
         with closing(self._connect()) as connection, closing(connection.cursor()) as cursor:
-            cursor.execute(query)
-            names = [column[0] for column in cursor.description]
-            return [dict(zip(names, map(_comparable, row), strict=True)) for row in cursor.fetchall()]
+            return {table: _rows(cursor, table) for table in tables or TABLES}
 
     def _connect(self) -> Any:  # Any: a connection of either database, as PEP 249 has them
         if "PGDATABASE" not in self.variables:
@@ -62,8 +64,11 @@ class Project:
         server = {"host": self.variables["PGHOST"], "user": self.variables["PGUSER"]}
         return psycopg.connect(dbname=self.variables["PGDATABASE"], **server)  # type: ignore[arg-type]  # all are text
 
-    def everything(self) -> dict[str, list[Row]]:
-        return {table: self.rows(table) for table in TABLES}
+
+def _rows(cursor: Any, table: str) -> list[Row]:  # Any: of either database, as PEP 249 has them
+    cursor.execute(f"SELECT * FROM {table} ORDER BY 1")
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, map(_comparable, row), strict=True)) for row in cursor.fetchall()]
 
 
 def _comparable(value: object) -> object:
@@ -86,6 +91,14 @@ class Served:
     @property
     def password(self) -> str:
         return self._read(r"user admin, password (\S+)\)")
+
+    def token(self, user: User) -> str:
+        return self._read(rf"token of {user}  (\S+)")
+
+    @property
+    def snippet(self) -> dict[str, Any]:
+        said: dict[str, Any] = json.loads(self.printed[self.printed.index("{") :])
+        return said
 
     def _read(self, pattern: str) -> str:
         found = re.search(pattern, self.printed)
@@ -128,6 +141,6 @@ def _until_ready(process: "subprocess.Popen[str]", log: Path) -> str:
     printed = ""
     for line in process.stdout:
         printed += line
-        if "API  " in line:
+        if line == "}\n":  # the end of what a client's settings need
             return printed
     raise AssertionError(f"manage.py demo ended: {printed}{log.read_text()}")
