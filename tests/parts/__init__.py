@@ -36,14 +36,14 @@ class PartMissing(Exception):
     """A real part that cannot be had on this machine."""
 
 
-def install() -> None:
-    """Run scripts/parts, one process at a time. Raises: PartMissing."""
+def install(script: str = "parts") -> None:
+    """Run the script that installs some of them, one process at a time. Raises: PartMissing."""
     FOLDER.mkdir(exist_ok=True)
     with (FOLDER / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        done = subprocess.run([ROOT / "scripts" / "parts"], capture_output=True, text=True, check=False)
+        done = subprocess.run([ROOT / "scripts" / script], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise PartMissing(f"scripts/parts failed: {' '.join(done.stderr.split())[-300:]}")
+        raise PartMissing(f"scripts/{script} failed: {' '.join(done.stderr.split())[-300:]}")
 
 
 def is_ci() -> bool:

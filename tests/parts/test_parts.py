@@ -66,11 +66,12 @@ def test_the_locks_hold_versions_and_hashes_and_no_registry() -> None:
     assert [entry for entry in packages if "resolved" in entry or "integrity" not in entry] == []
     wanted = json.loads((ROOT / "tests" / "parts" / "package.json").read_text())["dependencies"]
     assert all(re.fullmatch(r"[0-9.]+(-[a-z]+\.[0-9]+)?", version) for version in wanted.values())
-    python = (ROOT / "requirements" / "parts.txt").read_text()
-    assert "://" not in python
-    assert "--index-url" not in python
-    assert "--find-links" not in python
-    assert all("--hash=sha256:" in entry for entry in re.split(r"\n(?=\S)", python.strip()))
+    for name in ("parts.txt", "public_apps.txt"):
+        python = (ROOT / "requirements" / name).read_text()
+        assert "://" not in python
+        assert "--index-url" not in python
+        assert "--find-links" not in python
+        assert all("--hash=sha256:" in entry for entry in re.split(r"\n(?=\S)", python.strip()))
 
 
 def test_a_missing_part_skips_at_the_desk_and_fails_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:

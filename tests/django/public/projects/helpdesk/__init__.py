@@ -1,0 +1,1 @@
+"""A help desk: django-helpdesk, whose API is a router of viewsets."""
