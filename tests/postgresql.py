@@ -52,7 +52,7 @@ def running_postgresql() -> Iterator[Postgresql]:
                 _wait_until_ready(process)
                 yield Postgresql(folder)
             finally:
-                process.send_signal(signal.SIGINT)  # which it takes for: end every session and stop
+                process.send_signal(signal.SIGQUIT)  # at once: nobody needs what it has not written yet
     finally:
         shutil.rmtree(folder)
 

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
 BASE_DIR = Path(__file__).parents[1]
@@ -11,12 +12,14 @@ STATE.mkdir(parents=True, exist_ok=True)
 
 def kept_secret(file: Path) -> str:
     """A key made at the first start: none is in the repository, and sessions outlive a restart."""
-    try:
-        with file.open("x") as made:
-            file.chmod(0o600)
-            made.write(secrets.token_urlsafe(50))
-    except FileExistsError:
-        pass
+    if not file.exists():
+        made = file.with_name(f"{file.name}.{os.getpid()}")
+        made.touch(0o600)
+        made.write_text(secrets.token_urlsafe(50))
+        # In one step, and whole: of two first starts at once, both go on with the key of one.
+        with suppress(FileExistsError):
+            os.link(made, file)
+        made.unlink()
     return file.read_text()
 
 
