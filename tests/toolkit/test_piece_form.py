@@ -85,8 +85,9 @@ def test_what_may_be_anything_may_be_a_piece() -> None:
 
 
 def test_the_token_is_published_and_the_rest_stays() -> None:
-    found = published_input(CONTACT)
+    found = published_input(CONTACT, has_filters=False)
     assert list(found["properties"]) == ["id", "continuation_token"]
+    assert list(published_input(CONTACT, has_filters=True)["properties"]) == ["filters", "id", "continuation_token"]
     assert (found["required"], found["additionalProperties"]) == (["id"], False)
 
 

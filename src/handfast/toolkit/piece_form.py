@@ -28,6 +28,7 @@ _ABOUT: Final = (
     f" {CONTINUATION_TOKEN} alone for the next one."
 )
 _NARROWING: Final = " `filters`, `filter_keys`, `page` and `page_size` narrow it."
+_FILTERS: Final = {"type": "object", "description": "Only items with these values under these keys."}
 _COUNT: Final = {"type": "integer", "minimum": 1}
 # A filtered item lacks keys, so of its schema only what speaks of the keys that are there may stay.
 _OF_SOME_KEYS: Final = ("type", "description", "properties", "patternProperties", "additionalProperties")
@@ -43,6 +44,11 @@ class PieceForm:
     keys: Declared | None  # of the items, where they are objects
     items_key: str  # where an object has them
     continuing: "RegisteredTool"  # what runs in the tool's place when a token is sent; publishes the output schema
+
+    @property
+    def has_filters(self) -> bool:
+        """Whether items can be chosen by what they hold."""
+        return self.is_list and self.keys is not None
 
     def objection(self, wishes: ProtocolArguments, declared: Declared) -> Violation | None:
         """What a caller wants of the result that this tool cannot give."""
@@ -70,10 +76,15 @@ def require_pieces(spec: ToolSpec, most: int) -> None:
         )
 
 
-def published_input(schema: Mapping[str, Any]) -> Json:  # Any: JSON Schema
-    """With the token: a client that sends only what is declared could never ask for the next piece."""
+def published_input(schema: Mapping[str, Any], *, has_filters: bool) -> Json:  # Any: JSON Schema
+    """With the token: a client that sends only what is declared could never ask for the next piece.
+
+    And with `filters`, where items are chosen by them: whoever stands in between takes an undeclared object for a
+    wrapped payload.
+    """
     token = {"type": "string", "description": "From the last answer, for the next piece of it."}
-    return {**schema, "properties": {**schema.get("properties", {}), CONTINUATION_TOKEN: token}}
+    filters = {"filters": dict(_FILTERS)} if has_filters else {}
+    return {**schema, "properties": {**filters, **schema.get("properties", {}), CONTINUATION_TOKEN: token}}
 
 
 def continuing_input(schema: Mapping[str, Any]) -> Json:  # Any: JSON Schema

@@ -28,7 +28,9 @@ def _published(tool: RegisteredTool) -> dict[str, Any]:  # Any: as above
         "name": spec.name,
         **({"title": spec.title} if spec.title else {}),
         "description": spec.description if form is None else published_description(spec.description, form),
-        "inputSchema": dict(spec.input_schema) if form is None else published_input(spec.input_schema),
+        "inputSchema": dict(spec.input_schema)
+        if form is None
+        else published_input(spec.input_schema, has_filters=form.has_filters),
         "outputSchema": json.loads(tool.answering.contract.output_schema or b"{}"),
         "annotations": spec.annotations,
     }

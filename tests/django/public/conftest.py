@@ -1,11 +1,18 @@
 """The applications, installed once when a test first asks for one of them, and served in turn."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.django.public.running import Served, running
 from tests.parts import PartMissing, install, without_part
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.timeout(600))  # the first of them installs the applications
 
 
 @pytest.fixture(scope="session")

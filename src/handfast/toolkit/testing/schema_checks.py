@@ -61,7 +61,7 @@ def _of_listing(listed: Json, tool: RegisteredTool) -> Iterator[str]:
         yield "has no description, and agents choose tools by it"
     enforced = json.loads(tool.contract.contract.input_schema or b"null")
     if tool.pieces is not None:
-        enforced = published_input(enforced)
+        enforced = published_input(enforced, has_filters=tool.pieces.has_filters)
     answered = json.loads(tool.answering.contract.output_schema or b"null")
     for key, schema in (("inputSchema", enforced), ("outputSchema", answered)):
         if listed[key] != schema:

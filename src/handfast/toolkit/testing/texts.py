@@ -72,7 +72,8 @@ _offsets = st.one_of(st.just(0), st.sampled_from((-720, -300, 60, 330, 840))).ma
 _dates = st.dates().map(str)
 _times = st.tuples(st.times().map(str), _offsets).map("".join)
 _durations = st.timedeltas().map(lambda delta: f"P{abs(delta.days)}DT{delta.seconds}S")
-_names = st.from_regex(r"[a-z][a-z0-9-]{0,20}[a-z0-9]", fullmatch=True)
+# Without two hyphens in a row: in the third and fourth place they mark an encoded name.
+_names = st.from_regex(r"[a-z](?:-?[a-z0-9]){1,12}", fullmatch=True)
 _hosts = _names.map("{}.example.com".format)
 _addresses = _hosts.map("https://{}/".format)
 
