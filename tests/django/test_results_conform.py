@@ -1,43 +1,52 @@
 """Whatever the models, the serializers and the rows are: what comes back meets the schema that was promised for it."""
 
+import base64
 import json
 import uuid
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from django.conf import settings as django_settings
-from django.test import override_settings
+from django.test import RequestFactory, override_settings
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from handfast.core.outcome import Succeeded
 from handfast.core.schema import CompiledSchema, compile_schema
+from handfast.django.access import identify
+from handfast.django.conf import Settings
 from handfast.django.discovery import ViewTool, survey
+from handfast.django.service import Service
 from tests.django.discovery.calling import call
 from tests.django.discovery.test_truth import judge
 from tests.django.generated.apis import apis
+from tests.django.generated.columns import KINDS
 from tests.django.generated.worlds import World, isolated, rows, worlds
 from tests.django.generated.worlds import tables as tables_of
 
-EXAMPLES = 60  # some seconds
+EXAMPLES = 8  # for each project, both ways: some seconds in all
 
-PROJECTS = st.sampled_from(
-    [
-        {},
-        {"USE_TZ": False},
-        {"TIME_ZONE": "Asia/Kolkata"},
-        {"REST_FRAMEWORK": {"COERCE_DECIMAL_TO_STRING": False, "COERCE_BIGINT_TO_STRING": True}},
-        {"REST_FRAMEWORK": {"DATETIME_FORMAT": "%d %b %Y", "DATE_FORMAT": None, "DURATION_FORMAT": "iso-8601"}},
-    ]
-)
+IN_MEMORY = {"default": {"BACKEND": "django.core.files.storage.InMemoryStorage"}}
+PROJECTS: dict[str, dict[str, Any]] = {
+    "stock": {},
+    "naive times": {"USE_TZ": False},
+    "another zone": {"TIME_ZONE": "Asia/Kolkata"},
+    "other numbers": {"REST_FRAMEWORK": {"COERCE_DECIMAL_TO_STRING": False, "COERCE_BIGINT_TO_STRING": True}},
+    "other dates": {
+        "REST_FRAMEWORK": {"DATETIME_FORMAT": "%d %b %Y", "DATE_FORMAT": None, "DURATION_FORMAT": "iso-8601"}
+    },
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """The tools of a generated world, called as an agent would."""
+    """The tools of a generated world: as their urls are called, or through the service, as an agent calls them."""
 
     world: World
     tools: dict[str, ViewTool]
     is_linked: bool
+    service: Service | None
 
     def read(self, resource: str, model: Any, data: st.DataObject) -> None:
         listing = self.tools[f"{resource}__list"]
@@ -59,12 +68,21 @@ class Api:
 
     def check(self, tool: ViewTool, arguments: dict[str, Any]) -> None:
         """By the judge that every result meets, and then as strictly as any client could."""
-        status, answer = call(tool, arguments)
-        assert status in (200, 201, 204), (answer, arguments)
+        answer = self.answer(tool, arguments)
         compiled = compile_schema(json.dumps(tool.output_schema).encode())
         assert isinstance(compiled, CompiledSchema)
         assert compiled.describe(answer) == ()
         judge(tool.output_schema, answer)
+
+    def answer(self, tool: ViewTool, arguments: dict[str, Any]) -> object:
+        if self.service is None:
+            status, answer = call(tool, arguments)
+            assert status in (200, 201, 204), (answer, arguments)
+            return answer
+        caller = identify(RequestFactory().post("/mcp/"))
+        outcome = self.service.call(tool.name, json.dumps(arguments).encode(), caller).outcome
+        assert isinstance(outcome, Succeeded), (outcome, arguments)
+        return outcome.data
 
 
 def _keys(model: Any) -> list[Any]:
@@ -88,10 +106,21 @@ def bodies(draw: st.DrawFn, api: Api, model: Any, tool: ViewTool) -> dict[str, A
     if model is world.thing:
         known = [f"/owners/{key}/" if api.is_linked else key for key in _keys(world.owner)]
         body |= {"owner": draw(st.sampled_from(known)), "friends": known[:1], "friends_shown": []}
+    if api.service is not None:
+        body |= _only_for_agents(draw, world, model)
     declared = tool.input_schema["properties"]
     return {
         name: value for name, value in body.items() if name in declared and (not tool.is_partial or draw(st.booleans()))
     }
+
+
+def _only_for_agents(draw: st.DrawFn, world: World, model: Any) -> dict[str, Any]:
+    """What an agent may send where the url's own caller would have to know more: rows by their fields, and files."""
+    file = {"filename": "a.txt", "content": base64.b64encode(draw(st.binary(min_size=1, max_size=9))).decode()}
+    found: dict[str, Any] = {each.name: file for each in world.columns_of(model) if each.kind is KINDS["file"]}
+    if model is world.thing and draw(st.booleans()):
+        found["owner"] = {world.owner._meta.pk.name: draw(st.sampled_from(_keys(world.owner)))}
+    return found
 
 
 def _is_whole(model: Any, tool: ViewTool, arguments: dict[str, Any]) -> bool:
@@ -101,7 +130,9 @@ def _is_whole(model: Any, tool: ViewTool, arguments: dict[str, Any]) -> bool:
     return is_owned and arguments.keys() >= set(tool.input_schema.get("required", ()))
 
 
-@given(data=st.data(), project=PROJECTS)
+@pytest.mark.parametrize("is_served", [False, True], ids=["by its urls", "by the service"])
+@pytest.mark.parametrize("project", PROJECTS.values(), ids=PROJECTS)
+@given(data=st.data())
 @settings(
     max_examples=EXAMPLES,
     derandomize=True,  # the same worlds every time: a failure is a change of ours
@@ -109,15 +140,16 @@ def _is_whole(model: Any, tool: ViewTool, arguments: dict[str, Any]) -> bool:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
 )
 def test_what_the_api_of_any_models_answers_meets_its_output_schemas(
-    data: st.DataObject, project: dict[str, Any], tables: None
+    data: st.DataObject, project: dict[str, Any], is_served: bool, tables: None
 ) -> None:
     framework = django_settings.REST_FRAMEWORK | project.get("REST_FRAMEWORK", {})
-    with isolated(), override_settings(**project | {"REST_FRAMEWORK": framework}):
+    with isolated(), override_settings(STORAGES=IN_MEMORY, **project | {"REST_FRAMEWORK": framework}):
         world = data.draw(worlds())
         is_linked = data.draw(apis(world))
         found = survey(world.urls)
         assert len(found.tools) == 12, found.problems
-        api = Api(world, {tool.name: tool for tool in found.tools}, is_linked)
+        served = Service(Settings(activity="off"), found) if is_served else None
+        api = Api(world, {tool.name: tool for tool in found.tools}, is_linked, served)
         with tables_of(world):
             data.draw(rows(world))
             for resource, model in (("things", world.thing), ("owners", world.owner)):

@@ -82,10 +82,10 @@ def _computed_fields(world: World) -> Fields:
     }
     for each in world.thing_columns:
         if each.kind.is_json:
-            found["as_text"] = partial(serializers.CharField, source=each.name, read_only=True)
-            found["as_it_is"] = partial(serializers.ReadOnlyField, source=each.name)
+            found[f"text_{each.name}"] = partial(serializers.CharField, source=each.name, read_only=True)
+            found[f"raw_{each.name}"] = partial(serializers.ReadOnlyField, source=each.name)
         if each.has_choices:
-            found["display"] = partial(serializers.ReadOnlyField, source=f"get_{each.name}_display")
+            found[f"shown_{each.name}"] = partial(serializers.ReadOnlyField, source=f"get_{each.name}_display")
     return found
 
 
@@ -98,13 +98,13 @@ def _owner_fields(draw: st.DrawFn, world: World, inner: Any) -> Fields:
     for each in (column for column in world.owner_columns if column.kind.is_json):
         source = f"owner.{each.name}"
         absent = draw(st.sampled_from(ABSENT))
-        found["owner_column"] = partial(serializers.ReadOnlyField, source=source)
-        found["owner_text"] = partial(serializers.CharField, source=source, read_only=True, **absent)
-        found["owner_slug"] = partial(
+        found[f"owner_raw_{each.name}"] = partial(serializers.ReadOnlyField, source=source)
+        found[f"owner_text_{each.name}"] = partial(serializers.CharField, source=source, read_only=True, **absent)
+        found[f"owner_by_{each.name}"] = partial(
             serializers.SlugRelatedField, source="owner", slug_field=each.name, read_only=True
         )
-        found["only_column"] = partial(serializers.ReadOnlyField, source=f"only.{each.name}")
-        found["friends_slugs"] = partial(
+        found[f"only_{each.name}"] = partial(serializers.ReadOnlyField, source=f"only.{each.name}")
+        found[f"friends_by_{each.name}"] = partial(
             serializers.SlugRelatedField, source="friends", slug_field=each.name, many=True, read_only=True
         )
     return {name: make for name, make in found.items() if _relation_of(name) in world.names}
@@ -118,7 +118,7 @@ def _other_fields(world: World, inner: Any) -> Fields:
         "parent_parts": partial(serializers.PrimaryKeyRelatedField, source="parts", many=True, read_only=True),
     }
     for each in (column for column in world.thing_columns if column.kind.is_json):
-        found["parent_column"] = partial(serializers.ReadOnlyField, source=f"parent.{each.name}")
+        found[f"parent_{each.name}"] = partial(serializers.ReadOnlyField, source=f"parent.{each.name}")
     return {name: make for name, make in found.items() if _relation_of(name) in world.names}
 
 
