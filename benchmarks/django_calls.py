@@ -23,27 +23,28 @@ MOST_ADDED = 0.20  # of what the bare view takes
 ROUNDS = 20
 ROOT = Path(__file__).parents[1]
 BEGIN, END = "<!-- django:begin -->", "<!-- django:end -->"
+_WARM_UP = 5
 _CALLS = 25  # in a row, before the other side has its turn
 _EXAMPLE = ROOT / "examples" / "contacts"
 
 Call = Callable[[], None]
+Pairs = list[tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Milliseconds of CPU for one call, in the median: the bare view, and the tool, recorded and not."""
+    """Milliseconds of CPU for one call of the bare view, and what share of it the tool adds, recorded and not.
+
+    All in the median; a share is taken within a round, so that what slows the machine slows both sides of it.
+    """
 
     name: str
     bare_ms: float
-    unrecorded_ms: float
-    recorded_ms: float
-
-    def added(self, ms: float) -> float:
-        return ms / self.bare_ms - 1
+    unrecorded: float
+    recorded: float
 
     def row(self) -> str:
-        ways = [f"{ms:.2f} ms ({self.added(ms):+.0%})" for ms in (self.unrecorded_ms, self.recorded_ms)]
-        return f"| {' | '.join([self.name, f'{self.bare_ms:.2f} ms', *ways])} |"
+        return f"| {self.name} | {self.bare_ms:.2f} ms | {self.unrecorded:+.0%} | {self.recorded:+.0%} |"
 
 
 def start_django(state: Path) -> None:
@@ -133,7 +134,12 @@ class Callers:
             "wsgi.run_once": False,
         }
         statuses: list[str] = []
-        response = self._handle(environ, lambda status, _headers: statuses.append(status))
+
+        def start(status: str, *_: object) -> Callable[[bytes], object]:
+            statuses.append(status)
+            return statuses.append  # type: ignore[return-value]  # nobody writes in this way any more
+
+        response = self._handle(environ, start)
         answer = b"".join(response)
         response.close()
         assert statuses[0].startswith("2"), (statuses, answer)
@@ -178,29 +184,40 @@ def measure(rounds: int, state: Path) -> list[Measured]:
 
     from handfast.django.service import forget_service, service
 
-    callers = Callers()
-    found = cases(callers)
-    taken: dict[tuple[str, str], list[float]] = {}
+    found = cases(Callers())
+    pairs: dict[tuple[str, str], list[tuple[float, float]]] = {}  # the bare view and the tool, round by round
     for number in range(rounds + 1):  # the first one warms up
-        for recorded in ("off", str(state / "activity")):
-            settings.HANDFAST = {**getattr(settings, "HANDFAST", {}), "ACTIVITY": recorded}
+        for folder in ("off", str(state / "activity")):
+            settings.HANDFAST = {**getattr(settings, "HANDFAST", {}), "ACTIVITY": folder}
             _forget_settings()
             forget_service()
             service()
             for name, bare, tool in found:
-                ways = [("bare", bare)] if recorded == "off" else []
-                for way, call in [*ways, (recorded, tool)]:
-                    call()
-                    before = time.process_time()
-                    for _ in range(_CALLS):
-                        call()
-                    _settle()
-                    if number:
-                        taken.setdefault((name, way), []).append((time.process_time() - before) / _CALLS * 1000)
+                ways = [bare, tool] if number % 2 else [tool, bare]
+                taken = {call: _milliseconds(call) for call in ways}
+                if number:
+                    pairs.setdefault((name, folder), []).append((taken[bare], taken[tool]))
     forget_service()
-    middle = {key: statistics.median(values) for key, values in taken.items()}
-    ways = ("bare", "off", str(state / "activity"))
-    return [Measured(name, *(middle[name, way] for way in ways)) for name, _, _ in found]
+    return [
+        _measured(name, *(pairs[name, folder] for folder in ("off", str(state / "activity")))) for name, _, _ in found
+    ]
+
+
+def _milliseconds(call: Call) -> float:
+    for _ in range(_WARM_UP):
+        call()
+    _settle()
+    before = time.process_time()
+    for _ in range(_CALLS):
+        call()
+    _settle()
+    return (time.process_time() - before) / _CALLS * 1000
+
+
+def _measured(name: str, unrecorded: Pairs, recorded: Pairs) -> Measured:
+    bare = statistics.median(each for each, _ in [*unrecorded, *recorded])
+    shares = [statistics.median(tool / view - 1 for view, tool in pairs) for pairs in (unrecorded, recorded)]
+    return Measured(name, bare, *shares)
 
 
 def _forget_settings() -> None:
@@ -219,7 +236,7 @@ def _settle() -> None:
 
 def table(measured: list[Measured]) -> str:
     rows = [each.row() for each in measured]
-    return "\n".join(["| call | bare view | as a tool | as a tool, recorded |", "|---|---|---|---|", *rows])
+    return "\n".join(["| call | bare view | as a tool | recorded, too |", "|---|---|---|---|", *rows])
 
 
 def main() -> int:
@@ -233,7 +250,7 @@ def main() -> int:
     print(table(measured))
     if options.write:
         write_block(ROOT / "docs" / "performance.md", table(measured), marks=(BEGIN, END))
-    return 0 if all(each.added(each.recorded_ms) < MOST_ADDED for each in measured) else 1
+    return 0 if all(each.recorded < MOST_ADDED for each in measured) else 1
 
 
 if __name__ == "__main__":
