@@ -18,7 +18,7 @@ from handfast.core import arguments as argument_rules
 from handfast.core import result as result_rules
 from handfast.core.contract import CompiledContract
 from handfast.core.exchange import Detail, Exchange, Record, Recorder, RecordType, Status
-from handfast.core.judged_text import Ambiguous, decode_judged
+from handfast.core.judged_text import UNREAD, Ambiguous, decode_judged
 from handfast.core.lenient import is_valid_if_coerced
 from handfast.core.policy import (
     ALLOWED,
@@ -142,7 +142,8 @@ class CallPath:
 
     async def admit(self, call: Exchange, text: bytes | None, terms: Terms | None = None) -> Decision:
         """Check the arguments (raw JSON text). Blocked: it is recorded, durable, and must not be forwarded."""
-        await self._take(call, text)
+        await self._recorder.room()
+        self._take(call, text)
         decision = await self._judge_arguments(call, text, terms)
         if isinstance(decision, Blocked):
             await self._block(call, decision)
@@ -152,17 +153,18 @@ class CallPath:
 
     async def refuse(self, call: Exchange, text: bytes | None, violation: Violation) -> None:
         """A call that cannot be forwarded, whatever the mode. On return it is recorded, and durable."""
-        await self._take(call, text)
+        await self._recorder.room()
+        self._take(call, text)
         await self._block(call, Blocked(violation.rule, violation.message))
 
     async def answer(self, call: Exchange, text: bytes | None, status: Status, *, rule: str, reason: str) -> None:
         """A call that handfast answers itself: recorded as every other."""
-        await self._take(call, text)
+        await self._recorder.room()
+        self._take(call, text)
         self.conclude(call, status, rule=rule, reason=reason, mode=call.policy.input.mode)
         await self.durable(call)
 
-    async def _take(self, call: Exchange, text: bytes | None) -> None:
-        await self._recorder.room()
+    def _take(self, call: Exchange, text: bytes | None) -> None:
         call.details["argument_bytes"] = len(text) if text is not None else 0
         if text is not None:
             call.details["argument_digest"] = self._recorder.digest(text)
@@ -246,7 +248,8 @@ class CallPath:
             self.note(call, result, decision)
             if admin_reason is not None and not result.is_error and not isinstance(decision, Blocked):
                 self._record_admin(call, admin_reason)
-            await self.durable(call)
+            if call.ticket is not None:
+                await self.durable(call)
         return decision
 
     async def judge(self, call: Exchange, result: ResultView) -> Decision:
@@ -287,20 +290,23 @@ class CallPath:
         schema = self._usable(call, declared, "output")
         if schema is None:
             return result_rules.UNCOMPILABLE if policy.uncompilable_schema is Posture.BLOCK else None
-        return await self._structured_violation(schema, result.structured, call)
+        return await self._structured_violation(schema, result.structured, result.value, call)
 
-    async def _structured_violation(self, schema: CompiledSchema, text: bytes, call: Exchange) -> Violation | None:
+    async def _structured_violation(
+        self, schema: CompiledSchema, text: bytes, value: object, call: Exchange
+    ) -> Violation | None:
         guard = result_rules.check_guards(text, call.policy.output)
         if guard is not None:
             return guard
-        value: object = None
         if schema.fits_in_place(len(text)):
             try:
-                value = decode_judged(text)
+                value = decode_judged(text) if value is UNREAD else value
             except Ambiguous as problem:
                 return result_rules.ambiguous_violation(str(problem))
             if self._keeps_bodies:
                 call.details["structured_content"] = _body(value)
+            if schema.is_valid(value):
+                return None  # nearly always; what follows is for saying why not
         met = await self._meets(call, schema, text, value=value, direction="output")
         if met.conforms:
             return None
@@ -421,7 +427,7 @@ class CallPath:
             rule=rule,
             reason=reason[:_MAX_REASON],
             request_id=call.request_id,
-            duration_ms=round((self._clock.monotonic() - call.started) * 1000, 3),
+            duration_ms=round((self._clock.monotonic() - call.started) * 1_000_000) / 1000,
             actor=call.actor,
             details=details,
         )

@@ -1,11 +1,11 @@
 """The byte format is pinned, and every way of tampering with a chain is noticed."""
 
 import json
-from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from handfast.activity.chain import (
     GENESIS,
@@ -16,6 +16,7 @@ from handfast.activity.chain import (
     canonical_text,
     hash_text,
     link_record,
+    payload_of,
     walk_chain,
 )
 from handfast.core.exchange import Detail, Record, RecordType, Status
@@ -68,6 +69,34 @@ json_values = st.recursive(
 @given(st.dictionaries(st.text(), json_values, max_size=5))
 def test_what_is_hashed_is_exactly_what_json_dumps_gives(payload: dict[str, object]) -> None:
     assert canonical_text(payload) == json.dumps(payload, sort_keys=True, ensure_ascii=True, default=str)
+
+
+plain_text = st.text(st.characters(max_codepoint=0x7E), max_size=5)
+any_text = plain_text | st.text(st.characters(codec=None), max_size=5) | st.just("\x7f")
+numbers = st.integers() | st.floats() | st.sampled_from([0.001, 0.0001, 0.00001, 1e15, 1e16, -0.0, 2**64, True])
+durations = st.none() | numbers | st.floats(min_value=0, max_value=1e6).map(lambda value: round(value, 3))
+odd_values = st.binary() | st.dates() | st.decimals() | st.just(Status.BLOCKED)
+records = {"type": st.sampled_from(RecordType), "status": st.sampled_from(Status), "id": plain_text, "time": plain_text}
+
+
+@pytest.mark.requirement("001-9")
+@given(
+    # Texts of all kinds; or numbers and values of all kinds, which only stand out where every text is plain.
+    st.builds(Record, **records, tool=any_text, reason=any_text, details=st.dictionaries(any_text, any_text))
+    | st.builds(Record, **records, duration_ms=durations)
+    | st.builds(Record, **records, details=st.dictionaries(plain_text, numbers | odd_values | st.none(), max_size=3))
+    | st.builds(Record, **records, details=st.dictionaries(plain_text, st.lists(plain_text | numbers | odd_values))),
+    st.integers(min_value=0, max_value=2**64),
+)
+@example(replace(RECORD, reason="", details={"b": 1, "a": [], "c": "x"}), 1)
+@example(replace(RECORD, reason="half of \ud83d"), 1)
+@example(replace(RECORD, reason="", duration_ms=1e16), 1)
+@example(replace(RECORD, reason="", duration_ms=1e-5), 1)
+@example(replace(RECORD, reason="", duration_ms=float("inf")), 1)
+def test_a_record_is_written_as_json_dumps_writes_it_whatever_it_holds(record: Record, seq: int) -> None:
+    head = Head(seq)
+    expected = json.dumps(payload_of(record, head), sort_keys=True, ensure_ascii=True, default=str)
+    assert link_record(record, head).payload == expected
 
 
 @given(st.dictionaries(st.text(), st.text() | st.integers() | st.floats(allow_nan=False) | st.lists(st.text())))

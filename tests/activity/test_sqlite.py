@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from handfast.activity.chain import ChainWalk, Head
 from handfast.activity.query import EVERYTHING, RecordFilter
@@ -22,7 +23,7 @@ CALL = Record(id="", time="", type=RecordType.TOOL_CALL, status=Status.SUCCESS, 
 
 def call(number: int, **changes: object) -> Record:
     moment = time_text(NOW + timedelta(minutes=number))
-    return replace(CALL, **{"id": f"id-{number:05}", "time": moment, **changes})  # type: ignore[arg-type] # any field
+    return structs.replace(CALL, **{"id": f"id-{number:05}", "time": moment, **changes})
 
 
 @pytest.fixture
@@ -47,6 +48,16 @@ def test_what_was_appended_is_read_back_whole(store: SqliteStore) -> None:
     head = store.append([record])
     (stored,) = store.query(EVERYTHING)
     assert (stored.record, Head(stored.seq, stored.hash)) == (record, head)
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 4, 5, 31, 32, 33, 39, 68, 500])
+def test_a_batch_of_any_length_is_written_whole_and_in_its_order(store: SqliteStore, count: int) -> None:
+    batches = [[call(0)], [call(number) for number in range(1, count + 1)], [call(count + 1)]]
+    for batch in batches:
+        head = store.append(batch)
+    kept = list(store.query(EVERYTHING, oldest_first=True))
+    assert [stored.record for stored in kept] == [record for batch in batches for record in batch]
+    assert walked(store) == ChainWalk(count + 2, 1, head, None, None)
 
 
 def test_half_a_surrogate_pair_is_kept_and_found(store: SqliteStore) -> None:
@@ -110,7 +121,7 @@ def test_long_results_are_paged_without_gaps_or_repeats(store: SqliteStore) -> N
 
 
 def test_a_unique_prefix_is_enough_to_read_a_record(store: SqliteStore) -> None:
-    store.append([replace(CALL, id="abc1"), replace(CALL, id="abc12"), replace(CALL, id="xyz")])
+    store.append([structs.replace(CALL, id="abc1"), structs.replace(CALL, id="abc12"), structs.replace(CALL, id="xyz")])
     assert store.read("x").seq == 3
     assert store.read("abc1").seq == 1  # the whole id wins over being a prefix
     for unclear in ("abc", "q", ""):

@@ -2,10 +2,14 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
+from typing import Final
 
-from handfast.core.exchange import Record, RecordType
+import msgspec
+from msgspec.structs import replace
+
+from handfast.core.exchange import Detail, Record, RecordType
 
 GENESIS = "0" * 64
 PRUNED_RULE = "activity.pruned"
@@ -14,19 +18,20 @@ PRUNED_RULE = "activity.pruned"
 # json.dumps builds a new encoder on every call with these arguments.
 _encode = json.JSONEncoder(sort_keys=True, ensure_ascii=True, default=str).encode
 
+_encode_quickly = msgspec.json.Encoder(order="deterministic").encode
+_ALIKE: Final = frozenset({str, int, bool, type(None)})
+
 Payload = dict[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(msgspec.Struct, frozen=True):
     """Where a chain ends: the sequence and hash of its last record."""
 
     seq: int = 0
     hash: str = GENESIS
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(msgspec.Struct, frozen=True):
     """One record as it is stored: the exact text that was hashed, its hash, and the columns kept for searching."""
 
     seq: int
@@ -88,11 +93,72 @@ def payload_of(record: Record, head: Head) -> Payload:
 def link_record(record: Record, head: Head) -> Link:
     """The link that follows `head`."""
     try:
-        text = _encode(payload_of(record, head))
+        text = _text_of(record, head)
     except (TypeError, ValueError, RecursionError):
         # One record that JSON cannot carry must not stop all that come after it; it is kept without its details.
-        text = _encode(payload_of(replace(record, details={"unencodable": True}), head))
+        text = _text_of(replace(record, details={"unencodable": True}), head)
     return Link(head.seq + 1, text, hash_text(text), index_of(record))
+
+
+class _Payload(msgspec.Struct, frozen=True):
+    """The fields of a payload, in the order in which they are written."""
+
+    actor: str
+    details: Mapping[str, Detail]
+    duration_ms: float | None
+    id: str
+    mode: str
+    previous: str
+    reason: str
+    request_id: str
+    rule: str
+    seq: int
+    server: str
+    status: str
+    time: str
+    tool: str
+    type: str
+
+
+def _text_of(record: Record, head: Head) -> str:
+    """`canonical_text(payload_of(record, head))`; what nearly every record holds is written in a third of the time."""
+    text = _plain_text(record, head) if _is_plain(record) else None
+    return _encode(payload_of(record, head)) if text is None else text
+
+
+def _plain_text(record: Record, head: Head) -> str | None:
+    """None where the quick encoder cannot write it, or would not write it alike."""
+    payload = _Payload(
+        record.actor,
+        record.details,
+        record.duration_ms,
+        record.id,
+        record.mode,
+        head.hash,
+        record.reason,
+        record.request_id,
+        record.rule,
+        head.seq + 1,
+        record.server,
+        record.status,
+        record.time,
+        record.tool,
+        record.type,
+    )
+    try:
+        text = msgspec.json.format(_encode_quickly(payload), indent=0)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return text.decode() if text.isascii() and b"\x7f" not in text else None
+
+
+def _is_plain(record: Record) -> bool:
+    """Whether both encoders write such values alike: not so all numbers, nor what JSON does not have."""
+    for value in record.details.values():
+        if type(value) not in _ALIKE and not (type(value) is list and set(map(type, value)) <= _ALIKE):
+            return False
+    duration = record.duration_ms
+    return duration is None or duration == 0.0 or 0.001 <= duration < 1e15
 
 
 def index_of(record: Record) -> tuple[str, ...]:
@@ -100,8 +166,8 @@ def index_of(record: Record) -> tuple[str, ...]:
     return (
         record.id,
         record.time,
-        record.type.value,
-        record.status.value,
+        str(record.type),
+        str(record.status),
         record.server,
         record.tool,
         record.rule,

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
+from itertools import chain
 from pathlib import Path
 
 from handfast.activity.chain import PRUNED_RULE, ChainWalk, Head, Link, link_record, searchable, walk_chain
@@ -19,7 +20,9 @@ from handfast.core.exchange import Record, RecordType, Status
 _PAGE = 2_000  # rows per read: each read is short, so a slow reader never keeps the write-ahead log from shrinking
 _PRUNE_STEP = 500  # rows per transaction, so that nobody waits for retention longer than for a batch
 _VACUUM_PAGES = 256
-_INSERT = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, nullif(?, ''), nullif(?, ''), ?, ?)"
+_ROW = "(?, ?, ?, ?, ?, ?, ?, nullif(?, ''), nullif(?, ''), ?, ?)"
+# Many rows by one statement: the interpreter's lock is let go and taken back once for all of them and not for each.
+_INSERTS = {rows: f"INSERT INTO records VALUES {', '.join([_ROW] * rows)}" for rows in (32, 4, 1)}  # noqa: S608 - ours
 _SELECT = "SELECT seq, payload, hash FROM records"
 _LINKS = "SELECT seq, payload, hash, id, time, type, status, server, tool, rule, request_id FROM records ORDER BY seq"
 
@@ -149,14 +152,22 @@ class SqliteStore:
     def _chain(self, records: Iterable[Record]) -> Head:
         """Append inside the open transaction; the head is taken from its own row, so a cut-off end stays visible."""
         head = self.head()
-        rows = []
+        rows: list[tuple[int | str, ...]] = []
         for record in records:
             link = link_record(record, head)
-            rows.append((link.seq, *map(searchable, link.indexed), link.payload, link.hash))
+            indexed = link.indexed if "".join(link.indexed).isascii() else map(searchable, link.indexed)
+            rows.append((link.seq, *indexed, link.payload, link.hash))
             head = Head(link.seq, link.hash)
-        self._connection.executemany(_INSERT, rows)
+        self._insert(rows)
         self._connection.execute("UPDATE head SET seq = ?, hash = ?", (head.seq, head.hash))
         return head
+
+    def _insert(self, rows: list[tuple[int | str, ...]]) -> None:
+        begin = 0
+        for count, statement in _INSERTS.items():
+            while len(rows) - begin >= count:
+                self._connection.execute(statement, tuple(chain.from_iterable(rows[begin : begin + count])))
+                begin += count
 
     def _has_surplus(self, retention: Retention, now: datetime) -> bool:
         if retention.keep_bytes is not None and self._used_bytes() > retention.keep_bytes:

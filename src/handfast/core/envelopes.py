@@ -54,9 +54,11 @@ class Rendered:
 
 def render(envelope: Envelope, outcome: Outcome, *, tool: str, codes: CodeBook, wraps: bool = False) -> Rendered:
     """`wraps`: the plain form puts this tool's data under `result`, because it is no object."""
+    if isinstance(outcome, Succeeded):
+        return Rendered(success_payload(envelope, outcome, wraps=wraps))
     match envelope:
         case Envelope.PLAIN:
-            return _plain(outcome, wraps=wraps)
+            return _plain_failure(outcome)
         case Envelope.RESULT:
             return Rendered(result_payload(outcome))
         case Envelope.STATUS:
@@ -65,14 +67,21 @@ def render(envelope: Envelope, outcome: Outcome, *, tool: str, codes: CodeBook, 
             assert_never(envelope)
 
 
-def _plain(outcome: Outcome, *, wraps: bool) -> Rendered:
-    if isinstance(outcome, Failed):
-        meta: Json = {META_CODE: outcome.code, META_RECOVERABLE: outcome.is_recoverable}
-        if outcome.details:
-            meta[META_DETAILS] = dict(outcome.details)
-        return Rendered(None, outcome.message, meta)
-    data = _paged(outcome)
-    return Rendered({"result": data} if wraps else data)
+def success_payload(envelope: Envelope, outcome: Succeeded, *, wraps: bool = False) -> Any:  # Any: JSON
+    """The structured content of what went well: all that most calls need of this file."""
+    if envelope is Envelope.PLAIN:
+        data = _paged(outcome)
+        return {"result": data} if wraps else data
+    if envelope is Envelope.RESULT:
+        return result_payload(outcome)
+    return _status_success(outcome)
+
+
+def _plain_failure(outcome: Failed) -> Rendered:
+    meta: Json = {META_CODE: outcome.code, META_RECOVERABLE: outcome.is_recoverable}
+    if outcome.details:
+        meta[META_DETAILS] = dict(outcome.details)
+    return Rendered(None, outcome.message, meta)
 
 
 def result_payload(outcome: Outcome) -> Json:
@@ -89,11 +98,8 @@ def result_payload(outcome: Outcome) -> Json:
 
 def status_payload(outcome: Outcome, *, tool: str, codes: CodeBook) -> Json:
     if isinstance(outcome, Succeeded):
-        payload: Json = {"status": "ok", "data": outcome.data}
-        if outcome.pagination is not None:
-            payload["pagination"] = dict(outcome.pagination)
-        return payload
-    payload = {
+        return _status_success(outcome)
+    payload: Json = {
         "status": "error",
         "error_type": error_type(outcome.code),
         "domain_code": codes.meaning(outcome.code).domain_code,
@@ -104,6 +110,13 @@ def status_payload(outcome: Outcome, *, tool: str, codes: CodeBook) -> Json:
     }
     if outcome.details:
         payload["details"] = dict(outcome.details)
+    return payload
+
+
+def _status_success(outcome: Succeeded) -> Json:
+    payload: Json = {"status": "ok", "data": outcome.data}
+    if outcome.pagination is not None:
+        payload["pagination"] = dict(outcome.pagination)
     return payload
 
 

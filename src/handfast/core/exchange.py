@@ -1,9 +1,10 @@
 """The call in progress, the frozen record of it, and the interface of whoever keeps the records."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
+
+import msgspec
 
 from handfast.core.contract import CompiledContract
 from handfast.core.policy import ToolPolicy
@@ -30,8 +31,7 @@ class Status(StrEnum):
     CANCELLED = "cancelled"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that happened. Holds shapes (names, sizes, keyed hashes), never values of arguments or results."""
 
     id: str  # sortable: later records have greater ids within one process
@@ -46,7 +46,7 @@ class Record:
     request_id: str = ""  # ties a call to its decisions
     duration_ms: float | None = None
     actor: str = ""
-    details: Mapping[str, Detail] = field(default_factory=dict)
+    details: Mapping[str, Detail] = {}
 
 
 class Recorder(Protocol):
@@ -69,8 +69,7 @@ class RecordingFailed(Exception):
     """Records cannot be written, so calls are refused until they can."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Exchange:
+class Exchange(msgspec.Struct, kw_only=True):
     """One tools/call, filling up as it proceeds."""
 
     request_id: str
@@ -80,7 +79,7 @@ class Exchange:
     contract: CompiledContract | None
     started: float  # monotonic seconds
     actor: str = ""
-    details: dict[str, Detail] = field(default_factory=dict)
+    details: dict[str, Detail] = {}
     ticket: int | None = None  # of the last record that must be durable before a reply leaves
     is_recorded: bool = False
     status: Status | None = None  # how it is on record, once it is, and by which rule

@@ -5,6 +5,7 @@ import re
 from array import array
 from enum import StrEnum
 from itertools import accumulate
+from typing import Final
 
 import msgspec
 
@@ -18,6 +19,10 @@ _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _OPENER, _CLOSER = b"\x01", b"\xff"  # +1 and -1 as signed bytes
 _TO_STEPS = bytes.maketrans(b"[{]}", _OPENER * 2 + _CLOSER * 2)
 _NEITHER_BRACKET_NOR_QUOTE = bytes(set(range(256)) - set(b'[]{}"'))
+
+
+# In place of a value that nobody has read yet: null is a value.
+UNREAD: Final = object()
 
 
 class Ambiguity(StrEnum):
@@ -44,7 +49,8 @@ def decode_judged(text: bytes) -> object:
         value: object = msgspec.json.decode(text)
         # A dropped duplicate takes its colon with it, and nothing else changes how many there are: strings come back
         # with their colons, and only an escape that may spell a colon (\u003a) can add one.
-        if b"\\u003" not in text and text.count(b":") == msgspec.json.encode(value).count(b":"):
+        is_spelt_out = b"\\" not in text or b"\\u003" not in text
+        if is_spelt_out and text.count(b":") == msgspec.json.encode(value).count(b":"):
             return value
     except RecursionError:
         raise Ambiguous(Ambiguity.TOO_DEEP) from None
@@ -105,6 +111,8 @@ _careful = json.JSONDecoder(
 
 def depth_exceeds(text: bytes, limit: int) -> bool:
     """Whether a JSON value is nested deeper than the limit; a scalar has depth 0, `[]` has 1."""
+    if text.count(b"{") + text.count(b"[") <= limit:
+        return False  # not even if all of them were brackets and none of them closed
     if b"\\" in text:
         text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
     marks = text.translate(None, _NEITHER_BRACKET_NOR_QUOTE)

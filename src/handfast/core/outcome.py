@@ -4,14 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+import msgspec
+
 from handfast.core.codes import CodeBook
 from handfast.core.errors import ErrorCode, ToolError
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Succeeded:
+class Succeeded(msgspec.Struct, frozen=True):
     """`data` is JSON. `pagination` (total, offset, limit) stands beside it where a handler gives it separately."""
 
     data: object

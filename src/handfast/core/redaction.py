@@ -48,7 +48,7 @@ def scrub_names(names: Iterable[str]) -> list[str]:
     for name in names:
         if len(shown) == _MAX_NAMES:
             return [*shown, "..."]
-        shown.append(scrub_name(name))
+        shown.append(name if len(name) <= _MAX_NAME and name.isprintable() else scrub_name(name))
     return shown
 
 

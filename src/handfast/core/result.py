@@ -1,19 +1,19 @@
 """What a tool's structured result must be: present where that is asked, within its bounds, unambiguous, valid."""
 
-from dataclasses import dataclass
+import msgspec
 
-from handfast.core.judged_text import depth_exceeds
+from handfast.core.judged_text import UNREAD, depth_exceeds
 from handfast.core.policy import OutputPolicy, Posture, Violation
 
 
-@dataclass(frozen=True, slots=True)
-class ResultView:
+class ResultView(msgspec.Struct, frozen=True):
     """What the rules need to see of a tools/call result; the result itself is forwarded as it came."""
 
     structured: bytes | None  # presence is by key: `null` is a value
     is_error: bool = False
     is_final: bool = True  # input_required and task are not: what follows them is judged
     size: int = 0
+    value: object = UNREAD  # what `structured` says, where a runtime wrote it from this value and says nothing else
 
 
 def check_presence(policy: OutputPolicy) -> Violation | None:

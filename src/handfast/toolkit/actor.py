@@ -30,6 +30,8 @@ def is_known(actor: object) -> bool:
 
 def label_of(actor: object) -> str:
     """How a record names the actor, in one line; empty for nobody. Any object with an `id` or a `name` may be one."""
+    if actor is None:
+        return ""
     return scrubbed(identifier_of(actor) or name_of(actor), _LONGEST_LABEL)
 
 

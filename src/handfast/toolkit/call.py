@@ -1,9 +1,10 @@
 """Call: what a tool is told about the call it answers, beside its arguments."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from math import isfinite
 from typing import Any
+
+import msgspec
 
 from handfast.toolkit.actor import Actor
 
@@ -14,8 +15,7 @@ async def unheard(_progress: float, _total: float | None, _message: str | None) 
     """Nobody asked to be told of progress."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(msgspec.Struct, frozen=True, kw_only=True):
     """One call in progress."""
 
     tool: str

@@ -5,15 +5,17 @@ import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+from msgspec.structs import replace
 from pydantic import BaseModel
 
 from handfast.core.arguments import check_unknown
 from handfast.core.codes import CodeBook
 from handfast.core.contract import CompiledContract
-from handfast.core.envelopes import Envelope, render
+from handfast.core.envelopes import Envelope, render, success_payload
 from handfast.core.errors import ErrorCode, ToolError
 from handfast.core.events import MCP_ADMIN_OP_EXECUTED, MCP_SERVER_INVOKE_FAILED
 from handfast.core.exchange import Exchange, RecordingFailed, Status
@@ -38,7 +40,8 @@ from handfast.tool_call import CallPath
 from handfast.toolkit.actor import is_known, label_of
 from handfast.toolkit.call import Call, Report, unheard
 from handfast.toolkit.crashes import where_it_happened
-from handfast.toolkit.json_text import write_json
+from handfast.toolkit.deadlines import Deadline, start_deadline
+from handfast.toolkit.json_text import read_own, write_json
 from handfast.toolkit.large_results import LargeResults, Origin
 from handfast.toolkit.notice import Notice
 from handfast.toolkit.outcome_counts import OutcomeCounts, count_as, count_of_record
@@ -88,8 +91,7 @@ class RegisteredTool:
         return schema.names if isinstance(schema, CompiledSchema) else frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """What goes back for a call: `payload` is the structured content, `text` the same as JSON, or a plain failure's."""
 
     outcome: Outcome
@@ -115,8 +117,7 @@ class Answer:
         return self.payload is None and self.is_error
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """Who calls, and what they may be told meanwhile."""
 
     actor: Any = None  # Any: an Actor, or another object with an id or a name
@@ -147,10 +148,11 @@ class _Unfit(Exception):
 class _Asked:
     """The terms of one call: guardrails first, then the tool's own model, whose reading is kept for the handler."""
 
-    __slots__ = ("actor", "arguments", "ignored", "model", "names", "policy", "spec", "tree", "wishes")
+    __slots__ = ("actor", "arguments", "ignored", "is_admin", "model", "names", "policy", "spec", "tree", "wishes")
 
     def __init__(self, tool: "RegisteredTool", actor: object, wanted: Wanted | None, policy: ToolPolicy) -> None:
         self.spec = tool.spec
+        self.is_admin = tool.spec.kind is Kind.ADMIN
         self.names = tool.names
         self.actor = actor
         self.wishes = _NO_WISHES if wanted is None else wanted.wishes
@@ -163,7 +165,7 @@ class _Asked:
     def gate(self, arguments: dict[str, object]) -> Violation | None:
         self.arguments = arguments
         refusal = None
-        if self.spec.kind is Kind.ADMIN:
+        if self.is_admin:
             refusal = check_guardrails(arguments, has_actor=is_known(self.actor))
         if refusal is None and isinstance(self.wishes, Violation):
             return self.wishes  # before the rest of the arguments, which were sent together with them
@@ -181,7 +183,7 @@ class _Asked:
     def shape(self, text: bytes, arguments: dict[str, object]) -> tuple[str, ...] | None:
         if self.spec.args_model is None:
             return None
-        if self.spec.kind is Kind.ADMIN:
+        if self.is_admin:
             own = {key: value for key, value in arguments.items() if key not in GUARDRAIL_PROPERTIES}
             text = write_json(own)
         try:
@@ -192,7 +194,7 @@ class _Asked:
 
     @property
     def reason(self) -> str:
-        return str(self.arguments.get("reason", "")) if self.spec.kind is Kind.ADMIN else ""
+        return str(self.arguments.get("reason", "")) if self.is_admin else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,26 +298,34 @@ class Dispatcher:
             context=caller.context,
         )
         seconds = self.timeout_s if spec.timeout_s is None else spec.timeout_s
-        clock = _clock(seconds)
         assert spec.run is not None  # the registry makes one
+        deadline: Deadline | None = None
+        is_overdue = False
         try:
-            async with clock:
+            if seconds is not None:
+                deadline = start_deadline(seconds)
+            try:
                 value = await spec.run(asked.model, asked.arguments, told)
+            finally:
+                if deadline is not None:
+                    is_overdue = deadline.end()
             return read_returned(value, spec, self.codes)
         except (NotJson, KeyboardInterrupt):
             raise
         except asyncio.CancelledError as error:
-            if _is_cancelled():
+            if not is_overdue and _is_cancelled():
                 raise
-            # Something that the tool waited for was cancelled; nobody gave up the call.
-            return Returned(self._failure(error, call, late_after=None))
+            # The tool is late, or something that it waited for was cancelled; nobody gave up the call.
+            return Returned(self._late(seconds) if is_overdue else self._failure(error, call))
         except BaseException as error:  # noqa: BLE001 - the outermost edge: whatever it is, sys.exit() too, has a code
-            return Returned(self._failure(error, call, late_after=seconds if clock.expired() else None))
+            is_late = deadline is not None and deadline.has_passed and isinstance(error, TimeoutError)
+            return Returned(self._late(seconds) if is_late else self._failure(error, call))
 
-    def _failure(self, error: BaseException, call: Exchange, *, late_after: float | None) -> Failed:
-        if late_after is not None and isinstance(error, TimeoutError):
-            text = f"The tool was not done within {late_after:g} s and was stopped. {_MAY_STAND} Look before a repeat."
-            return failed(ErrorCode.TIMEOUT, text, self.codes)
+    def _late(self, seconds: float | None) -> Failed:
+        text = f"The tool was not done within {seconds:g} s and was stopped. {_MAY_STAND} Look before a repeat."
+        return failed(ErrorCode.TIMEOUT, text, self.codes)
+
+    def _failure(self, error: BaseException, call: Exchange) -> Failed:
         if isinstance(error, ToolError) and error.code in self.codes:
             return outcome_of_error(error, self.codes)
         _log_crash(error, call)
@@ -343,7 +353,7 @@ class Dispatcher:
             async with _clock(self.timeout_s):
                 first, notices = await self.large.first(whole, form, wishes, origin)
         except Exception as error:  # noqa: BLE001 - as in `_run`: results may be kept by a store of the author's own
-            return Returned(self._failure(error, call, late_after=None))
+            return Returned(self._failure(error, call))
         call.contract = tool.answering
         return Returned(first, (*notices, *returned.blocks))
 
@@ -355,8 +365,11 @@ class Dispatcher:
         text = answer.text.encode()
         if isinstance(answer.outcome, Failed):
             call.details["code"] = answer.outcome.code
-        reason = asked.reason if asked.spec.kind is Kind.ADMIN else None
-        view = ResultView(None if answer.is_text else text, is_error=answer.is_error, size=len(text))
+        reason = asked.reason if asked.is_admin else None
+        if isinstance(answer.outcome, Succeeded):
+            view = ResultView(text, size=len(text), value=read_own(text))
+        else:
+            view = ResultView(None if answer.is_text else text, is_error=True, size=len(text))
         try:
             decision = await self.path.settle(call, view, admin_reason=reason)
         finally:
@@ -365,11 +378,13 @@ class Dispatcher:
         return self._blocked(tool, decision) if isinstance(decision, Blocked) else answer
 
     def rendered(self, tool: RegisteredTool, outcome: Outcome, blocks: Sequence[BaseModel] = ()) -> Answer:
-        told = outcome if isinstance(outcome, Succeeded) else _writable(outcome)
+        if isinstance(outcome, Succeeded):
+            payload = success_payload(self.envelope, outcome, wraps=tool.wraps)
+            return Answer(outcome, payload, write_json(payload).decode(), blocks)
+        told = _writable(outcome)
         rendered = render(self.envelope, told, tool=tool.spec.name, codes=self.codes, wraps=tool.wraps)
-        is_text = rendered.payload is None and isinstance(told, Failed)
-        text = rendered.text if is_text else write_json(rendered.payload).decode()
-        return Answer(told, rendered.payload, text, blocks if isinstance(told, Succeeded) else (), rendered.meta)
+        text = rendered.text if rendered.payload is None else write_json(rendered.payload).decode()
+        return Answer(told, rendered.payload, text, (), rendered.meta)
 
 
 def _writable(outcome: Failed) -> Failed:
@@ -426,8 +441,10 @@ def text_of(arguments: object) -> bytes:
     """
     if isinstance(arguments, bytes):
         return arguments
+    if type(arguments) is not dict and isinstance(arguments, Mapping | None):
+        arguments = dict(arguments or {})
     try:
-        return write_json(dict(arguments or {}) if isinstance(arguments, Mapping | None) else arguments)
+        return write_json(arguments)
     except UnicodeEncodeError:
         return b"\xff"
     except (TypeError, ValueError, RecursionError):

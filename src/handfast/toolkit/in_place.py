@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import Server
 from mcp.types import SERVER_INFO_META_KEY
-from mcp_types.methods import validate_client_request
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from handfast.toolkit.answering import Context, answer_call
+from handfast.toolkit.sound_params import SoundParams
 
 if TYPE_CHECKING:
     from handfast.toolkit.toolbox import Toolbox
@@ -33,6 +33,7 @@ class InPlace:
         self._toolbox = toolbox
         self._server = server
         self._server_info = server.server_info_stamp
+        self._params = SoundParams()
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         params = ctx.params
@@ -41,7 +42,7 @@ class InPlace:
         is_last = self._server.middleware[-1] is self  # else an author's own would be passed over
         if ctx.method != "tools/call" or params is None or ctx.request_id is None or not (is_open and is_last):
             return await call_next(ctx)
-        validate_client_request("tools/call", ctx.protocol_version, params)
+        self._params.require(ctx.protocol_version, params)
         result = await answer_call(self._toolbox, params["name"], params.get("arguments"), ctx)
         if is_modern:
             result["_meta"] = {**result.get("_meta", {}), SERVER_INFO_META_KEY: self._server_info}

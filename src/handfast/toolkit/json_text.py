@@ -3,7 +3,10 @@
 import json
 from typing import Any, Final
 
+import msgspec
 from pydantic_core import PydanticSerializationError, to_json
+
+from handfast.core.judged_text import UNREAD
 
 # The slower encoder goes deeper than the fast one, and says in its own exception what cannot be written.
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -23,3 +26,16 @@ def write_json(value: Any) -> bytes:  # Any: JSON values
 def is_plain(text: bytes) -> bool:
     """Whether a text that was written here says what its value is, to every reader."""
     return b"NaN" not in text and b"Infinity" not in text
+
+
+def read_own(text: bytes) -> object:
+    """What a text says that was written here from a value in which no key can be there twice.
+
+    UNREAD where only the rules for any text can tell.
+    """
+    if not is_plain(text):
+        return UNREAD
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.MsgspecError, RecursionError):
+        return UNREAD

@@ -32,7 +32,10 @@ def is_plain(text: bytes) -> bool:
     if not isinstance(value, dict) or value.get("method") != "tools/call":
         return True
     params = value.get("params")
-    return not isinstance(params, dict) or isinstance(params.get("arguments"), dict | None)
+    if not isinstance(params, dict):
+        return True
+    arguments = params.get("arguments")
+    return arguments is None or isinstance(arguments, dict)
 
 
 class OddAnswer(NamedTuple):

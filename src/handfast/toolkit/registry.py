@@ -1,7 +1,7 @@
 """ToolRegistry: every tool of one server, and `dispatch`, the only way in which one of them runs."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import replace
 from datetime import date
@@ -313,16 +313,16 @@ class ToolRegistry:
             return sees(name)
         return any(sees(tool.spec.name) for tool in behind.actions.values())
 
-    async def _call(
+    def _call(
         self, tool: RegisteredTool, arguments: object, caller: Caller, dispatcher: Dispatcher, called_as: str = ""
-    ) -> Answer:
+    ) -> Awaitable[Answer]:
         if tool.spec.is_dispatcher:
-            return await self._dispatchers[tool.spec.name].call(arguments, caller, dispatcher, self._call_action)
+            return self._dispatchers[tool.spec.name].call(arguments, caller, dispatcher, self._call_action)
         if isinstance(arguments, dict) and not PROTOCOL_ARGUMENTS.isdisjoint(arguments):
-            return await call_with_wishes(dispatcher, tool, arguments, caller, called_as=called_as)
+            return call_with_wishes(dispatcher, tool, arguments, caller, called_as=called_as)
         if tool.listed is not None and is_list_of(arguments, tool.spec.input_schema):
             tool = tool.listed
-        return await dispatcher.dispatch(tool, arguments, caller, called_as=called_as)
+        return dispatcher.dispatch(tool, arguments, caller, called_as=called_as)
 
     async def _call_action(self, name: str, arguments: Any, caller: Caller) -> Answer:  # Any: JSON
         return await self.dispatch(name, arguments, caller=caller)

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import Final
 
+import msgspec
+
 from handfast.core.codes import CodeBook
 from handfast.core.errors import ErrorCode
 from handfast.core.outcome import Failed, failed
@@ -55,4 +57,4 @@ class Renamed:
         """The same answer, with the new name after it and in its `_meta`."""
         notice = Notice(text=f"{self._words}; the old name works until {self.until}. Use the new one from now on.")
         meta = {META_DEPRECATED: {"use": self.new_name, "until": self.until.isoformat()}}
-        return replace(answer, blocks=(notice, *answer.blocks), meta={**(answer.meta or {}), **meta})
+        return msgspec.structs.replace(answer, blocks=(notice, *answer.blocks), meta={**(answer.meta or {}), **meta})

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any, Final
@@ -36,8 +35,7 @@ class NotJson(Exception):
         self.violation = violation
 
 
-@dataclass(frozen=True, slots=True)
-class Returned:
+class Returned(msgspec.Struct, frozen=True):
     """`blocks` are content blocks for the agent beside the data."""
 
     outcome: Outcome
@@ -93,7 +91,8 @@ def _as_json(value: Any, spec: ToolSpec) -> Any:  # Any: JSON
         raise _unusable(f"the handler returned something that has yet to run ({type(value).__name__}) and no value")
     try:
         # Whether it is of the declared type is for the output schema to say, by the one rule there is.
-        return (spec.returns or _ANYTHING).dump_python(value, mode="json", by_alias=True, warnings=False)
+        serializer = (spec.returns or _ANYTHING).serializer
+        return serializer.to_python(value, mode="json", by_alias=True, warnings=False)
     except (PydanticSerializationError, ValueError, RecursionError, AttributeError, TypeError):
         raise _unusable("the handler returned a value that cannot be written as JSON") from None
 

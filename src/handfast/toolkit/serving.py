@@ -49,6 +49,9 @@ def build_server(toolbox: "Toolbox") -> Server[Any]:
         cache_hints={"tools/list": CacheHint(ttl_ms=LIST_TTL_MS, scope="public")},
     )
     if is_tried():
+        from handfast.toolkit.telemetry import spare_unheard_spans
+
+        spare_unheard_spans(server.middleware)
         server.middleware.append(InPlace(toolbox, server))
     return server
 
