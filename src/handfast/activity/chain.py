@@ -24,7 +24,8 @@ _ALIKE: Final = frozenset({str, int, bool, type(None)})
 Payload = dict[str, object]
 
 
-class Head(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Head:
     """Where a chain ends: the sequence and hash of its last record."""
 
     seq: int = 0

@@ -3,8 +3,10 @@
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import structs
 
 from tests.contracts.cases import Case, Outcome, Sent, case, unregister
 from tests.contracts.matrix.client import Client
@@ -61,7 +63,7 @@ class Stage:
         """Everything about a tool, once all of its calls are on record; a call's decisions are there before it."""
 
         def look() -> list[Json]:
-            found = [asdict(record) for record in read_records(self.state, tool=name)]
+            found = [structs.asdict(record) for record in read_records(self.state, tool=name)]
             calls = [record for record in found if record["type"] == "tool_call"]
             is_complete = len(calls) >= self.client.sent[name]
             return [record for record in found if record["type"] != "contract_change"] if is_complete else []
