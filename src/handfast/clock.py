@@ -33,8 +33,8 @@ class Clock:
     def new_id(self) -> str:
         """48 bits of milliseconds, 16 that count within one, 48 random: 28 hex digits."""
         stamp = time.time_ns() // 1_000_000 << 16
-        self._last = last = stamp if stamp > self._last else self._last + 1
-        return (last << 48 | self._random.getrandbits(48)).to_bytes(14, "big").hex()
+        self._last = max(self._last + 1, stamp)
+        return f"{self._last:016x}{self._random.getrandbits(48):012x}"
 
 
 def time_text(moment: datetime) -> str:

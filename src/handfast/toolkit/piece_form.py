@@ -28,7 +28,12 @@ _ABOUT: Final = (
     f" {CONTINUATION_TOKEN} alone for the next one."
 )
 _NARROWING: Final = " `filters`, `filter_keys`, `page` and `page_size` narrow it."
-_FILTERS: Final = {"type": "object", "description": "Only items with these values under these keys."}
+_SCALARS: Final = ["string", "number", "boolean", "null", "array"]
+_FILTERS: Final = {
+    "type": "object",
+    "additionalProperties": {"type": _SCALARS},
+    "description": "Only items with these values under these keys.",
+}
 _COUNT: Final = {"type": "integer", "minimum": 1}
 # A filtered item lacks keys, so of its schema only what speaks of the keys that are there may stay.
 _OF_SOME_KEYS: Final = ("type", "description", "properties", "patternProperties", "additionalProperties")
