@@ -3,7 +3,15 @@
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
-from rest_framework.serializers import HiddenField, ListSerializer, ManyRelatedField, Serializer
+from rest_framework.serializers import (
+    BaseSerializer,
+    DictField,
+    HiddenField,
+    ListField,
+    ListSerializer,
+    ManyRelatedField,
+    Serializer,
+)
 
 from handfast.django.discovery.drf_types import AnyField, AnyObjectSerializer, AnySerializer, Json
 from handfast.django.discovery.field_schemas import input_of, output_of
@@ -25,6 +33,8 @@ _PLAIN: Final = frozenset(
         *("instance", "data", "partial", "context", "many", "child"),
     )
 )
+# Fields with others inside them, which are asked for by other rules when a row is changed.
+_CONTAINERS: Final = (BaseSerializer, DictField, ListField)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +84,24 @@ class Shapes:
         is_typical = _is_plain(serializer) and _is_fixed(cls)
         if is_typical:  # making the fields is most of the work, and one instance has those of all
             serializer = self._typical.setdefault(cls, serializer)
-        shape = self._closed(self._described(serializer, direction, (*outer, cls)), cls)
+        shape = self._loosened(serializer, direction) if is_typical else None
+        if shape is None:
+            shape = self._closed(self._described(serializer, direction, (*outer, cls)), cls)
         if not shape.pending and is_typical:
             self._known[cls, direction] = shape
         return shape
+
+    def _loosened(self, serializer: Any, direction: Direction) -> Shape | None:  # Any: its fields are not in all stubs
+        """What changes a row is what makes one, with nothing required and no defaults; None where it is not known."""
+        known = self._known.get((type(serializer), "input"))
+        if direction != "partial" or known is None or "properties" not in known.schema:
+            return None
+        if any(isinstance(one, _CONTAINERS) for one in serializer.fields.values()):
+            return None
+        properties = known.schema["properties"].items()
+        return Shape(
+            object_schema({name: {k: v for k, v in one.items() if k != "default"} for name, one in properties})
+        )
 
     def _closed(self, shape: Shape, cls: type) -> Shape:
         """A class that stands inside itself becomes a definition."""
