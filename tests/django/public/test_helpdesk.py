@@ -79,6 +79,19 @@ def test_a_ticket_is_listed_opened_read_back_and_answered(served: Served) -> Non
     asyncio.run(drive())
 
 
+def test_tickets_are_narrowed_by_what_only_the_view_reads(served: Served) -> None:
+    async def drive() -> None:
+        async with served.client() as client:
+            made = await client.call_tool("helpdesk__api__tickets__create", TICKET)
+            key = made.structured_content["id"]
+            closed = await client.call_tool("helpdesk__api__tickets__partial_update", {"id": key, "status": 4})
+            assert not closed.is_error, closed.content
+            found = await client.call_tool("helpdesk__api__tickets__list", {"status": 4})
+            assert [ticket["id"] for ticket in found.structured_content["results"]] == [key]
+
+    asyncio.run(drive())
+
+
 def test_a_queue_is_named_by_what_identifies_it(served: Served) -> None:
     async def drive() -> None:
         async with served.client() as client:

@@ -40,3 +40,22 @@ def test_its_pages_are_listed_and_read(served: Served) -> None:
             assert (missing.is_error, (missing.meta or {})["handfast/code"]) == (True, "not_found")
 
     asyncio.run(drive())
+
+
+def test_what_only_its_code_reads_from_the_query_can_be_asked_for(served: Served) -> None:
+    async def drive() -> None:
+        async with served.client(None) as client:
+
+            async def titles(**asked: object) -> list[str]:
+                listed = await client.call_tool("pages__listing_view", asked)
+                assert not listed.is_error, listed.content
+                return [page["title"] for page in listed.structured_content["result"]["items"]]
+
+            every = await titles(order="id", limit=20)
+            assert (len(every), await titles(order="id", limit=2, offset=1)) == (19, every[1:3])
+            events = await titles(type="demosite.EventPage")
+            assert 0 < len(events) < 19
+            refused = await client.call_tool("pages__listing_view", {"order": "nothing"})
+            assert refused.is_error
+
+    asyncio.run(drive())

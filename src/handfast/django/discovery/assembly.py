@@ -16,6 +16,7 @@ from handfast.django.discovery.filters import Filters
 from handfast.django.discovery.overridden import is_untouched
 from handfast.django.discovery.pagination import Pages, read_pages
 from handfast.django.discovery.problems import Findings, ProblemId, dotted
+from handfast.django.discovery.query_in_code import parameters_in_code
 from handfast.django.discovery.shapes import Direction, Shape, Shapes
 from handfast.django.discovery.tool import QueryParameter
 from handfast.django.discovery.views import FoundView, Operation
@@ -121,8 +122,11 @@ class Assembly:
     def _list_parameters(self, operation: Operation, asked: Asked) -> list[QueryParameter]:
         filters = self._filters.of(asked) if "filter_queryset" in operation.code.uses else []
         pages = self._pages(asked).parameters if "paginate_queryset" in operation.code.uses else ()
-        known = {parameter.name for parameter in filters}
-        return [*filters, *(parameter for parameter in pages if parameter.name not in known)]
+        in_code = parameters_in_code(operation, asked) if operation.is_read else ()
+        found: dict[str, QueryParameter] = {}
+        for parameter in (*filters, *pages, *in_code):
+            found.setdefault(parameter.name, parameter)
+        return list(found.values())
 
     def _pages(self, asked: Asked) -> Pages:
         return read_pages(asked.view, self._findings)

@@ -93,7 +93,7 @@ def _of_layers(function: Any) -> NamesUsed:  # Any: as above
 def _names(code: CodeType) -> NamesUsed:
     variables, taken, words = set[str](), set[tuple[object, str]](), set[str]()
     arguments = code.co_varnames[: code.co_argcount]
-    for part in _with_inner(code):
+    for part in with_inner(code):
         before: object = None
         for step in dis.get_instructions(part):
             if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
@@ -119,11 +119,12 @@ def _words(code: CodeType) -> Iterator[str]:
         yield from (word for word in (constant if isinstance(constant, tuple) else [constant]) if isinstance(word, str))
 
 
-def _with_inner(code: CodeType) -> Iterator[CodeType]:
+def with_inner(code: CodeType) -> Iterator[CodeType]:
+    """A function's code, and that of all that is defined in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _with_inner(constant)
+            yield from with_inner(constant)
 
 
 @dataclass(frozen=True, slots=True)
