@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from functools import lru_cache
 from typing import Final
 
 from handfast.django.decorators import mark_of
@@ -39,6 +40,7 @@ def _class_words(view: FoundView) -> str:
     return inspect.cleandoc(own).strip() if isinstance(own, str) else ""
 
 
+@lru_cache(maxsize=1024)
 def _sections(text: str) -> dict[str, str]:
     """REST framework's way to document the actions of a viewset in one docstring: `list:` and then what it does."""
     parts = _SECTION.split(text)

@@ -14,7 +14,7 @@ from django.utils.functional import cached_property
 
 from handfast.django.discovery.drf_types import AnyModelField, Json
 from handfast.django.discovery.json_schemas import nullable
-from handfast.django.discovery.overridden import is_own_way
+from handfast.django.discovery.overridden import is_framework, is_own_way
 from handfast.django.discovery.return_types import returned_schema
 
 Model = type[models.Model]
@@ -41,7 +41,7 @@ def column_schema(column: AnyModelField) -> Json:
     """The value of a column that is sent as it is; {} where nothing can be said."""
     if isinstance(column, ForeignObject):
         return column_schema(column.target_field)
-    if not all(is_own_way(type(column), name) for name in _CONVERSIONS):
+    if not (is_framework(type(column)) or all(is_own_way(type(column), name) for name in _CONVERSIONS)):
         return {}
     if isinstance(column, models.DateTimeField):
         return datetime_schema()

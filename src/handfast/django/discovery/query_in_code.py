@@ -43,14 +43,14 @@ def _schema(way: str) -> Json:
 
 
 def _functions(operation: Operation, asked: Asked) -> Iterator[Any]:  # Any: whatever stands in class bodies
-    cls = type(asked.view)
+    own = _own(type(asked.view))
     pending, seen = [operation.handler, *operation.code.uses], set[str]()
     while pending:
         name = pending.pop()
         if name not in seen:
             seen.add(name)
             pending.extend(_CALLED_BY.get(name, ()))
-            for function in _own(cls, name):
+            for function in own.get(name, ()):
                 yield function
                 pending.extend(names_in(function).own)
     if "filter_queryset" in operation.code.uses:
@@ -60,11 +60,14 @@ def _functions(operation: Operation, asked: Asked) -> Iterator[Any]:  # Any: wha
         yield from _undeclared(getattr(asked.view, "pagination_class", None), _PAGING)
 
 
-def _own(cls: type, name: str) -> list[Any]:  # Any: as above
-    """What the project's classes have for a name; none where the framework's comes first."""
-    if is_own_way(cls, name):
-        return []
-    return [vars(base)[name] for base in cls.__mro__ if name in vars(base) and not is_framework(base)]
+def _own(cls: type) -> dict[str, list[Any]]:  # Any: as above
+    """What the project's own classes have under each name."""
+    found: dict[str, list[Any]] = {}
+    for base in cls.__mro__:
+        if not is_framework(base) and base is not object:
+            for name, value in vars(base).items():
+                found.setdefault(name, []).append(value)
+    return found
 
 
 def _undeclared(
@@ -72,8 +75,9 @@ def _undeclared(
 ) -> Iterator[Any]:  # Any: a class of the project's, or what it has there
     """The methods of a class that reads the query and says nothing about it."""
     if isinstance(cls, type) and is_own_way(cls, "get_schema_operation_parameters"):
+        own = _own(cls)
         for name in names:
-            yield from _own(cls, name)
+            yield from own.get(name, ())
 
 
 def names_read(function: Any) -> dict[str, str]:  # Any: as above

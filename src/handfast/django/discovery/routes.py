@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
@@ -120,7 +121,8 @@ def group_names(regex: str) -> list[str]:
     return _OPENING.findall(regex)
 
 
-def group_patterns(regex: str) -> dict[str, str]:
+@lru_cache(maxsize=1024)
+def group_patterns(regex: str) -> Mapping[str, str]:
     """What each named group of a regex lets through, as it is written."""
     return {match[1]: regex[match.end() : _closing(regex, match.end())] for match in _OPENING.finditer(regex)}
 
