@@ -50,6 +50,11 @@ class Findings:
     scenarios: frozenset[str]
     worst: dict[Check, Status]
 
+    def updated(self, later: "Findings") -> "Findings":
+        """With the scenarios of a later run as that one found them."""
+        kept = {check: status for check, status in self.worst.items() if check.scenario not in later.scenarios}
+        return Findings(self.scenarios | later.scenarios, kept | later.worst)
+
     @property
     def failed_scenarios(self) -> frozenset[str]:
         return frozenset(check.scenario for check, status in self.worst.items() if status is Status.FAILURE)

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from conformance.checks import Check, Findings, Status, SuiteFailed, read_findings, require_sound
+from conformance.checks import Check, Findings, Status, SuiteFailed, lost_checks, read_findings, require_sound
 from conformance.exclusions import LeftOut
 from conformance.harness import choose, known_scenarios, run_harness
 from conformance.report import Result
@@ -40,6 +40,14 @@ def carry_out_clients(
             require_sound(by_itself, "client")
             progress(f"{revision}, client, behind handfast")
             through = _drive(behind, revision, selected, folder / f"{revision}-behind")
+            doubtful = {lost.check.scenario for lost in lost_checks(by_itself, through)}
+            doubtful -= {name for name in doubtful if any(one.covers(revision, name) for one in left_out)}
+            if doubtful:
+                # The suite's servers wait 50 ms for what a client sends beside its calls; on a busy machine it can come
+                # late once, with handfast or without. What handfast loses, it loses again.
+                progress(f"{revision}, client, behind handfast, once more: {', '.join(sorted(doubtful))}")
+                again = _drive(behind, revision, sorted(doubtful), folder / f"{revision}-again")
+                through = through.updated(again)
             result = Result.of("client", revision, "http", by_itself, through, [])
             results.append(replace(_excuse(result, left_out), left_out=missing))
     return results

@@ -91,3 +91,12 @@ def test_nothing_is_said_about_the_gateway_when_the_server_itself_fails() -> Non
     require_sound(findings(a=Status.SUCCESS, b=Status.WARNING))
     with pytest.raises(SuiteFailed, match=r"^the server itself fails ping, so nothing can be said about the gateway$"):
         require_sound(findings(a=Status.SUCCESS, b=Status.FAILURE))
+
+
+def test_a_later_run_has_the_last_word_on_its_own_scenarios_only() -> None:
+    other = Findings(frozenset({"tools-list"}), {Check("tools-list", "a"): Status.FAILURE})
+    first = findings(a=Status.FAILURE, b=Status.SUCCESS)
+    assert first.updated(other).updated(findings(a=Status.SUCCESS)) == Findings(
+        frozenset({"ping", "tools-list"}),
+        {Check("ping", "a"): Status.SUCCESS, Check("tools-list", "a"): Status.FAILURE},
+    )
