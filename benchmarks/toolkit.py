@@ -269,7 +269,7 @@ def with_table(page: str, table: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.toolkit", description=__doc__)
     parser.add_argument("--write", action="store_true", help="also put the table into docs/performance.md")
-    parser.add_argument("--calls", type=int, default=64, help="of each kind in each round")
+    parser.add_argument("--calls", type=int, default=200, help="of each kind in each round")
     parser.add_argument("--rounds", type=int, default=40)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -22,7 +22,7 @@ _PRUNE_STEP = 500  # rows per transaction, so that nobody waits for retention lo
 _VACUUM_PAGES = 256
 _ROW = "(?, ?, ?, ?, ?, ?, ?, nullif(?, ''), nullif(?, ''), ?, ?)"
 # Many rows by one statement: the interpreter's lock is let go and taken back once for all of them and not for each.
-_INSERTS = {rows: f"INSERT INTO records VALUES {', '.join([_ROW] * rows)}" for rows in (32, 4, 1)}  # noqa: S608 - ours
+_INSERTS = {rows: f"INSERT INTO records VALUES {', '.join([_ROW] * rows)}" for rows in (64, 16, 4, 1)}  # noqa: S608 - ours
 _SELECT = "SELECT seq, payload, hash FROM records"
 _LINKS = "SELECT seq, payload, hash, id, time, type, status, server, tool, rule, request_id FROM records ORDER BY seq"
 
