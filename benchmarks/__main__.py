@@ -7,9 +7,10 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from benchmarks.marked_block import BlockMissing, write_block
 from benchmarks.plan import QUICK, Plan, carry_out
 from benchmarks.processes import ROOT, BenchFailed
-from benchmarks.report import BlockMissing, make_report, render_json, render_markdown, write_block
+from benchmarks.report import MARKS, make_report, render_json, render_markdown
 
 
 def read_command_line(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -59,7 +60,7 @@ def main() -> int:
         report = make_report(plan, carry_out(plan, progress), load_before=round(load_before, 2))
         progress.clear()
         if options.write:
-            write_block(options.readme, render_markdown(report))
+            write_block(options.readme, render_markdown(report), MARKS)
     except (BenchFailed, BlockMissing) as problem:
         progress.clear()
         print(f"bench: {problem}", file=sys.stderr)

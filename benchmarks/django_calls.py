@@ -17,12 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import write_block
+from benchmarks.marked_block import write_block
 
 MOST_ADDED = 0.20  # of what the bare view takes
 ROUNDS = 20
 ROOT = Path(__file__).parents[1]
-BEGIN, END = "<!-- django:begin -->", "<!-- django:end -->"
+PAGE = ROOT / "docs" / "performance.md"
+MARKS = ("<!-- django:begin -->", "<!-- django:end -->")
 _WARM_UP = 5
 _CALLS = 25  # in a row, before the other side has its turn
 _EXAMPLE = ROOT / "examples" / "contacts"
@@ -249,7 +250,7 @@ def main() -> int:
         measured = measure(options.rounds, Path(folder))
     print(table(measured))
     if options.write:
-        write_block(ROOT / "docs" / "performance.md", table(measured), marks=(BEGIN, END))
+        write_block(PAGE, table(measured), MARKS)
     return 0 if all(each.recorded < MOST_ADDED for each in measured) else 1
 
 

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import traffic
+from benchmarks.marked_block import write_block
 from benchmarks.processes import ROOT, BenchFailed, Running, cpu_seconds, free_port
 from handfast.gateway.http_client import HttpClient, Response
 from handfast.wire.eras import LEGACY_REVISION
 
 PAGE = ROOT / "docs" / "eras.md"
-BEGIN, END = "<!-- eras:begin -->", "<!-- eras:end -->"
+MARKS = ("<!-- eras:begin -->", "<!-- eras:end -->")
 _ROUNDS = 5
 _WARM_UP = 20
 _SECONDS = 30.0
@@ -151,12 +152,6 @@ def render_table(found: Mapping[Route, Sequence[float]]) -> str:
     return "\n".join(lines)
 
 
-def with_table(page: str, table: str) -> str:
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{table}\n{END}{after}"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.eras", description=__doc__)
     parser.add_argument("--write", action="store_true", help="also put the table into docs/eras.md")
@@ -166,7 +161,7 @@ def main() -> None:
         table = render_table(asyncio.run(measure(Path(folder), calls=options.calls)))
     print(table)
     if options.write:
-        PAGE.write_text(with_table(PAGE.read_text("utf-8"), table), "utf-8")
+        write_block(PAGE, table, MARKS)
 
 
 if __name__ == "__main__":

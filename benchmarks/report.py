@@ -6,7 +6,6 @@ import platform
 import statistics
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 from benchmarks.contenders import BYTES, DEFAULT, DIRECT, LABELS, LEAN, OFF, RELAY, SDK
 from benchmarks.plan import BARE, WRAP, Case, Measured, Plan
@@ -14,7 +13,7 @@ from benchmarks.traffic import JUDGED, OPEN, least_bytes
 
 _NONE = "–"  # noqa: RUF001 - a dash in a table, as in the README's others
 LIMIT = 1.05  # CPU of what judges nothing, against the same gateway with the judging taken out
-BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
+MARKS = ("<!-- bench:begin -->", "<!-- bench:end -->")
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,17 +212,3 @@ def _unit(value: float | None, form: str, unit: str) -> str:
 
 def _bytes(count: int) -> str:
     return f"{count / 1_000_000:.0f} MB" if count >= 500_000 else f"{count / 1000:.0f} KB"
-
-
-class BlockMissing(Exception):
-    """The README has no place for the figures."""
-
-
-def write_block(readme: Path, markdown: str, *, marks: tuple[str, str] = (BEGIN, END)) -> None:
-    """Put the figures between the two marks, and leave every other byte alone. Raises: BlockMissing."""
-    text = readme.read_text()
-    before, begin, rest = text.partition(marks[0])
-    _, end, after = rest.partition(marks[1])
-    if not begin or not end:
-        raise BlockMissing(f"{readme.name} lacks {marks[0]} and {marks[1]}; put them where the figures belong.")
-    readme.write_text(f"{before}{begin}\n{markdown}\n{end}{after}")

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.marked_block import write_block
 from benchmarks.processes import ROOT
 from handfast.gateway.backend import Backend, ask
 from handfast.gateway.runtime import Runtime
@@ -22,7 +23,7 @@ from handfast.gateway.upstreams import Upstreams
 from handfast.wire.members import member
 
 PAGE = ROOT / "docs" / "compact.md"
-BEGIN, END = "<!-- surface:begin -->", "<!-- surface:end -->"
+MARKS = ("<!-- surface:begin -->", "<!-- surface:end -->")
 _PARTS = ROOT / ".parts"
 _NPM = _PARTS / "node" / "node_modules" / "@modelcontextprotocol"
 
@@ -110,12 +111,6 @@ def _size(count: int) -> str:
     return f"{count:,} B, ~{count // 4:,} tokens"
 
 
-def with_table(page: str, table: str) -> str:
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{table}\n{END}{after}"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.surface", description=__doc__)
     parser.add_argument("--write", action="store_true", help="also put the table into docs/compact.md")
@@ -125,7 +120,7 @@ def main() -> None:
         table = render_table(asyncio.run(measure(Path(folder))))
     print(table)
     if options.write:
-        PAGE.write_text(with_table(PAGE.read_text("utf-8"), table), "utf-8")
+        write_block(PAGE, table, MARKS)
 
 
 if __name__ == "__main__":

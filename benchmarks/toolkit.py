@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import Any  # Any: JSON
 
 from benchmarks import traffic
+from benchmarks.marked_block import write_block
 from benchmarks.processes import ROOT, BenchFailed, free_port
 from benchmarks.servers.authored import ORDERS, SMALL
 from handfast.gateway.http_client import HttpClient, UpstreamFailed
 from handfast.wire.eras import LEGACY_REVISION
 
 PAGE = ROOT / "docs" / "performance.md"
-BEGIN, END = "<!-- toolkit:begin -->", "<!-- toolkit:end -->"
+MARKS = ("<!-- toolkit:begin -->", "<!-- toolkit:end -->")
 LIMIT = 0.15  # of the SDK's own cost
 
 SDK, PLAIN, RECORDED = "sdk", "toolkit", "toolkit, recorded"
@@ -260,12 +261,6 @@ def _share(shares: Sequence[float]) -> str:
     return f"{middle:+.0%} ±{(high - low) / 2:.0%}"
 
 
-def with_table(page: str, table: str) -> str:
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{table}\n{END}{after}"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.toolkit", description=__doc__)
     parser.add_argument("--write", action="store_true", help="also put the table into docs/performance.md")
@@ -277,7 +272,7 @@ def main() -> None:
     table = render_table(figures)
     print(table)
     if options.write:
-        PAGE.write_text(with_table(PAGE.read_text("utf-8"), table), "utf-8")
+        write_block(PAGE, table, MARKS)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any  # Any: decoded JSON
 
 import pytest
-from benchmarks.report import BlockMissing, JudgingRow, PeerRow, Report, SizeRow, write_block
+from benchmarks.report import JudgingRow, PeerRow, Report, SizeRow
 
 from tests.parts import ROOT, Parts
 
@@ -76,14 +76,6 @@ def test_the_readme_gets_the_tables_between_its_marks_and_keeps_the_rest(report:
     columns = [line.count("|") for line in text.splitlines() if line.startswith("|")]
     assert columns == [7] * 6 + [6] * 7 + [8] * 5
     assert not re.search(r"\bnan\b|None", text)
-
-
-def test_a_readme_without_marks_is_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "README.md"
-    path.write_text("nothing here")
-    with pytest.raises(BlockMissing):
-        write_block(path, "figures")
-    assert path.read_text() == "nothing here"
 
 
 def test_a_contender_that_answers_errors_ends_the_run(tmp_path: Path) -> None:

@@ -2,9 +2,9 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
-from benchmarks.django_calls import BEGIN, END, ROOT, Measured, table
+from benchmarks.django_calls import MARKS, PAGE, ROOT, Measured, table
+from benchmarks.marked_block import read_block
 
 CASES = ["create one", "read one", "change one", "list 25"]
 
@@ -26,5 +26,4 @@ def test_a_call_is_compared_with_its_own_view() -> None:
 
 
 def test_the_document_has_a_figure_for_every_case() -> None:
-    page = Path(ROOT, "docs", "performance.md").read_text("utf-8")
-    assert rows(page.partition(BEGIN)[2].partition(END)[0]) == CASES
+    assert rows("\n".join(read_block(PAGE, MARKS))) == CASES

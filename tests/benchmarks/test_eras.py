@@ -3,7 +3,8 @@
 import asyncio
 from pathlib import Path
 
-from benchmarks.eras import BEGIN, END, PAGE, ROUTES, Route, measure, render_table, with_table
+from benchmarks.eras import MARKS, PAGE, ROUTES, Route, measure, render_table
+from benchmarks.marked_block import read_block
 
 
 def test_every_way_is_driven_with_real_calls(tmp_path: Path) -> None:
@@ -17,18 +18,15 @@ def test_a_way_is_compared_with_its_own_server_relayed_round_by_round() -> None:
         Route("modern", "legacy"): [2.0, 3.0, 6.0],
         Route("legacy", "legacy", is_combined=True): [3.0, 6.0, 0.0],
     }
-    assert with_table(f"before\n{BEGIN}\nold\n{END}\nafter", render_table(found)) == (
-        f"before\n{BEGIN}\n"
-        "| client | server | way | CPU per call | of relayed |\n"
-        "|---|---|---|---|---|\n"
-        "| legacy | legacy | relayed | 2.00 ms | 1.0 |\n"
-        "| modern | legacy | translated | 3.00 ms | 1.5 |\n"
-        "| legacy | legacy | at `/mcp` | 3.00 ms | 3.0 |\n"
-        f"{END}\nafter"
-    )
+    assert render_table(found).splitlines() == [
+        "| client | server | way | CPU per call | of relayed |",
+        "|---|---|---|---|---|",
+        "| legacy | legacy | relayed | 2.00 ms | 1.0 |",
+        "| modern | legacy | translated | 3.00 ms | 1.5 |",
+        "| legacy | legacy | at `/mcp` | 3.00 ms | 3.0 |",
+    ]
 
 
 def test_the_document_has_a_figure_for_every_way() -> None:
-    table = PAGE.read_text("utf-8").partition(BEGIN)[2].partition(END)[0]
-    shown = [line.split(" | ")[:3] for line in table.strip().splitlines()[2:]]
+    shown = [line.split(" | ")[:3] for line in read_block(PAGE, MARKS)[2:]]
     assert shown == [[f"| {route.client}", route.server, route.way] for route in ROUTES]
