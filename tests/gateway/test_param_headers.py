@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from handfast.catalog.listing import read_tool_page
-from handfast.gateway.conversation import ServerSide
 from handfast.gateway.param_headers import modern_headers, param_mismatch
 from handfast.gateway.runtime import Runtime
+from handfast.gateway.server_side import ServerSide
 from handfast.gateway.settings import load_settings
 from handfast.wire.message import Message, read_level, read_message
 

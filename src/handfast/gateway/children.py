@@ -7,9 +7,9 @@ from collections.abc import Callable
 from handfast.core.exchange import Status
 from handfast.gateway.channel import Channel, Owner
 from handfast.gateway.child import ChildStartFailed
-from handfast.gateway.conversation import ServerSide
 from handfast.gateway.launch import Launch
 from handfast.gateway.server_health import Era, ServerHealth, State
+from handfast.gateway.server_side import ServerSide
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.message import Message
 from handfast.wire.replies import initialize, notification

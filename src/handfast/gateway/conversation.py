@@ -5,24 +5,22 @@ Knows nothing of transports: `wrap`, a stdio child behind HTTP and an HTTP serve
 
 import asyncio
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple, Protocol
 
 import msgspec
 
-from handfast.catalog.learning import Learner
 from handfast.catalog.listing import ListPage, read_tool_page
 from handfast.core.contract import CompiledContract
 from handfast.core.exchange import Exchange, RecordingFailed, Status
 from handfast.core.policy import Blocked, Decision, InputErrors, ToolPolicy
 from handfast.core.redaction import scrub_name
 from handfast.core.result import ambiguous_violation, blocked_text
-from handfast.gateway.call_places import NoPlace, Place, Places
-from handfast.gateway.journal import Journal
+from handfast.gateway.call_places import NoPlace, Place
+from handfast.gateway.pending import Pending
 from handfast.gateway.result_view import view_result
-from handfast.gateway.task_results import TASK_METHODS, TASK_NOTIFICATIONS, TaskResults, created_task, read_task_id
-from handfast.tool_call import CallPath
+from handfast.gateway.server_side import ServerSide
+from handfast.gateway.task_results import TASK_METHODS, TASK_NOTIFICATIONS, created_task, read_task_id
 from handfast.wire.codes import INVALID_PARAMS, INVALID_REQUEST, RECORDING_FAILED, UPSTREAM_FAILED
 from handfast.wire.eras import META_CAPABILITIES, META_CLIENT, META_VERSION
 from handfast.wire.message import AmbiguousKeys, BadMessage, Members, Message, RequestId, id_in_head
@@ -41,45 +39,6 @@ class Step(NamedTuple):
 
 
 NOTHING = Step()
-
-
-@dataclass(slots=True)
-class Pending:
-    """A request that the server has not answered yet."""
-
-    method: str
-    is_modern: bool
-    call: Exchange | None = None
-    tool: str = ""  # of a tools/call, as the server knows it
-    asks_for_task: bool = False  # of a tools/call: 2025-11-25 lets the client ask for its result later
-    task_id: str | None = None  # of a request about a task
-    cursor: bytes | None = None  # of a tools/list: which page was asked for
-    is_cancelled: bool = False
-    when_cancelled: Callable[[], None] | None = None  # for whoever waits: a cancelled request need not be answered
-    progress_token: RequestId | None = None
-    touched: float = 0.0  # when the request or its last progress passed; never, while it waits in line
-    place: Place | None = None  # in line for the server
-    is_attended: bool = False  # whoever relays its answer also watches its time
-
-
-class ServerSide(NamedTuple):
-    """What conversations with one server have in common."""
-
-    name: str
-    path: CallPath
-    journal: Journal
-    learner: Learner
-    policy_of: Callable[[str], ToolPolicy]
-    now: Callable[[], float]  # monotonic seconds
-    most_calls: Callable[[], int]  # in progress at once, in this process
-    tasks: TaskResults
-    actor: str = ""
-    places: Places | None = None  # for calls at this server; None where no call is forwarded
-    retries_idempotent: Callable[[], bool] = lambda: False
-
-    def waiting(self) -> int:
-        """Calls of this process that wait in line, which count for nothing until they go on."""
-        return self.places.waiting_everywhere if self.places is not None else 0
 
 
 class Client(Protocol):

@@ -14,7 +14,7 @@ from handfast.gateway.bridge.legacy_server import EraRefused, LegacyServer
 from handfast.gateway.bridge.modern_server import ModernServer
 from handfast.gateway.bridge.native_server import NativeServer
 from handfast.gateway.compact.backend import CompactBackend
-from handfast.gateway.conversation import Conversation, ServerSide
+from handfast.gateway.conversation import Conversation
 from handfast.gateway.event_relay import EventRelay, is_event_stream
 from handfast.gateway.http_client import (
     HttpClient,
@@ -30,6 +30,7 @@ from handfast.gateway.param_headers import modern_headers
 from handfast.gateway.post_relay import PostRelay
 from handfast.gateway.repeats import note_repeat
 from handfast.gateway.server_health import ServerHealth, State, UpstreamResting
+from handfast.gateway.server_side import ServerSide
 from handfast.gateway.session_owner import UNKNOWN_SESSION, refuse_stranger
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.eras import META_VERSION

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from handfast.gateway.conversation import ServerSide
 from handfast.gateway.http_exchange import Headers
+from handfast.gateway.server_side import ServerSide
 from handfast.wire.headers import find_param_mismatch, render_headers, render_params
 from handfast.wire.message import AmbiguousKeys, Message
 from handfast.wire.scan import NotJson

@@ -7,12 +7,14 @@ from handfast.core.exchange import Status
 from handfast.gateway.backlog import Backlog
 from handfast.gateway.channel import Channel
 from handfast.gateway.child import ChildStartFailed
-from handfast.gateway.conversation import Conversation, Pending, ServerSide, is_sign_of_life
+from handfast.gateway.conversation import Conversation, is_sign_of_life
 from handfast.gateway.event_log import EventLog
 from handfast.gateway.event_stream import OPEN_AFTER_SECONDS, EventStream, may_open_early
 from handfast.gateway.http_exchange import JSON, STREAM_HEADERS, HttpExchange
+from handfast.gateway.pending import Pending
 from handfast.gateway.repeats import is_repeatable, note_repeat
 from handfast.gateway.server_health import Era, ServerHealth, State, UpstreamResting
+from handfast.gateway.server_side import ServerSide
 from handfast.wire.codes import INVALID_REQUEST, UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from handfast.wire.eras import http_status
 from handfast.wire.message import Message

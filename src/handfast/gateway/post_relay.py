@@ -5,11 +5,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from handfast.core.exchange import Status
-from handfast.gateway.conversation import Conversation, Pending
+from handfast.gateway.conversation import Conversation
 from handfast.gateway.event_relay import EventRelay, is_event_stream
 from handfast.gateway.http_client import Response, UpstreamFailed, UpstreamRefused, UpstreamTimeout
 from handfast.gateway.http_exchange import JSON, Headers, HttpExchange
 from handfast.gateway.http_headers import to_client
+from handfast.gateway.pending import Pending
 from handfast.gateway.repeats import is_repeatable, note_repeat
 from handfast.gateway.server_health import Era
 from handfast.wire.codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT

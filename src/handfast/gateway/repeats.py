@@ -1,6 +1,7 @@
 """Which requests may be sent a second time: those that change nothing, and calls whose tool says so of itself."""
 
-from handfast.gateway.conversation import Pending, ServerSide
+from handfast.gateway.pending import Pending
+from handfast.gateway.server_side import ServerSide
 
 HARMLESS = frozenset(
     (

@@ -15,8 +15,8 @@ from handfast.core.exchange import Exchange, RecordType, Status
 from handfast.core.recording import Durability
 from handfast.core.schema import SchemaBounds, UncompilableSchema
 from handfast.gateway.call_places import Bounds, LocalPlaces
-from handfast.gateway.conversation import ServerSide
 from handfast.gateway.journal import Journal
+from handfast.gateway.server_side import ServerSide
 from handfast.gateway.settings import Settings
 from handfast.gateway.settings.blocks import Bodies
 from handfast.gateway.task_results import TaskResults

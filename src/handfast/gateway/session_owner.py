@@ -3,8 +3,8 @@
 from typing import NoReturn
 
 from handfast.core.exchange import RecordType, Status
-from handfast.gateway.conversation import ServerSide
 from handfast.gateway.http_exchange import HttpProblem
+from handfast.gateway.server_side import ServerSide
 
 # The same words for both, so that nobody learns which ids exist.
 UNKNOWN_SESSION = "This session is not known or has ended. Send initialize to begin a new one."

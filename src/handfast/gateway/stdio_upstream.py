@@ -1,8 +1,7 @@
 """A stdio MCP server behind `/mcp/<server>`: sessions in front, children behind, shared only where that is safe."""
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 
 import msgspec
 
@@ -14,17 +13,17 @@ from handfast.gateway.bridge.native_server import NativeServer
 from handfast.gateway.bridge.stdio_sessions import StdioSessions
 from handfast.gateway.channel import Channel
 from handfast.gateway.child import ChildStartFailed
+from handfast.gateway.child_sessions import ChildSessions
 from handfast.gateway.children import MODERN, Children
 from handfast.gateway.compact.backend import CompactBackend
-from handfast.gateway.conversation import Conversation, ServerSide
-from handfast.gateway.event_log import EventLog, EventShelf
+from handfast.gateway.conversation import Conversation
 from handfast.gateway.http_exchange import JSON, HttpExchange, HttpProblem
 from handfast.gateway.launch import Launch
 from handfast.gateway.param_headers import param_mismatch
 from handfast.gateway.post_answer import PostAnswer
 from handfast.gateway.server_health import ServerHealth, UpstreamResting
+from handfast.gateway.server_side import ServerSide
 from handfast.gateway.session import Session
-from handfast.gateway.session_owner import UNKNOWN_SESSION, refuse_stranger
 from handfast.gateway.settings.blocks import Isolation, Limits
 from handfast.wire.codes import HEADER_MISMATCH, METHOD_NOT_FOUND, UPSTREAM_FAILED
 from handfast.wire.eras import is_modern
@@ -34,7 +33,6 @@ from handfast.wire.replies import error_reply, request
 from handfast.wire.scan import NotJson
 from handfast.wire.splice import replace_values
 
-_SESSIONS = 10_000  # on shared children, where a session costs a kilobyte
 _DEAF = "The server does not read what it is sent. Try again later, or restart it."
 _NEEDS_OWN_CHILD = frozenset(("logging/setLevel", "resources/subscribe", "resources/unsubscribe"))
 
@@ -87,23 +85,16 @@ class StdioUpstream:
             limits=limits,
         )
         self.compact = CompactBackend(server, self.backend)
+        self._sessions = ChildSessions(server, self._children, limits)
         self._waiting_for_room = 0
-        self._own_starting = 0  # children for one session alone that have no session yet
-        self._sessions: dict[str, Session] = {}
-        self._shelf = EventShelf()
-        self._sweeper: asyncio.Task[None] | None = None
 
     def quiesce(self) -> None:
         """The gateway is about to stop: streams that only listen end now, calls under way may finish."""
-        for session in self._sessions.values():
-            session.stop_listening()
+        self._sessions.stop_listening()
 
     async def close(self) -> None:
         self._server.learner.close()
-        if self._sweeper is not None:
-            self._sweeper.cancel()
-        for session in self._sessions.values():
-            session.close()
+        self._sessions.close()
         await self.backend.close()
         await self._bridge.close()
         await self._children.close()
@@ -144,33 +135,20 @@ class StdioUpstream:
         if session_id is None and message.method == "initialize":
             await self._initialize(http, message, may_refuse=may_refuse)
             return
-        session = self._session(http)
+        session = self._sessions.find(http)
         if message.method in _NEEDS_OWN_CHILD and self._may_isolate():
-            await self._give_own_child(session)
+            await self._sessions.give_own_child(session)
         await self._post_in_session(http, session, message)
 
     async def get(self, http: HttpExchange) -> None:
-        await self._session(http).listen(http)
+        await self._sessions.find(http).listen(http)
 
     async def delete(self, http: HttpExchange) -> None:
-        session = self._session(http)
-        await self._end(session)
+        session = self._sessions.find(http)
+        await self._sessions.end(session)
         await http.respond(200, [])
 
     # --- sessions --------------------------------------------------------------------------------------------------
-
-    def _session(self, http: HttpExchange) -> Session:
-        """The caller's session. Raises: HttpProblem."""
-        session_id = http.header(b"mcp-session-id")
-        if session_id is None:
-            raise HttpProblem(400, "There is no Mcp-Session-Id header. Send initialize first.")
-        session = self._sessions.get(session_id.decode("latin-1"))
-        if session is None:
-            raise HttpProblem(404, UNKNOWN_SESSION)
-        if session.actor != http.actor:
-            refuse_stranger(self._server, http.actor)
-        session.last_used = self._server.now()
-        return session
 
     def _may_isolate(self) -> bool:
         return self._isolation() is not Isolation.SHARED
@@ -186,10 +164,10 @@ class StdioUpstream:
         # Capabilities are fixed at initialize: a client that declares any needs a child that was told of them.
         is_own = isolation is Isolation.SESSION or (isolation is Isolation.AUTO and not _is_empty(capabilities))
         if is_own:
-            async with self._room_for_own():
+            async with self._sessions.room_for_own():
                 channel = await self._children.start()
-                session = self._open_session(http.actor, channel, owns_channel=True)
-            session.opening = message
+                conversation = self._new_conversation(channel)
+                session = self._sessions.open(http.actor, channel, conversation, message, owns_channel=True)
             await self._open_own(http, session, message, may_refuse=may_refuse)
             return
         channel = await self._children.shared(version)
@@ -201,8 +179,8 @@ class StdioUpstream:
             await self._children.stop(channel)
             await self._pass_on_refusal(http, raw, may_refuse=may_refuse)
             return
-        session = self._open_session(http.actor, channel, owns_channel=False)
-        session.opening = message
+        conversation = self._new_conversation(channel)
+        session = self._sessions.open(http.actor, channel, conversation, message, owns_channel=False)
         session.version = version
         await http.respond(200, [JSON, _session_header(session)], raw)
 
@@ -217,14 +195,14 @@ class StdioUpstream:
                 session.channel, lambda own_id: replace_values(message.raw, {("id",): b"%d" % own_id})
             )
         except BaseException:
-            await self._end(session)
+            await self._sessions.end(session)
             raise
         greeting.raw = replace_values(greeting.raw, {("id",): client_id})
         greeting.id = message.id
         reply = await conversation.from_server(greeting)
         assert reply is not None
         if greeting.has_error:
-            await self._end(session)
+            await self._sessions.end(session)
             await self._pass_on_refusal(http, reply, may_refuse=may_refuse)
             return
         await http.respond(200, [JSON, _session_header(session)], reply)
@@ -236,26 +214,6 @@ class StdioUpstream:
             native.refused_handshake()
             raise EraRefused
         await http.respond(200, [JSON], reply)
-
-    def _open_session(self, actor: str, channel: Channel, *, owns_channel: bool) -> Session:
-        now = self._server.now
-        session = Session(
-            self._new_conversation(channel),
-            channel,
-            EventLog(self._shelf, now=now),
-            actor=actor,
-            owns_channel=owns_channel,
-            now=now(),
-        )
-        session.conversation.session = session.id.encode()
-        self._sessions[session.id] = session
-        if len(self._sessions) > _SESSIONS:
-            sharing = (other for other in self._sessions.values() if not other.owns_channel)
-            oldest = min(sharing, key=lambda other: other.last_used, default=session)
-            self._sessions.pop(oldest.id).close()
-        if self._sweeper is None:
-            self._sweeper = asyncio.create_task(self._sweep())
-        return session
 
     def _new_conversation(self, channel: Channel) -> Conversation:
         def list_page(cursor: bytes | None) -> "asyncio.Future[Message] | asyncio.Task[Message]":
@@ -270,7 +228,7 @@ class StdioUpstream:
             await http.respond(202, [])  # the shared child had its handshake
             return
         if not session.channel.is_alive:
-            await self._end(session)
+            await self._sessions.end(session)
             raise HttpProblem(404, "The server behind this session has exited. Send initialize to begin a new one.")
         await self._wait_for_room(session.channel)
         if message.is_request:
@@ -301,7 +259,7 @@ class StdioUpstream:
             message,
             health=self.health,
             log=session.log,
-            other_channel=lambda: self._move_to_next(session),
+            other_channel=lambda: self._sessions.move_to_next(session),
         )
         answer.hold_back = session.channel.hold_back if session.owns_channel else None
         session.answers.append(answer)
@@ -311,67 +269,6 @@ class StdioUpstream:
         finally:
             session.answers.remove(answer)
             session.last_used = self._server.now()
-
-    async def _move_to_next(self, session: Session) -> Channel:
-        """The child in place of a shared one that died: sessions leave nothing of their own in those.
-
-        Raises: UpstreamResting, ChildStartFailed, ConnectionError, TimeoutError.
-        """
-        if session.owns_channel or session.is_closed:
-            raise ConnectionError("the session ended with its child")
-        channel = await self._children.shared(session.version)
-        if channel.greeting is None or channel.greeting.has_error or session.owns_channel:
-            raise ConnectionError("there is no child for this session")
-        session.channel = channel
-        return channel
-
-    async def _give_own_child(self, session: Session) -> None:
-        """A log level or a subscription is the client's alone, and a shared child cannot keep clients apart."""
-        async with session.moving:
-            if session.owns_channel:
-                return
-            assert session.opening is not None
-            opening = session.opening
-            async with self._room_for_own():
-                channel = await self._children.start()
-                await self._children.greet(
-                    channel, lambda own_id: replace_values(opening.raw, {("id",): b"%d" % own_id})
-                )
-                session.channel = channel
-                session.owns_channel = True
-
-    @contextlib.asynccontextmanager
-    async def _room_for_own(self) -> AsyncIterator[None]:
-        """Own children are bounded, those that are being started included; the one idle for longest makes way."""
-        owned = [session for session in self._sessions.values() if session.owns_channel]
-        is_full = len(owned) + self._own_starting >= self._limits().sessions
-        idle = [session for session in owned if session.is_idle]
-        if is_full and not idle:
-            raise HttpProblem(503, "Too many sessions are open with this server. Try again later.")
-        self._own_starting += 1
-        try:
-            if is_full:
-                await self._end(min(idle, key=lambda session: session.last_used))
-            yield
-        finally:
-            self._own_starting -= 1
-
-    async def _end(self, session: Session) -> None:
-        self._sessions.pop(session.id, None)
-        session.close()
-        session.conversation.dismiss("The session ended while the call waited, so it never reached the server.")
-        if session.owns_channel:
-            await self._children.stop(session.channel)
-
-    async def _sweep(self) -> None:
-        while True:
-            seconds = self._limits().session_idle_s
-            await asyncio.sleep(min(30.0, seconds / 2))
-            now = self._server.now()
-            for session in list(self._sessions.values()):
-                session.log.forget_delivered()
-                if session.is_idle and now - session.last_used > seconds:
-                    await self._end(session)
 
     # --- modern clients: no session, one child for all -------------------------------------------------------------
 
@@ -443,8 +340,9 @@ class StdioUpstream:
                 self._server.name, "message.unpaired", "An answer from the server belongs to no open request."
             )
             return True
-        for session in self._sessions.values():
-            if session.channel is channel and session.owns_channel:
+        sessions = self._sessions.on(channel)
+        for session in sessions:
+            if session.owns_channel:
                 session.take(message)
                 return True
         if message.is_notification and message.method is not None and message.method.endswith("/list_changed"):
@@ -452,9 +350,8 @@ class StdioUpstream:
                 self._server.learner.refresh(
                     lambda cursor: channel.ask(lambda own_id: self._plain_list(own_id, cursor))
                 )
-            for session in self._sessions.values():
-                if session.channel is channel:
-                    session.take(message)
+            for session in sessions:
+                session.take(message)
             self._bridge.list_changed(message)
             return True
         if message.is_request:

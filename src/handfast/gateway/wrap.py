@@ -12,7 +12,8 @@ from typing import Any
 
 from handfast.gateway.call_places import CLOSED
 from handfast.gateway.child import Child
-from handfast.gateway.conversation import Conversation, ServerSide
+from handfast.gateway.conversation import Conversation
+from handfast.gateway.server_side import ServerSide
 from handfast.pipes import InputPipe, OutputPipe
 from handfast.wire.codes import INTERNAL_ERROR, REQUEST_TOO_LARGE, UPSTREAM_TIMEOUT
 from handfast.wire.eras import MODERN_META, is_discovery, says_modern

@@ -11,10 +11,12 @@ from handfast.core.exchange import Status
 from handfast.gateway.backend import Origin, ask
 from handfast.gateway.bridge.inbox import Inbox
 from handfast.gateway.bridge.native_server import NativeServer
-from handfast.gateway.conversation import Conversation, Pending, ServerSide, is_sign_of_life
+from handfast.gateway.conversation import Conversation, is_sign_of_life
 from handfast.gateway.http_response import UpstreamFailed, UpstreamTimeout
 from handfast.gateway.param_headers import param_mismatch
+from handfast.gateway.pending import Pending
 from handfast.gateway.server_health import ServerHealth, State, UpstreamResting
+from handfast.gateway.server_side import ServerSide
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.codes import HEADER_MISMATCH, INVALID_REQUEST, UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from handfast.wire.eras import META_CAPABILITIES

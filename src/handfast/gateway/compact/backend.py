@@ -19,7 +19,7 @@ from handfast.gateway.compact.help import render_action, render_overview
 from handfast.gateway.compact.offer import dispatcher_name, render_tool
 from handfast.gateway.compact.own_answers import OwnAnswers
 from handfast.gateway.compact.tool_lists import ListRefused, ToolLists
-from handfast.gateway.conversation import ServerSide
+from handfast.gateway.server_side import ServerSide
 from handfast.wire.codes import INVALID_PARAMS
 from handfast.wire.members import member, text_member
 from handfast.wire.message import AmbiguousKeys, Message, read_message

@@ -4,7 +4,7 @@ from collections.abc import Awaitable
 
 from handfast.core.exchange import Exchange, RecordingFailed, Status
 from handfast.core.policy import InputErrors, Violation
-from handfast.gateway.conversation import ServerSide
+from handfast.gateway.server_side import ServerSide
 from handfast.wire.codes import INVALID_PARAMS, RECORDING_FAILED, UPSTREAM_FAILED
 from handfast.wire.message import Message, read_message
 from handfast.wire.replies import answer, error_reply, tool_error

@@ -1,0 +1,137 @@
+"""ChildSessions: the sessions of legacy clients with one stdio server, on children of their own or on shared ones."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+
+from handfast.gateway.channel import Channel
+from handfast.gateway.children import Children
+from handfast.gateway.conversation import Conversation
+from handfast.gateway.event_log import EventLog, EventShelf
+from handfast.gateway.http_exchange import HttpExchange, HttpProblem
+from handfast.gateway.server_side import ServerSide
+from handfast.gateway.session import Session
+from handfast.gateway.session_owner import UNKNOWN_SESSION, refuse_stranger
+from handfast.gateway.settings.blocks import Limits
+from handfast.wire.message import Message
+from handfast.wire.splice import replace_values
+
+_SESSIONS = 10_000  # on shared children, where a session costs a kilobyte
+
+
+class ChildSessions:
+    def __init__(self, server: ServerSide, children: Children, limits: Callable[[], Limits]) -> None:
+        self._server = server
+        self._children = children
+        self._limits = limits
+        self._open: dict[str, Session] = {}
+        self._own_starting = 0  # children for one session alone that have no session yet
+        self._shelf = EventShelf()
+        self._sweeper: asyncio.Task[None] | None = None
+
+    def find(self, http: HttpExchange) -> Session:
+        """The caller's session. Raises: HttpProblem."""
+        session_id = http.header(b"mcp-session-id")
+        if session_id is None:
+            raise HttpProblem(400, "There is no Mcp-Session-Id header. Send initialize first.")
+        session = self._open.get(session_id.decode("latin-1"))
+        if session is None:
+            raise HttpProblem(404, UNKNOWN_SESSION)
+        if session.actor != http.actor:
+            refuse_stranger(self._server, http.actor)
+        session.last_used = self._server.now()
+        return session
+
+    def open(
+        self, actor: str, channel: Channel, conversation: Conversation, opening: Message, *, owns_channel: bool
+    ) -> Session:
+        now = self._server.now
+        log = EventLog(self._shelf, now=now)
+        session = Session(conversation, channel, log, actor=actor, owns_channel=owns_channel, now=now())
+        session.opening = opening
+        conversation.session = session.id.encode()
+        self._open[session.id] = session
+        if len(self._open) > _SESSIONS:
+            sharing = (other for other in self._open.values() if not other.owns_channel)
+            oldest = min(sharing, key=lambda other: other.last_used, default=session)
+            self._open.pop(oldest.id).close()
+        if self._sweeper is None:
+            self._sweeper = asyncio.create_task(self._sweep())
+        return session
+
+    def on(self, channel: Channel) -> list[Session]:
+        return [session for session in self._open.values() if session.channel is channel]
+
+    async def end(self, session: Session) -> None:
+        self._open.pop(session.id, None)
+        session.close()
+        session.conversation.dismiss("The session ended while the call waited, so it never reached the server.")
+        if session.owns_channel:
+            await self._children.stop(session.channel)
+
+    def stop_listening(self) -> None:
+        for session in self._open.values():
+            session.stop_listening()
+
+    def close(self) -> None:
+        """The children are for somebody else to stop."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        for session in self._open.values():
+            session.close()
+
+    # --- which child --------------------------------------------------------------------------------------------
+
+    @contextlib.asynccontextmanager
+    async def room_for_own(self) -> AsyncIterator[None]:
+        """Own children are bounded, those that are being started included; the one idle for longest makes way."""
+        owned = [session for session in self._open.values() if session.owns_channel]
+        is_full = len(owned) + self._own_starting >= self._limits().sessions
+        idle = [session for session in owned if session.is_idle]
+        if is_full and not idle:
+            raise HttpProblem(503, "Too many sessions are open with this server. Try again later.")
+        self._own_starting += 1
+        try:
+            if is_full:
+                await self.end(min(idle, key=lambda session: session.last_used))
+            yield
+        finally:
+            self._own_starting -= 1
+
+    async def give_own_child(self, session: Session) -> None:
+        """A log level or a subscription is the client's alone, and a shared child cannot keep clients apart."""
+        async with session.moving:
+            if session.owns_channel:
+                return
+            assert session.opening is not None
+            opening = session.opening
+            async with self.room_for_own():
+                channel = await self._children.start()
+                await self._children.greet(
+                    channel, lambda own_id: replace_values(opening.raw, {("id",): b"%d" % own_id})
+                )
+                session.channel = channel
+                session.owns_channel = True
+
+    async def move_to_next(self, session: Session) -> Channel:
+        """The child in place of a shared one that died: sessions leave nothing of their own in those.
+
+        Raises: UpstreamResting, ChildStartFailed, ConnectionError, TimeoutError.
+        """
+        if session.owns_channel or session.is_closed:
+            raise ConnectionError("the session ended with its child")
+        channel = await self._children.shared(session.version)
+        if channel.greeting is None or channel.greeting.has_error or session.owns_channel:
+            raise ConnectionError("there is no child for this session")
+        session.channel = channel
+        return channel
+
+    async def _sweep(self) -> None:
+        while True:
+            seconds = self._limits().session_idle_s
+            await asyncio.sleep(min(30.0, seconds / 2))
+            now = self._server.now()
+            for session in list(self._open.values()):
+                session.log.forget_delivered()
+                if session.is_idle and now - session.last_used > seconds:
+                    await self.end(session)
