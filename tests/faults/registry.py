@@ -136,7 +136,7 @@ FAULTS = (
     fault(
         "floods",
         HEALTHY,
-        "notify:20000",
+        "notify:8000",
         server="sends notifications as fast as it can, then answers",
         handfast="passes all of them on; whoever reads slowly slows only the server that is its own",
     ),
