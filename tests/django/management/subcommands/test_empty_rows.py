@@ -1,6 +1,7 @@
 """`manage.py handfast empty-rows` in a real project with a real database."""
 
 import json
+import shutil
 import sqlite3
 from contextlib import AbstractContextManager, closing
 from io import StringIO
@@ -32,12 +33,20 @@ ALL = [[1, 2, 3], [1, 2], [1], [1, 2]]
 ORDER = {"by": "shop.Order.contact", "count": 1, "fate": "deleted with it"}
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    project = make_project(tmp_path)
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project with these rows, for tests that change nothing."""
+    project = make_project(tmp_path_factory.mktemp("project"))
     project.migrate()
     project.shell(_ROWS)
     return project
+
+
+@pytest.fixture
+def project(filled: Project, tmp_path: Path) -> Project:
+    """The same for tests that delete."""
+    shutil.copytree(filled.folder, tmp_path, dirs_exist_ok=True)
+    return Project(tmp_path)
 
 
 def kept(project: Project) -> list[list[int]]:
@@ -54,8 +63,8 @@ def listed(project: Project, *words: str) -> Any:  # Any: JSON
 
 
 @pytest.mark.requirement("T5")
-def test_empty_rows_are_listed_and_left_alone(project: Project) -> None:
-    said = listed(project)
+def test_empty_rows_are_listed_and_left_alone(filled: Project) -> None:
+    said = listed(filled)
     assert [(one["model"], one["tools"], one["doubtful"], one["total"]) for one in said["models"]] == [
         ("shop.Company", ["companies__create"], False, 1),
         ("shop.Contact", ["contacts__create"], True, 2),
@@ -67,29 +76,29 @@ def test_empty_rows_are_listed_and_left_alone(project: Project) -> None:
         {"model": "shop.Order", "tools": ["orders__create"], "why": "no row can be without 'contact'"}
     ]
     assert said["deleted"] is None
-    assert kept(project) == ALL
+    assert kept(filled) == ALL
 
 
-def test_people_get_the_same_in_words(project: Project) -> None:
-    shown = project.manage("handfast", "empty-rows", "--model", "shop.contact", "--limit", "1").stdout.splitlines()
+def test_people_get_the_same_in_words(filled: Project) -> None:
+    shown = filled.manage("handfast", "empty-rows", "--model", "shop.contact", "--limit", "1").stdout.splitlines()
     assert shown[:2] == [
         "shop.Contact (contacts__create): 2 empty rows",
         "  doubtful: nothing has to be said to make one, so somebody may have meant them",
     ]
     assert shown[2].startswith("  1  made 20")
     assert shown[3:] == ["  and 1 more: see them with --limit 0"]
-    shown = project.manage("handfast", "empty-rows").stdout.splitlines()
+    shown = filled.manage("handfast", "empty-rows").stdout.splitlines()
     assert shown[0] == "shop.Company (companies__create): 1 empty row"
     assert shown[-2].endswith("; 1 shop.Order.contact deleted with it")
     assert shown[-1] == "shop.Order: not searched, no row can be without 'contact'"
 
 
-def test_only_rows_since_a_date(project: Project) -> None:
-    said = listed(project, "--since", "2026-01-01")
+def test_only_rows_since_a_date(filled: Project) -> None:
+    said = listed(filled, "--since", "2026-01-01")
     assert [(one["model"], one["total"]) for one in said["models"]] == [("shop.Contact", 2)]
     undated = {"model": "shop.Company", "tools": ["companies__create"], "why": "no column says when a row was made"}
     assert undated in said["not_searched"]
-    assert listed(project, "--since", "2999-01-01")["models"][0]["total"] == 0
+    assert listed(filled, "--since", "2999-01-01")["models"][0]["total"] == 0
 
 
 @pytest.mark.requirement("T5")
@@ -165,15 +174,6 @@ def project_of_people() -> AbstractContextManager[None]:
         members = {"queryset": model.objects.all(), "serializer_class": serializer}
         router.register(name, type("Views", (viewsets.ModelViewSet,), members), basename=name)
     return project_with(*router.urls)
-
-
-@pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """The same for tests that change nothing."""
-    project = make_project(tmp_path_factory.mktemp("project"))
-    project.migrate()
-    project.shell(_ROWS)
-    return project
 
 
 @pytest.mark.requirement("T5")

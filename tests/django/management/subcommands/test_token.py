@@ -10,9 +10,8 @@ from tests.django.fresh_project import Ended, Project, make_project
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     made = make_project(tmp_path_factory.mktemp("project"))
-    assert made.manage("migrate", "--verbosity", "0").code == 0
-    code = "from django.contrib.auth.models import User; User.objects.create_user('ada')"
-    assert made.manage("shell", "-c", code).code == 0
+    made.migrate()
+    made.shell("from django.contrib.auth.models import User; User.objects.create_user('ada')")
     return made
 
 
