@@ -7,9 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
 
 from tests.parts import PartMissing, Parts, install, without_part
 from tests.postgresql import Postgresql, running_postgresql
+from tests.schedule import LongestFirst
 
 # A busy machine is not a slow function: examples are bounded by their number, tests by pytest's own timeout.
 settings.register_profile("handfast", deadline=None)
@@ -22,6 +24,17 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # A shell makes what it starts in the background ignore Ctrl-C, and every process that a test starts would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Half as many again as there are cores: a third of a worker's time it waits for what it has started."""
+    return (os.cpu_count() or 1) * 3 // 2
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LongestFirst | None:
+    return LongestFirst(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session")
