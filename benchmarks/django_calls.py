@@ -1,6 +1,6 @@
 """What a call through the Django adapter costs beside the bare view: the same handler, caller, table and answer.
 
-python -m benchmarks.django_calls [--rounds N] [--write]
+python -m benchmarks.django_calls [--rounds N] [--calls N] [--write]
 """
 
 import argparse
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "performance.md"
 MARKS = ("<!-- django:begin -->", "<!-- django:end -->")
 _WARM_UP = 5
-_CALLS = 25  # in a row, before the other side has its turn
+CALLS = 25  # in a row, before the other side has its turn
 _EXAMPLE = ROOT / "examples" / "contacts"
 
 Call = Callable[[], None]
@@ -179,7 +179,7 @@ def cases(callers: Callers) -> list[tuple[str, Call, Call]]:
     ]
 
 
-def measure(rounds: int, state: Path) -> list[Measured]:
+def measure(rounds: int, calls: int, state: Path) -> list[Measured]:
     """All ways in turn, so that whatever else the machine does hits all of them."""
     from django.conf import settings
 
@@ -195,7 +195,7 @@ def measure(rounds: int, state: Path) -> list[Measured]:
             service()
             for name, bare, tool in found:
                 ways = [bare, tool] if number % 2 else [tool, bare]
-                taken = {call: _milliseconds(call) for call in ways}
+                taken = {call: _milliseconds(call, calls) for call in ways}
                 if number:
                     pairs.setdefault((name, folder), []).append((taken[bare], taken[tool]))
     forget_service()
@@ -204,15 +204,15 @@ def measure(rounds: int, state: Path) -> list[Measured]:
     ]
 
 
-def _milliseconds(call: Call) -> float:
-    for _ in range(_WARM_UP):
+def _milliseconds(call: Call, calls: int) -> float:
+    for _ in range(min(_WARM_UP, calls)):
         call()
     _settle()
     before = time.process_time()
-    for _ in range(_CALLS):
+    for _ in range(calls):
         call()
     _settle()
-    return (time.process_time() - before) / _CALLS * 1000
+    return (time.process_time() - before) / calls * 1000
 
 
 def _measured(name: str, unrecorded: Pairs, recorded: Pairs) -> Measured:
@@ -243,11 +243,12 @@ def table(measured: list[Measured]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.django_calls", description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--calls", type=int, default=CALLS, help="in a row, before the other side has its turn")
     parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         start_django(Path(folder))
-        measured = measure(options.rounds, Path(folder))
+        measured = measure(options.rounds, options.calls, Path(folder))
     print(table(measured))
     if options.write:
         write_block(PAGE, table(measured), MARKS)
