@@ -28,34 +28,34 @@ def keys(project: Project) -> set[str]:
 
 
 @pytest.mark.requirement("T5")
-def test_empty_rows_are_found_and_only_those_that_are_named_go(project: Project, served: Served) -> None:
-    assert found(project) == {"contacts.Contact": LEFT_BEHIND}
-    before = project.everything()
-    project.manage("handfast", "empty-rows", "--delete", code=1)  # nobody is there to be asked
-    assert project.everything() == before
+def test_empty_rows_are_found_and_only_those_that_are_named_go(new_project: Project, newly_served: Served) -> None:
+    assert found(new_project) == {"contacts.Contact": LEFT_BEHIND}
+    before = new_project.everything()
+    new_project.manage("handfast", "empty-rows", "--delete", code=1)  # nobody is there to be asked
+    assert new_project.everything() == before
 
     named = ["--model", "contacts.Contact", *(word for pk in LEFT_BEHIND[:2] for word in ("--pk", pk))]
-    said = project.manage("handfast", "empty-rows", "--delete", "--yes", *named)
+    said = new_project.manage("handfast", "empty-rows", "--delete", "--yes", *named)
     assert said.splitlines()[-1] == "deleted: 2 of contacts.Contact"
-    assert found(project) == {"contacts.Contact": LEFT_BEHIND[2:]}
+    assert found(new_project) == {"contacts.Contact": LEFT_BEHIND[2:]}
     gone = {uuid.UUID(pk).hex for pk in LEFT_BEHIND[:2]}
     kept = [row for row in before["contacts_contact"] if row["id"] not in gone]
-    assert project.everything() == before | {"contacts_contact": kept}
+    assert new_project.everything() == before | {"contacts_contact": kept}
 
 
 @pytest.mark.requirement("T5")
-def test_a_row_that_the_plain_api_loses_is_found_too(project: Project, browser: httpx2.Client) -> None:
-    lost = browser.post("/api/v1/contacts/", json=WRAPPED).json()["id"]
-    assert lost in found(project)["contacts.Contact"]
-    project.manage("handfast", "empty-rows", "--delete", "--yes", "--model", "contacts.Contact", "--pk", lost)
-    assert lost not in keys(project)
+def test_a_row_that_the_plain_api_loses_is_found_too(new_project: Project, new_browser: httpx2.Client) -> None:
+    lost = new_browser.post("/api/v1/contacts/", json=WRAPPED).json()["id"]
+    assert lost in found(new_project)["contacts.Contact"]
+    new_project.manage("handfast", "empty-rows", "--delete", "--yes", "--model", "contacts.Contact", "--pk", lost)
+    assert lost not in keys(new_project)
 
 
-def test_a_row_with_anything_in_it_is_never_taken_for_empty(project: Project, browser: httpx2.Client) -> None:
-    (tag, *_) = browser.get("/api/v1/tags/").json()["results"]
+def test_a_row_with_anything_in_it_is_never_taken_for_empty(new_project: Project, new_browser: httpx2.Client) -> None:
+    (tag, *_) = new_browser.get("/api/v1/tags/").json()["results"]
     some: list[Json] = [{"notes": "?"}, {"tags": [tag["id"]]}, {"phones": [{"number": "1"}]}, {"status": "partner"}]
-    made = [browser.post("/api/v1/contacts/", json=sent).json()["id"] for sent in some]
-    assert not set(made) & set(found(project).get("contacts.Contact", []))
+    made = [new_browser.post("/api/v1/contacts/", json=sent).json()["id"] for sent in some]
+    assert not set(made) & set(found(new_project).get("contacts.Contact", []))
     named = ["--model", "contacts.Contact", "--pk", made[1]]
-    project.manage("handfast", "empty-rows", "--delete", "--yes", *named, code=1)
-    assert set(made) <= keys(project)
+    new_project.manage("handfast", "empty-rows", "--delete", "--yes", *named, code=1)
+    assert set(made) <= keys(new_project)
