@@ -17,6 +17,7 @@ from handfast.django.discovery.overridden import is_untouched
 from handfast.django.discovery.pagination import Pages, read_pages
 from handfast.django.discovery.problems import Findings, ProblemId, dotted
 from handfast.django.discovery.query_in_code import parameters_in_code
+from handfast.django.discovery.renderers import own_renderer
 from handfast.django.discovery.shapes import Direction, Shape, Shapes
 from handfast.django.discovery.tool import QueryParameter
 from handfast.django.discovery.views import FoundView, Operation
@@ -191,6 +192,8 @@ class Assembly:
     def sent(self, operation: Operation, asked: Asked, mark: ToolMark) -> Sent:
         if mark.output is not None:
             shape, serializer = self._declared(mark.output, "output", asked)
+            if serializer is not None and self._is_rewritten(asked):
+                return Sent({}, shape.schema.get("type") == "array", serializer)
             return Sent(shape.whole, shape.schema.get("type") == "array", serializer)
         like = operation.code.answers_like
         if like is None or not all(is_untouched(type(asked.view), name) for name in ("dispatch", "finalize_response")):
@@ -198,6 +201,8 @@ class Assembly:
             return Sent({})
         if like == "destroy":
             return Sent({"type": "null"})
+        if self._is_rewritten(asked):
+            return Sent({}, like == "list", _class_of(asked.serializer))
         described = self._shape(asked.serializer, "output", asked)
         if described is None:
             return Sent({}, like == "list")
@@ -214,6 +219,19 @@ class Assembly:
         schema = self._pages(asked).of(items)
         definitions = {**shape.definitions, **schema.get("$defs", {})}
         return {**schema, "$defs": definitions} if schema and definitions else schema
+
+    def _is_rewritten(self, asked: Asked) -> bool:
+        """Whether what a serializer sends leaves in another form, which nobody describes."""
+        renderer = own_renderer(asked.view)
+        if renderer is None:
+            return False
+        self._findings.add(
+            ProblemId.RESULT_OPEN,
+            "Writes answers in its own way, so an agent is not told what comes back.",
+            hint="Say it with @mcp_tool(output=…) and a JSON Schema, in the words of what it writes.",
+            where=dotted(renderer),
+        )
+        return True
 
     def _note_open_result(self, asked: Asked) -> None:
         self._findings.add(

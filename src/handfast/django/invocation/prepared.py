@@ -1,19 +1,18 @@
 """What is known of a tool before any call: how its view is spoken to, and which arguments it would not understand."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from rest_framework.parsers import FileUploadParser
 from rest_framework.utils.mediatypes import media_type_matches
 
+from handfast.django.discovery.renderers import JSON, json_type
 from handfast.django.discovery.tool import ViewTool
 from handfast.django.invocation.matching import UrlMatch
 from handfast.django.invocation.places import Places
 
 Form: TypeAlias = Literal["json", "form", "bare_file"]
 
-JSON: Final = "application/json"
 _FORMS: Final = frozenset(("multipart/form-data", "application/x-www-form-urlencoded"))
 _MOST: Final = 10_000  # tools that are remembered; five times as many as one project was ever seen to have
 
@@ -47,21 +46,15 @@ def prepare(tool: ViewTool) -> Prepared:
 def _made(tool: ViewTool) -> Prepared:
     parsers = list(tool.initkwargs.get("parser_classes", tool.view.parser_classes) or ())
     renderers = tool.initkwargs.get("renderer_classes", tool.view.renderer_classes) or ()
-    content_type = _json_type(parsers) or JSON
+    content_type = json_type(parsers) or JSON
     return Prepared(
         tool,
-        accept=_json_type(renderers) or JSON,
+        accept=json_type(renderers) or JSON,
         content_type=content_type,
         form=_form(parsers, content_type),
         places=Places(tool.input_schema if tool.body else {}),
         match=UrlMatch(tool),
     )
-
-
-def _json_type(classes: Iterable[Any]) -> str | None:  # Any: parsers or renderers
-    """Plain JSON, or a kind of it such as `application/vnd.api+json`."""
-    types = [str(cls.media_type).partition(";")[0] for cls in classes if cls.media_type]
-    return JSON if JSON in types else next((kind for kind in types if kind.endswith("+json")), None)
 
 
 def _form(parsers: list[Any], content_type: str) -> Form:  # Any: parser classes
