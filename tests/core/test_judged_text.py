@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from handfast.core.judged_text import Ambiguity, Ambiguous, decode_judged, depth_exceeds
+from handfast.core.judged_text import Ambiguity, Ambiguous, decode_judged, depth_exceeds, may_overflow
 
 LARGEST = sys.float_info.max
 TEXT = st.text(st.sampled_from(list('a:"\\{}[],\n\0é😀 u003')) | st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -145,6 +145,20 @@ def test_a_number_beyond_a_double_is_judged_as_the_largest_of_its_sign(literal: 
         decoded = decode_judged(b"[" + literal + b"," + odd + b"]")
         assert isinstance(decoded, list)
         assert same(decoded[0], value)
+
+
+@given(
+    st.from_regex(rb"-?[1-9][0-9]{0,20}(\.[0-9]{1,20})?([eE][+-]?0{0,2}[0-9]{1,4})?", fullmatch=True),
+    st.integers(min_value=0, max_value=5_000),
+)
+@example(b"1e99", 210)
+@example(b"1", 308)
+def test_no_number_is_clamped_that_was_not_said_to_be_one(literal: bytes, zeros: int) -> None:
+    digits, exponent, rest = literal.lower().partition(b"e")
+    whole, dot, fraction = digits.partition(b".")
+    text = whole + b"0" * zeros + dot + fraction + exponent + rest
+    is_clamped = abs(decode_judged(text)) == LARGEST  # type: ignore[arg-type]  # a number
+    assert may_overflow(text) or not is_clamped
 
 
 @pytest.mark.requirement("C2")

@@ -183,6 +183,31 @@ def test_a_field_that_takes_an_object_takes_it(crm: Service) -> None:
     assert call(crm, "dcim__devices__create", {"name": "sw-2", "site": "hq-1", "config": settings}).is_refused
 
 
+@WAYS
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "9" * 5_000], ids=["large", "small", "long"])
+def test_a_number_that_nobody_can_hold_is_refused_and_not_stored_as_another(
+    crm: Service, way: str, number: str
+) -> None:
+    Site.objects.create(name="hq-1", slug="hq")
+    arguments = f'{{"name": "sw-1", "site": "hq-1", "settings": {{"most": {number}}}}}'
+    name, text = "dcim__devices__create", arguments
+    if way == "by dispatcher":
+        name, text = "dcim__devices", f'{{"action": "create", "arguments": {arguments}}}'
+    answer = crm.call(name, text.encode(), caller())
+    assert answer.is_refused
+    assert "NaN or Infinity" in answer.text
+    assert Device.objects.count() == 0
+
+
+@pytest.mark.parametrize("number", ["18446744073709551616", "9" * 400, "1e300", "0.1e1", "-5e-324"])
+def test_a_number_that_can_be_held_is_stored_as_it_is(crm: Service, number: str) -> None:
+    Site.objects.create(name="hq-1", slug="hq")
+    arguments = f'{{"name": "sw-1", "site": "hq-1", "settings": {{"most": {number}}}}}'
+    answer = crm.call("dcim__devices__create", arguments.encode(), caller())
+    assert isinstance(answer.outcome, Succeeded), answer.text
+    assert Device.objects.get().settings == {"most": json.loads(number)}
+
+
 @pytest.mark.requirement("000-19")
 def test_schemas_are_never_closed_and_there_is_no_way_out(crm: Service) -> None:
     views = [entry for entry in crm.registry.published() if entry["name"] in crm.views]

@@ -13,6 +13,9 @@ import msgspec
 _LONGEST_INTEGER = 4300
 _LARGEST_FLOAT = 1.7976931348623157e308
 
+# What may be more than a double holds, by its exponent or, with one of two digits, by its length. Anything else is read
+# as it is written.
+_MAY_OVERFLOW = re.compile(rb"\d(?:[eE]\+?\d{3}|\d{199})")
 _SURROGATE_PAIR = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
@@ -57,6 +60,11 @@ def decode_judged(text: bytes) -> object:
     except (msgspec.MsgspecError, UnicodeDecodeError):
         pass  # odd or wrong: the careful decoder tells which
     return _decode_carefully(text)
+
+
+def may_overflow(text: bytes) -> bool:
+    """Whether a number in it may be beyond a double's range, so that decoding would clamp it."""
+    return _MAY_OVERFLOW.search(text) is not None
 
 
 def _decode_carefully(text: bytes) -> object:

@@ -1,6 +1,5 @@
 """What a handler returned, as the one outcome: JSON data and content blocks, or a failure."""
 
-import re
 from collections.abc import Sequence
 from functools import cache
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
@@ -12,7 +11,7 @@ from pydantic_core import PydanticSerializationError
 
 from handfast.core.codes import CodeBook
 from handfast.core.envelopes import NotAnEnvelope, read_status
-from handfast.core.judged_text import Ambiguous, decode_judged, depth_exceeds
+from handfast.core.judged_text import Ambiguous, decode_judged, depth_exceeds, may_overflow
 from handfast.core.outcome import Outcome, Succeeded
 from handfast.core.policy import OutputPolicy, Violation
 from handfast.core.result import ambiguous_violation, depth_violation
@@ -23,8 +22,6 @@ from handfast.toolkit.spec import ToolSpec
 _ANYTHING = adapter_of(Any)  # serialises each value by its own type
 _NOT_A_VALUE: Final = (GeneratorType, AsyncGeneratorType, CoroutineType)
 _MOST_LEVELS: Final = OutputPolicy().max_depth
-# What may be more than a double holds; anything else is read as it is written.
-_MAY_OVERFLOW: Final = re.compile(rb"\d(?:[eE]\+?\d{3}|\d{299})")
 
 
 class NotJson(Exception):
@@ -73,7 +70,7 @@ def _read(text: str) -> object:
         if depth_exceeds(data, _MOST_LEVELS + 1):  # the form itself is one level
             raise NotJson(depth_violation(_MOST_LEVELS))
         value = decode_judged(data)
-        if _MAY_OVERFLOW.search(data):
+        if may_overflow(data):
             msgspec.json.decode(data)
     except UnicodeEncodeError:
         raise NotJson(ambiguous_violation("it holds text that is not valid Unicode")) from None

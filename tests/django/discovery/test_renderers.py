@@ -27,7 +27,8 @@ class VendorRenderer(JSONRenderer):
 
 
 def view_with(*classes: Any) -> APIView:
-    return type("View", (APIView,), {"renderer_classes": classes})()
+    made: APIView = type("View", (APIView,), {"renderer_classes": classes})()
+    return made
 
 
 def test_the_renderer_that_writes_json_is_the_one_that_counts() -> None:
