@@ -208,6 +208,26 @@ def test_a_number_that_can_be_held_is_stored_as_it_is(crm: Service, number: str)
     assert Device.objects.get().settings == {"most": json.loads(number)}
 
 
+def test_nothing_is_stored_that_is_too_deep_to_be_read_again(crm: Service) -> None:
+    """One such row would block every list that it is in, for everybody."""
+    Site.objects.create(name="hq-1", slug="hq")
+
+    def nested(levels: int) -> dict[str, object]:
+        value: object = 1
+        for _ in range(levels):
+            value = [value]
+        return {"name": f"sw-{levels}", "site": "hq-1", "settings": value}
+
+    for arguments in (nested(48), {"objects": [nested(48)]}):
+        refused = call(crm, "dcim__devices__create", arguments)
+        assert (refused.is_error, Device.objects.count()) == (True, 0)
+        assert "nested deeper than 48 levels" in refused.text
+    stored = call(crm, "dcim__devices__create", nested(47))
+    assert isinstance(stored.outcome, Succeeded), stored.text
+    listed = call(crm, "dcim__devices__list", {})
+    assert isinstance(listed.outcome, Succeeded), listed.text
+
+
 @pytest.mark.requirement("000-19")
 def test_schemas_are_never_closed_and_there_is_no_way_out(crm: Service) -> None:
     views = [entry for entry in crm.registry.published() if entry["name"] in crm.views]

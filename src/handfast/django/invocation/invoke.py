@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from contextlib import nullcontext
 from io import BytesIO
-from typing import Any
+from typing import Any, Final
 
 from django.core.files.uploadedfile import InMemoryUploadedFile
 from django.http import HttpRequest
 
 from handfast.core.errors import ErrorCode, ToolError, error_invalid_input
+from handfast.core.judged_text import depth_exceeds
 from handfast.django.discovery.tool import ViewTool
 from handfast.django.invocation.answers import read_answer
 from handfast.django.invocation.inner_request import Address, Content, make_request
@@ -22,6 +23,10 @@ from handfast.django.invocation.transactions import one_transaction
 from handfast.django.invocation.uploads import read_upload
 from handfast.toolkit.json_text import write_json
 
+# A result may have 64 levels, and a page of rows inside rows puts some around what was stored: what is deeper than this
+# could never be read again, nor could any list that it is in.
+_DEEPEST: Final = 48
+
 
 def invoke(tool: ViewTool, arguments: Mapping[str, Any], request: HttpRequest) -> Any:  # Any: JSON
     """Run the view once and return its data. `request` is the outer one, with the caller on it.
@@ -34,6 +39,8 @@ def invoke(tool: ViewTool, arguments: Mapping[str, Any], request: HttpRequest) -
         written = write_json(parts.body) if parts.has_body else b""
     except UnicodeEncodeError:
         raise error_invalid_input("The arguments hold half a character. Send valid Unicode and call again.") from None
+    if depth_exceeds(written, _DEEPEST):
+        raise error_invalid_input(f"The arguments are nested deeper than {_DEEPEST} levels. Send them flatter.")
     late = _late_content(prepared, parts) if parts.has_body else None
     inner = _inner(prepared, parts, written, late, request)
     # Over HTTP a view that takes a list may keep the first half of it; an agent would not know which.
