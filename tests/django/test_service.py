@@ -136,6 +136,15 @@ def test_a_list_creates_a_row_for_each(crm: Service, way: str, key: str) -> None
     assert Contact.objects.count() == 3
 
 
+@WAYS
+def test_a_list_beside_the_fields_of_one_row_is_refused(crm: Service, way: str) -> None:
+    """The schema offers both; one of the two would be dropped."""
+    answer = call(crm, *through(way, {**FLAT, "objects": [{**FLAT, "email": "b@example.com"}]}))
+    assert answer.is_error
+    assert answer.text.startswith("'objects' holds several objects, and there are fields beside it.")
+    assert Contact.objects.count() == 0
+
+
 def test_one_wrong_row_of_a_list_stores_none_and_says_which(crm: Service) -> None:
     several = [FLAT, {**FLAT, "email": "no address"}]
     answer = call(crm, "contacts__create", {"objects": several})

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from django.core.exceptions import ImproperlyConfigured
 
+from handfast.core.errors import error_invalid_input
 from handfast.core.exchange import Recorder
 from handfast.core.policy import InputPolicy, Mode, OutputPolicy, Posture, ToolPolicy
 from handfast.core.protocol_arguments import CONTINUATION_TOKEN
@@ -15,6 +16,7 @@ from handfast.django.invocation import invoke, invoke_each
 from handfast.django.lean import LeanForm, lean_form
 from handfast.toolkit.call import Call
 from handfast.toolkit.kept_results import ResultStore
+from handfast.toolkit.list_form import OBJECTS
 from handfast.toolkit.registry import ToolRegistry
 from handfast.toolkit.reply import Reply
 from handfast.toolkit.schemas import ContractError
@@ -22,6 +24,10 @@ from handfast.toolkit.spec import Kind, Run, ToolSpec
 from handfast.toolkit.typed_form import guarded_schema
 
 _PAGE_ITEMS: Final = "results"  # where REST framework's pages have their rows
+_BOTH: Final = (
+    f"'{OBJECTS}' holds several objects, and there are fields beside it."
+    f" Send '{OBJECTS}' alone, or the fields of one object alone."
+)
 _ABOUT_RESOURCE: Final = "Everything that can be done with {resource}."
 
 
@@ -94,8 +100,11 @@ def _takes_several(tool: ViewTool) -> bool:
 
 def _run_one(tool: ViewTool, lean: LeanForm | None) -> Run:
     is_guarded = tool.kind == "admin"
+    offers_list = _takes_several(tool) and OBJECTS not in tool.input_schema.get("properties", {})
 
     async def run(_: Any, arguments: dict[str, Any], call: Call) -> Reply[Any]:  # Any: no model; JSON
+        if offers_list and isinstance(arguments.get(OBJECTS), list):
+            raise error_invalid_input(_BOTH)  # both are published, and the list would be dropped
         if is_guarded:
             arguments = {key: value for key, value in arguments.items() if key not in ("confirm", "reason")}
         answer = invoke(tool, arguments, call.context)
