@@ -14,6 +14,7 @@ from handfast.django.discovery.model_values import (
     datetime_schema,
     follow,
     identifying_names,
+    is_secret_column,
     key_schema,
     lookup_schema,
 )
@@ -141,6 +142,15 @@ def test_a_row_is_looked_up_by_what_its_column_holds() -> None:
         {"type": "integer"},
         {},
     ]
+
+
+@pytest.mark.parametrize("name", ["key", "api_key", "key_hash", "sha256hash", "door_pin", "auth_token", "secret"])
+def test_no_row_is_named_by_what_may_be_a_secret(name: str) -> None:
+    with isolate_apps("tests.django.project"):
+        columns = {name: models.CharField(max_length=9, unique=True), "name": models.CharField(max_length=9)}
+        model = type("Lock", (models.Model,), {**columns, "__module__": "tests.django.project.models"})
+    assert identifying_names(model) == ["name"]
+    assert not any(map(is_secret_column, ("keyboard", "pinned", "hashtag", "spinach", "number", "code", "monkey")))
 
 
 def test_a_row_is_named_by_what_is_unique() -> None:

@@ -1,5 +1,6 @@
 """What a model's attributes hold, as JSON: by their columns, and along the dotted source of a serializer's field."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property as std_cached_property
@@ -12,12 +13,18 @@ from django.db.models.fields.related import ForeignObject
 from django.db.models.fields.reverse_related import ForeignObjectRel, OneToOneRel
 from django.utils.functional import cached_property
 
+from handfast.core.redaction import is_secret_name
 from handfast.django.discovery.drf_types import AnyModelField, Json
 from handfast.django.discovery.json_schemas import nullable
 from handfast.django.discovery.overridden import is_framework, is_own_way
 from handfast.django.discovery.return_types import returned_schema
 
 Model = type[models.Model]
+
+# In the names of columns these are words of their own: a `key` opens something, a `keyboard` does not.
+_SECRET_COLUMN: Final = re.compile(
+    r"(?:^|_)(?:key|pin|otp|salt|nonce|signature|\w*hash|\w*digest)(?:_|$)", re.IGNORECASE
+)
 
 # What REST framework's encoder makes of a column's own Python value.
 _COLUMNS: Final[tuple[tuple[type, Json], ...]] = (
@@ -170,8 +177,14 @@ def lookup_schema(model: Model | None, lookup: str) -> Json:
     return reached.schema if reached.column is not None else {}
 
 
+def is_secret_column(name: str) -> bool:
+    """Whether a column is likely to hold a secret: no row is named by it, and none is found by guessing it."""
+    return is_secret_name(name) or _SECRET_COLUMN.search(name) is not None
+
+
 def identifying_names(model: Model) -> list[str]:
     """Fields by which a person would name a row of the model: the unique ones, or a plain `name`."""
-    own = [each for each in model._meta.concrete_fields if not each.primary_key and not each.is_relation]
+    columns = [each for each in model._meta.concrete_fields if not each.primary_key and not each.is_relation]
+    own = [each for each in columns if not is_secret_column(each.name)]
     unique = [each.name for each in own if each.unique]
     return unique or [each.name for each in own if each.name == "name"]

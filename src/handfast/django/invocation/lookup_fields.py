@@ -9,9 +9,8 @@ from typing import Any, Final
 from django.core.exceptions import ValidationError
 from django.db import models
 
-from handfast.core.redaction import is_secret_name
 from handfast.django.discovery.drf_types import AnyModelField
-from handfast.django.discovery.model_values import Model, identifying_names
+from handfast.django.discovery.model_values import Model, identifying_names, is_secret_column
 
 _NAMES: Final = ("name", "slug")  # what a row is called by, unique or not
 
@@ -25,7 +24,7 @@ def lookup_columns(model: Model) -> dict[str, AnyModelField]:
     found: dict[str, AnyModelField] = {options.pk.name: options.pk, "pk": options.pk}
     for column in options.concrete_fields:
         identifies = column.unique or column.name in together or column.name in _NAMES
-        if identifies and not is_secret_name(column.name):
+        if identifies and not is_secret_column(column.name):
             found[column.name] = column
     return found
 
@@ -33,8 +32,7 @@ def lookup_columns(model: Model) -> dict[str, AnyModelField]:
 @lru_cache(maxsize=4096)
 def naming_columns(model: Model) -> tuple[AnyModelField, ...]:
     """The columns that a plain text may be meant for: unique ones, or the name."""
-    names = [name for name in identifying_names(model) if not is_secret_name(name)]
-    return tuple(model._meta.get_field(name) for name in names)  # type: ignore[misc]  # columns, by their own names
+    return tuple(model._meta.get_field(name) for name in identifying_names(model))  # type: ignore[misc]  # columns, by their own names
 
 
 def as_stored(column: AnyModelField, value: Any) -> Any:  # Any: JSON, and what a column makes of it
