@@ -28,6 +28,7 @@ _log = logging.getLogger("handfast.django")
 
 _ALLOW: Final = {"Allow": "POST, OPTIONS"}
 _POST_ONLY: Final = "This is an MCP endpoint: send a JSON-RPC message with POST. There are no streams and no sessions."
+_REDIRECTED: Final = "If you did, a redirect has made it a GET: use the address with its slash."
 
 
 @csrf_exempt  # who may is for `identify` to say, and a page of another origin is turned away before
@@ -50,7 +51,8 @@ def _answer(request: HttpRequest) -> HttpResponse:
     if request.method == "OPTIONS":
         return _bare(204, _ALLOW)
     if request.method != "POST":
-        raise HttpRefusal(405, _POST_ONLY, headers=_ALLOW)
+        text = f"{_POST_ONLY} {_REDIRECTED}" if request.method == "GET" else _POST_ONLY
+        raise HttpRefusal(405, text, headers=_ALLOW)
     try:
         caller = identify(request)
     except Refused as problem:
