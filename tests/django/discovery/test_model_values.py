@@ -147,7 +147,10 @@ def test_a_row_is_looked_up_by_what_its_column_holds() -> None:
 @pytest.mark.parametrize("name", ["key", "api_key", "key_hash", "sha256hash", "door_pin", "auth_token", "secret"])
 def test_no_row_is_named_by_what_may_be_a_secret(name: str) -> None:
     with isolate_apps("tests.django.project"):
-        columns = {name: models.CharField(max_length=9, unique=True), "name": models.CharField(max_length=9)}
+        columns: dict[str, Any] = {
+            name: models.CharField(max_length=9, unique=True),
+            "name": models.CharField(max_length=9),
+        }
         model = type("Lock", (models.Model,), {**columns, "__module__": "tests.django.project.models"})
     assert identifying_names(model) == ["name"]
     assert not any(map(is_secret_column, ("keyboard", "pinned", "hashtag", "spinach", "number", "code", "monkey")))
