@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import IntegrityError, transaction
+from django.db.models import ProtectedError, RestrictedError
 from django.http import (
     FileResponse,
     Http404,
@@ -279,6 +280,12 @@ class Odd(viewsets.ViewSet):
 
     def _problem(self, request: Request) -> HttpResponse:
         return HttpResponse('{"plain": 1}', content_type="application/problem+json")
+
+    def _protected(self, request: Request) -> None:
+        raise ProtectedError("Cannot delete Anna's depot", set())
+
+    def _restricted(self, request: Request) -> None:
+        raise RestrictedError("Cannot delete Anna's depot", set())
 
     def _html(self, request: Request) -> HttpResponse:
         return HttpResponse("<p>A page</p>")

@@ -60,6 +60,23 @@ def test_a_crash_is_logged_and_signalled_and_tells_the_agent_nothing(
     assert str(record.exc_info[1]) == "secret of the house"
 
 
+@pytest.mark.parametrize("kind", ["protected", "restricted"])
+def test_a_row_that_others_keep_is_a_conflict_to_the_agent_and_a_crash_to_the_operator(
+    kind: str, crashes: list[Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Over HTTP it is a crash, so whoever watches for those sees it. An agent can do something about it."""
+    assert odd(kind) == (
+        "conflict",
+        (
+            "That conflicts with what is there: other rows refer to this one and keep it from being deleted."
+            " Read it, then call again."
+        ),
+        {"status": 409},
+    )
+    assert len(crashes) == 1
+    assert [record.getMessage() for record in caplog.records] == [f"Internal Server Error: /api/odd/{kind}/"]
+
+
 @pytest.mark.parametrize("kind", ["none", "nan"])
 def test_an_answer_that_is_none_or_cannot_be_written_is_a_crash(kind: str, crashes: list[Any]) -> None:
     assert odd(kind) == CRASHED

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.exceptions import BadRequest, PermissionDenied, SuspiciousOperation
 from django.core.handlers.base import BaseHandler
 from django.core.signals import got_request_exception
+from django.db.models import ProtectedError, RestrictedError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from django.http.response import HttpResponseBase
@@ -17,6 +18,7 @@ from django.utils.log import log_response
 from handfast.django.discovery.drf_types import ViewFunction
 
 _handler: Final = BaseHandler()  # never loaded with middleware: that has run for the outer request
+_KEPT: Final = "other rows refer to this one and keep it from being deleted"
 # What Django answers for an exception that is no crash.
 _STATUS: Final[tuple[tuple[type[Exception], int], ...]] = (
     (Http404, 404),
@@ -77,4 +79,8 @@ def answer_for(error: Exception, request: HttpRequest) -> HttpResponseBase:
             request=request,
             exception=error if status == 500 else None,
         )
+    if isinstance(error, ProtectedError | RestrictedError):
+        # To the operator it stays the crash that it is over HTTP; an agent is told what it can do something about.
+        response.status_code = 409
+        response.data = {"detail": _KEPT}  # type: ignore[attr-defined]  # as a response of REST framework's has it
     return response
