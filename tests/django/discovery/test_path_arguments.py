@@ -3,6 +3,9 @@
 from typing import Any
 
 import pytest
+from django.db import models
+from django.db.models import QuerySet
+from django.test.utils import isolate_apps
 from django.urls import URLPattern, path, re_path
 from rest_framework import generics, viewsets
 from rest_framework.versioning import URLPathVersioning
@@ -20,6 +23,7 @@ from tests.django.project.views import SiteViewSet
 
 DETAIL = generics.RetrieveAPIView.as_view(queryset=Device.objects.all(), serializer_class=DeviceSerializer)
 LIST = generics.ListAPIView.as_view(queryset=Device.objects.all(), serializer_class=DeviceSerializer)
+SITE_BY_SLUG = generics.RetrieveAPIView.as_view(queryset=Site.objects.all(), lookup_field="slug")
 RACK = generics.RetrieveAPIView.as_view(queryset=Rack.objects.all())
 
 
@@ -42,6 +46,13 @@ ID: Json = {"type": "integer", "description": "Which network device, by its id."
         (re_path(r"^devices/(?P<pk>[^/.]+)/$", DETAIL), "/devices/{id}/", "id", ID),
         (path("devices/<int:pk>/", DETAIL), "/devices/{id}/", "id", {**ID, "minimum": 0}),
         (re_path(r"^devices/(?P<pk>\d+)$", DETAIL), "/devices/{id}", "id", {**ID, "minimum": 0}),
+        (
+            # A text of digits: as a number it would lose its zeros.
+            re_path(r"^sites/(?P<slug>\d{4})$", SITE_BY_SLUG),
+            "/sites/{slug}",
+            "slug",
+            {"type": "string", "pattern": r"^(?:\d{4})$", "description": "Which site, by its slug."},
+        ),
         (
             re_path(r"^racks/(?P<pk>[^/.]+)/$", RACK),
             "/racks/{id}/",
@@ -135,3 +146,17 @@ def test_a_lookup_in_the_middle_of_a_detail_action_is_still_the_views_own() -> N
     template = made(path("sites/<site_slug>/parts/<part>/", view))
     assert [(each.name, each.is_lookup) for each in template.parameters] == [("site_slug", True), ("part", False)]
     assert Site._meta.verbose_name in template.parameters[0].schema["description"]
+
+
+def test_a_row_of_a_model_that_extends_another_is_known_by_the_key_that_it_shows() -> None:
+    with isolate_apps("tests.django.project"):
+
+        def extended(name: str, base: Any, **columns: Any) -> Any:
+            return type(name, (base,), {**columns, "__module__": "tests.django.project.models"})
+
+        place = extended("Place", models.Model)
+        tower = extended("Tower", place)
+        own = extended("Own", models.Model, place=models.OneToOneField(place, models.CASCADE, primary_key=True))
+    for model, name in ((place, "id"), (tower, "id"), (own, "place")):
+        detail = generics.RetrieveAPIView.as_view(queryset=QuerySet(model))
+        assert [each.name for each in made(path("towers/<int:pk>/", detail)).parameters] == [name]

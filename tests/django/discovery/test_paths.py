@@ -1,6 +1,7 @@
 """Paths made from arguments: what Django makes of them, and what no path can hold."""
 
 import uuid
+from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
@@ -88,6 +89,19 @@ def test_an_optional_part_may_be_left_out() -> None:
 
 def test_no_path_leads_to_another_host() -> None:
     assert template(re_path(r"^(?P<x>.*)$", view)).target({"the_x": "/example.com"}).path == "/%2Fexample.com"
+
+
+def test_a_whole_number_stands_in_a_path_as_one() -> None:
+    made = template(path("a/<int:x>/", view))
+    whole = replace(made, parameters=(PathParameter("the_x", "x", {"type": "integer"}),))
+    assert [whole.target({"the_x": value}).path for value in (1.0, 7, 2**63 - 1)] == [
+        "/a/1/",
+        "/a/7/",
+        "/a/9223372036854775807/",
+    ]
+    for value in (2**63, 1e30, -(2**70)):
+        with pytest.raises(PathRefused):
+            whole.target({"the_x": value})
 
 
 @pytest.mark.parametrize(

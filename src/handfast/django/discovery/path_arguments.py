@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable
-from typing import Final
+from typing import Any, Final
 
 from django.urls import converters
 from rest_framework.settings import api_settings
@@ -67,16 +67,26 @@ def _argument(group: str, model: Model | None, taken: Collection[str]) -> str:
     """Rows show their key under its own name, so a plain `pk` takes that name, as in REST framework's own schemas."""
     name = group
     if group == "pk" and model is not None and api_settings.SCHEMA_COERCE_PATH_PK:
-        name = model._meta.pk.name
+        name = _root_key(model)
     while name in taken:
         name = f"lookup_{name}"
     return name
 
 
+def _root_key(model: Model) -> str:
+    """A row of a model that extends another shows the key of that one; the link to it is nobody's business."""
+    key: Any = model._meta.pk  # Any: columns of several kinds
+    while getattr(key.remote_field, "parent_link", False):
+        key = key.remote_field.model._meta.pk
+    return str(key.name)
+
+
 def _schema(group: str, allowed: str, route: Route, asked: Asked, *, is_own: bool) -> Json:
-    schema = _by_converter(route.converters.get(group)) or _by_digits(allowed)
-    if schema is None and is_own:
-        schema = lookup_schema(asked.model, getattr(asked.view, "lookup_field", "pk")) or None
+    own = lookup_schema(asked.model, getattr(asked.view, "lookup_field", "pk")) if is_own else {}
+    schema = _by_converter(route.converters.get(group))
+    if schema is None and own.get("type") != "string":  # in a text of digits, zeros in front are part of it
+        schema = _by_digits(allowed)
+    schema = schema or own or None
     if schema is None:
         schema = _by_relation(group, asked.model) or _ANY_KEY
     written = whole(allowed)

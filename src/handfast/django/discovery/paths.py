@@ -4,13 +4,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
 
 from django.utils.http import RFC3986_SUBDELIMS, escape_leading_slashes
 
 from handfast.django.discovery.drf_types import Json
 from handfast.django.discovery.routes import PathForm, Route, group_names, group_patterns, read_forms
+
+_LARGEST_KEY: Final = 2**63 - 1
 
 
 class PathRefused(ValueError):
@@ -58,7 +60,7 @@ class PathTemplate:
 
     def target(self, arguments: Mapping[str, object]) -> Target:
         """Raises: PathRefused."""
-        said = {each.group: arguments.get(each.name, each.default) for each in self.parameters}
+        said = {each.group: _given(each, arguments.get(each.name, each.default)) for each in self.parameters}
         given = {group: value for group, value in said.items() if value is not None}
         for form in self.forms:
             if given.keys() >= set(form.groups):
@@ -98,6 +100,15 @@ class PathTemplate:
 
     def _argument(self, group: str) -> str:
         return next(each.name for each in self.parameters if each.group == group)
+
+
+def _given(parameter: PathParameter, value: object) -> object:
+    """A whole number as such: `1.0` is one, and one that no key can be is refused here, or databases would raise."""
+    if parameter.schema.get("type") != "integer" or not isinstance(value, int | float):
+        return value
+    if abs(value) > _LARGEST_KEY:
+        raise PathRefused(parameter.name)
+    return int(value)
 
 
 @lru_cache(maxsize=4096)
