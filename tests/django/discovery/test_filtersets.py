@@ -57,6 +57,14 @@ CHOICES = [("a", "Alpha"), ("Group", [("b", "b")])]
         (django_filters.NumberFilter(field_name="height"), [("one", {"type": "integer"})]),
         (django_filters.DateFilter(field_name="bought"), [("one", {**STRING, "format": "date"})]),
         (django_filters.DateTimeFilter(field_name="racked"), [("one", {**STRING, "format": "date-time"})]),
+        (
+            django_filters.NumberFilter(field_name="bought", lookup_expr="year"),
+            [("one", {"type": "integer", "minimum": 2, "maximum": 9998})],
+        ),
+        (
+            django_filters.NumberFilter(field_name="racked", lookup_expr="iso_year__gt"),
+            [("one", {"type": "integer", "minimum": 2, "maximum": 9998, "description": "More than this."})],
+        ),
         (django_filters.TimeFilter(field_name="racked"), [("one", {**STRING, "examples": ["14:30:00"]})]),
         (django_filters.DurationFilter(field_name="racked"), [("one", {**STRING, "examples": ["1 02:30:00"]})]),
         (django_filters.UUIDFilter(field_name="rack__id"), [("one", {**STRING, "format": "uuid"})]),
