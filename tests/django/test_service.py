@@ -237,6 +237,18 @@ def test_nothing_is_stored_that_is_too_deep_to_be_read_again(crm: Service) -> No
     assert isinstance(listed.outcome, Succeeded), listed.text
 
 
+def test_a_dispatcher_is_as_dangerous_as_the_worst_of_its_actions(crm: Service) -> None:
+    """By its annotations clients ask their users, and scopes of a gateway's tokens let a call through."""
+    said = {entry["name"]: entry["annotations"] for entry in crm.registry.published()}
+    assert said["contacts__destroy"]["destructiveHint"]
+    assert said["contacts"] == {
+        "readOnlyHint": False,
+        "destructiveHint": True,
+        "idempotentHint": False,
+        "openWorldHint": False,
+    }
+
+
 @pytest.mark.requirement("000-19")
 def test_schemas_are_never_closed_and_there_is_no_way_out(crm: Service) -> None:
     views = [entry for entry in crm.registry.published() if entry["name"] in crm.views]

@@ -63,10 +63,19 @@ def dispatcher_spec(name: str, description: str, actions: Actions, *, envelope: 
         # In the other envelopes the data may be anything; a plain result is an object, and more cannot be said.
         output_schema={"type": "object"} if envelope is Envelope.PLAIN else None,
         title=title,
-        is_idempotent=all(spec.annotations["idempotentHint"] for spec in specs),
-        is_open_world=any(spec.is_open_world for spec in specs),
+        hints=_worst([spec.annotations for spec in specs]),
         is_dispatcher=True,
     )
+
+
+def _worst(said: Sequence[Mapping[str, bool]]) -> dict[str, bool]:
+    """What their annotations come to. Not by their kinds: a tool that deletes may be one that asks for nothing."""
+    return {
+        "readOnlyHint": all(each["readOnlyHint"] for each in said),
+        "destructiveHint": any(each["destructiveHint"] for each in said),
+        "idempotentHint": all(each["idempotentHint"] for each in said),
+        "openWorldHint": any(each["openWorldHint"] for each in said),
+    }
 
 
 def _run_nothing(**_: Any) -> NoReturn:  # Any: as a handler takes them
