@@ -53,6 +53,23 @@ def test_a_sentence_is_made_from_what_it_does(actions: Any, detail: bool, said: 
     assert description(Plain.as_view(actions, detail=detail)) == said
 
 
+def test_several_methods_of_one_action_are_told_apart() -> None:
+    view = Plain.as_view(dict.fromkeys(("get", "post", "put", "patch", "delete"), "count"), detail=False)
+    found = find_view(view)
+    assert found is not None
+    said = [
+        describe(found, one, ask_view(found, one, bare_view(found, one, []), Findings()), ["devices"])
+        for one in operations(found)
+    ]
+    assert sorted(said) == [
+        "Change count (network devices).",
+        "Delete count (network devices).",
+        "Get count (network devices).",
+        "Replace count (network devices).",
+        "Send count (network devices).",
+    ]
+
+
 class Documented(Plain):
     """Everything with a plug.
 

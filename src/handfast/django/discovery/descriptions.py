@@ -11,6 +11,7 @@ from handfast.django.discovery.overridden import is_own_way
 from handfast.django.discovery.views import FoundView, Operation
 
 _MOST: Final = 2_000  # characters: past that it is a manual
+_METHODS: Final = {"get": "get", "post": "send", "put": "replace", "patch": "change", "delete": "delete"}
 _SECTION: Final = re.compile(r"^([a-z][a-z0-9_]*):[ \t]*", re.MULTILINE)
 
 
@@ -52,6 +53,8 @@ def _sections(text: str) -> dict[str, str]:
 
 def _sentence(operation: Operation, asked: Asked, segments: list[str]) -> str:
     words = operation.action.replace("_", " ")
+    if operation.shares_action:  # one url with several methods: an agent has to tell them apart
+        words = f"{_METHODS.get(operation.method, operation.method)} {words}"
     verb = f"{words[:1].upper()}{words[1:]}"
     if asked.model is None:
         about = segments[-1].replace("-", " ").replace("_", " ") if segments else "something"
