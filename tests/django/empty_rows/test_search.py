@@ -6,17 +6,18 @@ from typing import Any
 
 import pytest
 from django.contrib.contenttypes.models import ContentType
-from django.db import connection, transaction
+from django.db import connection, models, transaction
 from django.db.models import JSONField, Value
-from django.test.utils import CaptureQueriesContext
+from django.test.utils import CaptureQueriesContext, isolate_apps
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from handfast.django.empty_rows.pointing import PointingRows
+from handfast.django.empty_rows.pointing import PointingRows, _holds_key_of
 from handfast.django.empty_rows.search import created_column, find
 from tests.django.empty_rows.serializers import ENQUIRIES, PEOPLE, EnquirySerializer
 from tests.django.leftovers.models import Answer, Bill, Enquiry, Label, Person, Remark, Ticket
+from tests.django.project.models import Rack
 
 # What a caller may say of each field, besides nothing.
 SAID: dict[str, Any] = {
@@ -105,6 +106,34 @@ def test_rows_that_point_at_it_are_counted_with_what_becomes_of_them() -> None:
         PointingRows("leftovers.Enquiry.follows", 1, "kept, without it"),
         PointingRows("leftovers.Remark.row", 1, "deleted with it"),
     }
+
+
+def test_a_row_that_can_be_about_any_other_is_counted_where_nothing_leads_back_to_it() -> None:
+    """Django would leave it pointing at nothing; a person should know before that."""
+    left = Person.objects.create()
+    Remark.objects.create(about=left)
+    Remark.objects.create(kind=ContentType.objects.get_for_model(Enquiry), row=str(left.pk))
+    (row,) = find(PEOPLE).rows
+    assert row.pointing == (PointingRows("leftovers.Remark.row", 1, "left pointing at nothing"),)
+
+
+@pytest.mark.parametrize(
+    ("column", "model", "is_held"),
+    [
+        (models.CharField(), Ticket, True),
+        (models.PositiveIntegerField(), Ticket, True),
+        (models.UUIDField(), Ticket, False),
+        (models.PositiveIntegerField(), Rack, False),
+        (models.UUIDField(), Rack, True),
+    ],
+    ids=str,
+)
+def test_a_key_is_only_compared_with_what_can_hold_it(column: Any, model: Any, is_held: bool) -> None:
+    assert _holds_key_of(column, model) == is_held
+    with isolate_apps("tests.django.leftovers"):
+        whole: Any = models.OneToOneField(model, models.CASCADE, primary_key=True, related_name="+")
+        extending: Any = type("Half", (models.Model,), {"whole": whole, "__module__": "tests.django.leftovers.models"})
+    assert _holds_key_of(column, extending) == is_held
 
 
 def test_it_is_one_query_however_many_rows_there_are() -> None:
