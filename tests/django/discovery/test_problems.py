@@ -1,5 +1,11 @@
 """Problems are data: told once, in order, with stable ids."""
 
+from typing import Any
+
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
 from handfast.django.discovery.problems import Findings, Problem, ProblemId, dotted
 
 
@@ -43,3 +49,13 @@ def test_ids_never_change() -> None:
 
 def test_a_class_is_named_as_one_would_import_it() -> None:
     assert dotted(Findings) == "handfast.django.discovery.problems.Findings"
+
+
+def test_a_function_is_named_as_its_author_knows_it() -> None:
+    @api_view(["GET"])
+    def ping(request: Request) -> Response:
+        return Response()
+
+    made: Any = ping  # Any: what @api_view puts on a function is in no stub
+    assert dotted(made.cls) == "tests.django.discovery.test_problems.ping"
+    assert dotted(Response) == "rest_framework.response.Response"

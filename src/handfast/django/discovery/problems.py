@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Final, Literal
+
+OF_FUNCTION: Final = "WrappedAPIView"  # what `@api_view` calls the classes that it makes
 
 
 class ProblemId(StrEnum):
@@ -62,5 +64,6 @@ class Findings:
 
 
 def dotted(target: type) -> str:
-    """A class as an author would import it."""
-    return f"{target.__module__}.{target.__qualname__}"
+    """A class as an author would import it; of one that `@api_view` made, the function."""
+    name = target.__name__ if target.__qualname__ == OF_FUNCTION else target.__qualname__
+    return f"{target.__module__}.{name}"

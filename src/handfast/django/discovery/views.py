@@ -13,10 +13,10 @@ from rest_framework.viewsets import ViewSetMixin
 from handfast.django.decorators import UNMARKED, ToolMark, is_excluded, mark_of
 from handfast.django.discovery.drf_types import ViewFunction
 from handfast.django.discovery.overridden import CRUD, HandlerCode, read_handler
+from handfast.django.discovery.problems import OF_FUNCTION, dotted
 
 METHODS: Final = ("get", "post", "put", "patch", "delete")
 _DEEPEST: Final = 8  # decorators around a view
-_OF_FUNCTION: Final = "WrappedAPIView"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,12 @@ class FoundView:
     @property
     def is_function(self) -> bool:
         """Whether `@api_view` made the class."""
-        return self.cls.__qualname__ == _OF_FUNCTION
+        return self.cls.__qualname__ == OF_FUNCTION
 
     @property
     def name(self) -> str:
         """What its author would look for."""
-        return f"{self.cls.__module__}.{self.cls.__name__ if self.is_function else self.cls.__qualname__}"
+        return dotted(self.cls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def _closed_over(function: object) -> Iterator[Any]:  # Any: as above
 
 def _marks_inside(cls: type) -> Iterator[ToolMark]:
     """`@mcp_tool` below `@api_view` marks a function that only the handler of the class still knows."""
-    if cls.__qualname__ != _OF_FUNCTION:
+    if cls.__qualname__ != OF_FUNCTION:
         return
     for method in METHODS:
         for inner in _closed_over(vars(cls).get(method)):
