@@ -272,6 +272,21 @@ def test_the_protocols_arguments_never_reach_a_view_unless_it_declares_them(crm:
     assert Contact.objects.count() == 3
 
 
+def test_filters_that_saw_one_page_of_several_say_so(crm: Service) -> None:
+    """Nothing found on a page is not nothing found."""
+    for number in range(3):
+        call(crm, "contacts__create", {**FLAT, "email": f"{number}@example.com"})
+    wanted = {"filters": {"email": "2@example.com"}}
+    told = "Only this page was looked at, and there are others. Search, or turn pages, with the tool's own parameters."
+    for page, rows in ((1, []), (2, ["2@example.com"])):
+        answer = call(crm, "contacts__list", {"page": page, "page_size": 2, **wanted})
+        assert answer.payload is not None
+        assert [row["email"] for row in answer.payload["results"]] == rows
+        assert [getattr(block, "text", "") for block in answer.blocks] == [told]
+    assert call(crm, "contacts__list", wanted).blocks == ()
+    assert call(crm, "contacts__list", {"page_size": 2, "filter_keys": ["email"]}).blocks == ()
+
+
 def test_a_large_list_comes_in_pieces_that_belong_to_whoever_asked(folder: Path, database: None) -> None:
     ada, bob = (User.objects.create_user(username=name) for name in ("ada", "bob"))
     tokens = [issue(user, name=user.get_username(), scopes="*")[1] for user in (ada, bob)]

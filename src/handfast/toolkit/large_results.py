@@ -28,6 +28,10 @@ _GONE: Final = (
 )
 _OTHERS: Final = f"The other arguments are not those of the first call. Send {CONTINUATION_TOKEN} alone."
 
+_ONE_PAGE: Final = (
+    "Only this page was looked at, and there are others. Search, or turn pages, with the tool's own parameters."
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
@@ -80,7 +84,8 @@ class LargeResults:
         if key:
             await self._store.keep(key, kept)
         pagination = None if "pagination" in beside else outcome.pagination
-        return Succeeded(_piece(kept, key, 0), pagination), _notices(kept, key, 0)
+        told = (*_notices(kept, key, 0), *_about_page(beside, wishes))
+        return Succeeded(_piece(kept, key, 0), pagination), told
 
     async def _next(self, _model: Any, arguments: dict[str, Any], call: Call) -> Any:  # Any: as `Run` has them
         """What runs in a tool's place when a token is sent. Raises: ToolError."""
@@ -140,6 +145,13 @@ def _notices(kept: KeptResult, key: str, number: int) -> tuple[Notice, ...]:
     return (
         Notice(text=f"Piece {number + 1} of {len(kept.pieces)}. For the next call again with the arguments {how}."),
     )
+
+
+def _about_page(beside: Mapping[str, Any], wishes: ProtocolArguments) -> tuple[Notice, ...]:  # Any: JSON
+    """Nothing found on a page is not nothing found; links to others are how a page says that there are some."""
+    is_one_of_several = bool(beside.get("next") or beside.get("previous"))
+    is_chosen = bool(wishes.filters or wishes.page or wishes.page_size)
+    return (Notice(text=_ONE_PAGE),) if is_chosen and is_one_of_several else ()
 
 
 def _digest(arguments: Mapping[str, object]) -> str:
