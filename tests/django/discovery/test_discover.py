@@ -126,13 +126,16 @@ def test_a_viewset_that_is_mounted_twice_is_two_sets_of_tools() -> None:
     assert names(patterns) == ["places__list", "places__retrieve", "sites__list", "sites__retrieve"]
 
 
+LISTING = SiteViewSet.as_view({"get": "list"})
+
+
 @pytest.mark.requirement("D22")
 def test_a_name_that_two_tools_would_have_is_neither_ones() -> None:
     urls = router(("sites", SiteViewSet))
     found = survey([path("api/v1/", include(urls)), path("api/v2/", include(urls)), path("x/", include(urls))])
     assert [tool.name for tool in found.tools] == ["x__sites__list", "x__sites__retrieve"]
     where = "tests.django.project.views.SiteViewSet"
-    hint = "Give one of them a name with @mcp_tool(name=…), or leave one out by its url: HANDFAST['EXCLUDE']."
+    hint = "Leave one of them out: HANDFAST['EXCLUDE'] = ['/api/v1/*']. Or give it a name with @mcp_tool(name=…)."
     assert found.problems == (
         Problem(
             ProblemId.NAME_TAKEN,
@@ -149,6 +152,14 @@ def test_a_name_that_two_tools_would_have_is_neither_ones() -> None:
             f"{where}.retrieve",
         ),
     )
+    alike = survey(
+        [path("sites/", LISTING), path("api/", include([path("sites/", LISTING), path("v1/sites/", LISTING)]))]
+    )
+    same = survey([path("a b/", LISTING), path("a_b/", LISTING)])
+    assert {problem.hint for problem in alike.problems} == {hint}
+    assert {problem.hint for problem in same.problems} == {
+        "Give one of them a name with @mcp_tool(name=…), or leave one out by its url: HANDFAST['EXCLUDE']."
+    }
     assert names([path("api/v1/", include(urls)), path("api/v2/", include(urls))], exclude=["/api/v1/*"]) == [
         "sites__list",
         "sites__retrieve",

@@ -17,6 +17,7 @@ from handfast.django.discovery.drf_types import Json
 from handfast.django.discovery.json_schemas import object_schema
 from handfast.django.discovery.names import (
     LONGEST_EVERYWHERE,
+    root_of,
     segments_of,
     shortened,
     tool_name,
@@ -166,12 +167,20 @@ def _with_own_names(candidates: list[_Candidate], findings: Findings) -> list[_C
             findings.add(
                 ProblemId.NAME_TAKEN,
                 f"'{name}' would be the name of {len(group)} tools, so none of them is one: {urls}.",
-                hint=_BY_NAME,
+                hint=_how_to_part([root_of(one.url) for one in group]),
                 where=", ".join(dict.fromkeys(one.where for one in group)),
             )
         elif len(name) > LONGEST_EVERYWHERE:
             _note_length(name, group[0], findings)
     return [replace(group[0], name=name) for name, group in named.items() if len(group) == 1]
+
+
+def _how_to_part(roots: list[str]) -> str:
+    """Two versions of one API have all their names in common, so one line in the settings settles all of them."""
+    if len(set(roots)) < len(roots):
+        return _BY_NAME
+    longest = max(roots, key=len)  # the shortest may stand before everything there is
+    return f"Leave one of them out: HANDFAST['EXCLUDE'] = ['{longest}*']. Or give it a name with @mcp_tool(name=…)."
 
 
 def _note_length(name: str, one: _Candidate, findings: Findings) -> None:

@@ -24,6 +24,16 @@ def segments_of(form: PathForm, language: str = "") -> list[str]:
     return found
 
 
+def root_of(url: str) -> str:
+    """What stands before the segments that make the name: `/api/v1/`."""
+    found = "/"
+    for part in url.strip("/").split("/"):
+        if not _ROOT.fullmatch(part):
+            break
+        found = f"{found}{part}/"
+    return found
+
+
 def without_action(segments: Sequence[str], url_path: str | None) -> list[str]:
     """An extra action's own part of the url is named by the action, not once more by the url."""
     forms = read_forms(url_path) if url_path else ()
