@@ -13,7 +13,7 @@ from benchmarks.report import JudgingRow, PeerRow, Report, SizeRow
 
 from tests.parts import ROOT, Parts
 
-TINY = ["--quick", "--no-peers", "--rounds", "1", "--seconds", "0.05"]
+TINY = ["--quick", "--no-peers", "--rounds", "1", "--seconds", "0.15"]
 README = "# title\n\n<!-- bench:begin -->\nold\n<!-- bench:end -->\n\nthe end\n"
 
 
