@@ -110,7 +110,7 @@ def no_json(tools: Toolbox) -> None:
 
 def too_large(tools: Toolbox) -> None:
     class Size(Args):
-        size: int = Field(ge=0, le=10_000_000)
+        size: int = Field(ge=0, le=5_500_000)
 
     @tools.read
     async def fill(args: Size) -> str:
