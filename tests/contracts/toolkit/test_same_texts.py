@@ -5,16 +5,17 @@ import json
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import Any
 
 import pytest
 
 from handfast.core.outcome import Failed
-from handfast.toolkit import ContractError, Toolbox, ToolHandler, read_tool
+from handfast.toolkit import Args, ContractError, Toolbox, ToolHandler, read_tool
 from tests.contracts.rig import Answer
 from tests.contracts.toolkit.apart import APART, NUMBERS, WRITTEN, reason_apart
 from tests.contracts.toolkit.runs import WAYS, Seen, run_gateway, run_toolkit
-from tests.contracts.toolkit.twins import Twin, all_cases, model_of, toolbox_of, twin_of
+from tests.contracts.toolkit.twins import Twin, all_cases, has_model, model_of, toolbox_of, twin_of
 
 CASES = {case.tool: case for case in all_cases()}
 ASKED = {name: twin_of(case) for name, case in CASES.items() if reason_apart(name) is None}
@@ -74,7 +75,12 @@ def test_a_failure_is_text_without_structured_content_and_data_stands_in_the_tex
             assert json.loads(answer.text) == structured
 
 
-TYPED = {name: model for name, twin in ASKED.items() if (model := model_of(twin)) is not None}
+TYPED = [name for name, twin in ASKED.items() if has_model(twin)]
+
+
+@cache
+def model_for(name: str) -> type[Args]:
+    return model_of(ASKED[name])
 
 
 @pytest.mark.requirement("D7")
@@ -85,7 +91,7 @@ def test_a_tool_with_a_model_says_it_in_the_same_words(name: str, at_the_gateway
     async def handler(**_: Any) -> str:
         return '{"status": "ok", "data": "created"}'
 
-    tools.add(read_tool(name, "A case.", args_model=TYPED[name], handler=handler))
+    tools.add(read_tool(name, "A case.", args_model=model_for(name), handler=handler))
     for text, answer in zip(ASKED[name].calls, at_the_gateway[name].answers, strict=True):
         if "error" in answer.message:
             continue  # refused before anybody asks what the tool wants

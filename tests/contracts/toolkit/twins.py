@@ -134,15 +134,19 @@ def read_twins(path: Path) -> list[Twin]:
 _PLAIN_TYPES: dict[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool}
 
 
-def model_of(twin: Twin) -> type[Args] | None:
-    """The arguments as a model, for schemas that are flat and of plain types; None for others."""
+def has_model(twin: Twin) -> bool:
+    """Whether the arguments are as a plain model has them: flat, and of plain types."""
     schema = twin.input_schema
-    if set(schema) - {"type", "properties", "required", "additionalProperties"}:
-        return None
+    parts = schema.get("properties", {}).values()
+    is_flat = not set(schema) - {"type", "properties", "required", "additionalProperties"}
+    return is_flat and bool(parts) and all(set(part) == {"type"} and part["type"] in _PLAIN_TYPES for part in parts)
+
+
+def model_of(twin: Twin) -> type[Args]:
+    """The arguments as a model, for those that one can have."""
+    schema = twin.input_schema
     fields: dict[str, Any] = {}
-    for name, part in schema.get("properties", {}).items():
-        if set(part) != {"type"} or part["type"] not in _PLAIN_TYPES:
-            return None
+    for name, part in schema["properties"].items():
         kind = _PLAIN_TYPES[part["type"]]
         fields[name] = (kind, ...) if name in schema.get("required", ()) else (kind, None)
-    return create_model("Arguments", __base__=Args, **fields) if fields else None
+    return create_model("Arguments", __base__=Args, **fields)
