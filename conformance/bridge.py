@@ -8,7 +8,7 @@ from conformance.checks import require_sound
 from conformance.exclusions import Exclusion, Upstream
 from conformance.report import Result
 from conformance.servers import direct_url, entry_of, gateway_url, running_direct, running_gateway
-from conformance.suite import Progress, judge, select
+from conformance.suite import Progress, judge, judge_directly, select
 
 MODERN = "2026-07-28"
 
@@ -32,7 +32,7 @@ def carry_out_bridge(
         folder = Path(name)
         for revision, selected in select(revisions, scenarios).items():
             progress(f"{revision}, directly")
-            by_itself = judge(direct_url(both_eras), revision, selected, folder / f"{revision}-direct")
+            by_itself = judge_directly(direct_url(both_eras), revision, selected, folder / f"{revision}-direct")
             require_sound(by_itself)
             for upstream in upstreams:
                 progress(f"{revision}, bridged, {upstream}")

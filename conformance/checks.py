@@ -55,6 +55,11 @@ class Findings:
         kept = {check: status for check, status in self.worst.items() if check.scenario not in later.scenarios}
         return Findings(self.scenarios | later.scenarios, kept | later.worst)
 
+    def only(self, scenarios: Iterable[str]) -> "Findings":
+        """Those of some scenarios."""
+        kept = self.scenarios & frozenset(scenarios)
+        return Findings(kept, {check: status for check, status in self.worst.items() if check.scenario in kept})
+
     @property
     def failed_scenarios(self) -> frozenset[str]:
         return frozenset(check.scenario for check, status in self.worst.items() if status is Status.FAILURE)

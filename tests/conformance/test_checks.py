@@ -37,6 +37,12 @@ def test_a_check_comes_to_the_worst_of_its_occurrences(tmp_path: Path) -> None:
     assert read_findings(tmp_path).passed_scenarios == 1
 
 
+def test_the_findings_of_some_scenarios_are_theirs_alone() -> None:
+    ping, tools = Check("ping", "a"), Check("tools-list", "a")
+    both = Findings(frozenset({"ping", "tools-list"}), {ping: Status.SUCCESS, tools: Status.FAILURE})
+    assert both.only(["ping", "prompts-list"]) == Findings(frozenset({"ping"}), {ping: Status.SUCCESS})
+
+
 def test_results_of_client_scenarios_lie_under_the_name_of_the_scenario(tmp_path: Path) -> None:
     for name, check in (("tools_call", "a"), ("auth/basic-cimd", "b")):
         results = tmp_path / f"{name}-{STAMP}"
