@@ -52,9 +52,12 @@ class Counting:
 async def work_of(registry: ToolRegistry, tool: str) -> Work:
     """What one dispatch of a tool that was called before comes to."""
     await registry.dispatch(tool, ARGUMENTS)
-    with Counting() as work:
-        await registry.dispatch(tool, ARGUMENTS)
-    return work
+    counted = []
+    for _ in range(2):  # a new second is written out, which takes more steps; two in a row do not begin one
+        with Counting() as work:
+            await registry.dispatch(tool, ARGUMENTS)
+        counted.append(work)
+    return min(counted, key=Counter.total)
 
 
 async def works(count: int, envelope: Envelope) -> dict[str, list[Work]]:
