@@ -213,7 +213,7 @@ async def measure(folder: Path, *, calls: int, rounds: int, cases: Sequence[Case
             }
             for server in servers.values():
                 for tool in (SMALL, ORDERS):
-                    await server.call(tool, 16, _WARM_UP)
+                    await server.call(tool, 16, min(_WARM_UP, calls))
             for case in cases:
                 if (case.way, case.era) == (way, era):
                     figures[case] = await _interleave(case, servers, calls=calls, rounds=rounds)
