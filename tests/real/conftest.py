@@ -20,8 +20,8 @@ def servers(parts: Parts, world: Path) -> Mapping[str, RealServer]:
     return real_servers(parts, world)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def stage(parts: Parts, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    """Six servers and the gateway before them, for every file that holds whole sessions."""
+    """Six servers and the gateway before them, for one file: idle they still cost a twentieth of a core."""
     with staged(parts, tmp_path_factory.mktemp("stage")) as running:
         yield running
