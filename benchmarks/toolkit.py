@@ -261,7 +261,12 @@ def _share(shares: Sequence[float]) -> str:
     return f"{middle:+.0%} ±{(high - low) / 2:.0%}"
 
 
-def main() -> None:
+def is_within_limit(figures: Figures) -> bool:
+    """Of the contract alone: what records cost has nothing to be compared with on the bare SDK."""
+    return all(statistics.median(overheads(found, PLAIN)) < LIMIT for found in figures.values())
+
+
+def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.toolkit", description=__doc__)
     parser.add_argument("--write", action="store_true", help="also put the table into docs/performance.md")
     parser.add_argument("--calls", type=int, default=200, help="of each kind in each round")
@@ -273,7 +278,8 @@ def main() -> None:
     print(table)
     if options.write:
         write_block(PAGE, table, MARKS)
+    return 0 if is_within_limit(figures) else 1
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -3,15 +3,13 @@
 import os
 import signal
 import sys
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from xdist.remote import Producer
 
-from tests.parts import PartMissing, Parts, install, without_part
+from tests.parts import ROOT, PartMissing, Parts, install, without_part
 from tests.postgresql import Postgresql, running_postgresql
 from tests.schedule import LongestFirst
 
@@ -24,7 +22,7 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Node keeps what it has compiled only where it is told to; a quarter of what its start costs is compiling.
-os.environ.setdefault("NODE_COMPILE_CACHE", str(Path(tempfile.gettempdir(), "handfast-node-cache")))
+os.environ.setdefault("NODE_COMPILE_CACHE", str(ROOT / ".pytest_cache" / "node"))
 
 # A shell makes what it starts in the background ignore Ctrl-C, and every process that a test starts would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -6,7 +6,19 @@ from pathlib import Path
 import pytest
 from benchmarks.marked_block import read_block
 from benchmarks.processes import BenchFailed
-from benchmarks.toolkit import CASES, CONTENDERS, MARKS, PAGE, PLAIN, RECORDED, SDK, Case, measure, render_table
+from benchmarks.toolkit import (
+    CASES,
+    CONTENDERS,
+    MARKS,
+    PAGE,
+    PLAIN,
+    RECORDED,
+    SDK,
+    Case,
+    is_within_limit,
+    measure,
+    render_table,
+)
 
 
 def test_every_contender_is_driven_on_every_way(tmp_path: Path) -> None:
@@ -30,6 +42,13 @@ def test_a_contender_is_compared_with_the_sdk_round_by_round() -> None:
     assert render_table({case: found}).splitlines()[2:] == [
         "| `orders` | http | modern | 16 | 1000 µs | +10% ±5% | +100% ±0% |"
     ]
+
+
+@pytest.mark.parametrize(("adds", "is_kept"), [(0.14, True), (0.16, False)])
+def test_the_limit_is_held_to_what_the_contract_adds_in_every_case(adds: float, is_kept: bool) -> None:
+    fine = {SDK: [1.0], PLAIN: [0.5], RECORDED: [1.5]}
+    doubtful = {SDK: [1.0, 1.0, 1.0], PLAIN: [1 + adds, 1 + adds, 9.0], RECORDED: [1.5, 1.5, 1.5]}
+    assert is_within_limit(dict(zip(CASES, [fine, doubtful, fine], strict=False))) is is_kept
 
 
 def test_the_document_has_a_figure_for_every_case() -> None:
