@@ -73,3 +73,17 @@ def test_what_is_remembered_is_bounded(asked: list[object]) -> None:
         params.require(MODERN, {"name": "t", "_meta": {**META, CLIENT_INFO_META_KEY: info}})
     assert len(params._known) <= 256
     assert len(asked) == 600
+
+
+@pytest.mark.parametrize(
+    ("version", "params"),
+    [
+        (MODERN, {"name": "t", "_meta": META, "inputResponses": 3}),
+        ("2025-11-25", {"name": "t", "task": 3}),
+    ],
+)
+def test_members_beyond_a_plain_call_are_always_asked_about(version: str, params: dict[str, Any]) -> None:
+    sound = SoundParams()
+    sound.require(MODERN, {"name": "t", "_meta": dict(META)})
+    with pytest.raises(ValidationError):
+        sound.require(version, params)
