@@ -33,6 +33,13 @@ def test_only_calls_that_are_late_are_ended_whatever_their_lengths() -> None:
     assert asyncio.run(session()) == [late, fine, late, late, fine, late]
 
 
+def test_a_short_call_is_ended_in_its_own_time_while_a_long_one_goes_on() -> None:
+    async def session() -> list[tuple[bool, bool]]:
+        return list(await asyncio.gather(_timed(60, 2), _timed(0.02, 1)))
+
+    assert asyncio.run(session()) == [(False, True), (True, False)]
+
+
 def test_a_deadline_that_ended_in_time_does_nothing_later() -> None:
     async def session() -> str:
         deadline = start_deadline(0.01)
