@@ -1,4 +1,4 @@
-"""Write anew which tests show each pitfall of docs/pitfalls.md, and the list of decisions in docs/decisions.
+"""Write anew which tests show each line of docs/pitfalls.md and docs/security.md, and the list of decisions.
 
 python scripts/document_proofs.py
 """
@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PITFALLS = ROOT / "docs" / "pitfalls.md"
+PAGES = (ROOT / "docs" / "pitfalls.md", ROOT / "docs" / "security.md")
 DECISIONS = ROOT / "docs" / "decisions"
 _MARKER = re.compile(r'mark\.requirement\("([^"]+)"\)')
 
@@ -47,5 +47,6 @@ def _title(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    PITFALLS.write_text(with_proofs(PITFALLS.read_text("utf-8")), "utf-8")
+    for page in PAGES:
+        page.write_text(with_proofs(page.read_text("utf-8")), "utf-8")
     (DECISIONS / "README.md").write_text(render_decisions(), "utf-8")

@@ -65,7 +65,7 @@ def test_the_locks_hold_versions_and_hashes_and_no_registry() -> None:
     assert packages
     assert [entry for entry in packages if "resolved" in entry or "integrity" not in entry] == []
     wanted = json.loads((ROOT / "tests" / "parts" / "package.json").read_text())["dependencies"]
-    assert all(re.fullmatch(r"[0-9.]+(-[a-z]+\.[0-9]+)?", version) for version in wanted.values())
+    assert all(re.fullmatch(r"(npm:[a-z]+@)?[0-9.]+(-[a-z]+\.[0-9]+)?", version) for version in wanted.values())
     for name in ("parts.txt", "public_apps.txt"):
         python = (ROOT / "requirements" / name).read_text()
         assert "://" not in python
