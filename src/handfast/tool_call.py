@@ -18,7 +18,7 @@ from handfast.core import arguments as argument_rules
 from handfast.core import result as result_rules
 from handfast.core.contract import CompiledContract
 from handfast.core.exchange import Detail, Exchange, Record, Recorder, RecordType, Status
-from handfast.core.judged_text import UNREAD, Ambiguous, decode_judged
+from handfast.core.judged_text import UNREAD, Ambiguous, decode_arguments, decode_judged
 from handfast.core.lenient import is_valid_if_coerced
 from handfast.core.policy import (
     ALLOWED,
@@ -180,7 +180,7 @@ class CallPath:
         if not policy.judges:
             return ALLOWED
         try:
-            value = {} if text is None or text == b"null" else decode_judged(text)
+            value = {} if text is None or text == b"null" else decode_arguments(text)
         except Ambiguous as problem:
             # Always refused: the tool might read it differently from us.
             return Blocked(

@@ -71,7 +71,7 @@ def unregister(*cases: Case) -> list[Case]:
     return [_registered.pop(each.tool) for each in cases]
 
 
-_INPUT_KEYS = frozenset({"input_mode", "unknown_arguments", "ignore", "errors", "lenient_scalars"})
+_INPUT_KEYS = frozenset({"input_mode", "unknown_arguments", "ignore", "errors", "lenient_scalars", "unknown_tools"})
 
 
 class Sent(NamedTuple):

@@ -260,7 +260,21 @@ NO_NUMBER_CASES = {
     for mode in ("off", "warn", "strict")
 }
 LONE = case("lone_surrogate", {"type": "object"}, calls=['{"a": "\\ud83d"}'])
-HUGE = case("huge_numbers", COUNTED, calls=['{"count": 1e400}', '{"count": 9007199254740993}'])
+BIG = case(
+    "big_numbers", COUNTED, calls=['{"count": 9007199254740993}', f'{{"count": {"7" * 300}}}', '{"count": 1e-400}']
+)
+BEYOND = {
+    text: case(f"beyond_a_double_{number}", {"type": "object"}, calls=[text])
+    for number, text in enumerate(
+        (
+            '{"a": 1e400}',
+            '{"a": [{"b": -1E+400}]}',
+            '{"a": 1.8e308}',
+            f'{{"a": {"9" * 309}}}',
+            f'{{"a": -{"1" * 4000}}}',
+        )
+    )
+}
 
 
 @pytest.mark.requirement("D20")
@@ -288,9 +302,111 @@ def test_half_a_character_in_the_arguments_is_refused(seen: Seen) -> None:
 
 
 @pytest.mark.requirement("D20")
-def test_numbers_beyond_a_double_are_legal_and_forwarded_as_sent(seen: Seen) -> None:
-    assert seen[HUGE].passed()
-    assert seen[HUGE].decisions == []
+@pytest.mark.requirement("S6")
+@pytest.mark.parametrize("text", BEYOND)
+def test_a_number_beyond_a_double_is_refused_because_readers_differ_on_it(seen: Seen, text: str) -> None:
+    outcome = seen[BEYOND[text]]
+    why = "it holds a number beyond the range of a double"
+    assert outcome.refused(f"The arguments are ambiguous: {why}. Send plain JSON and call again.")
+    assert (outcome.decision["status"], outcome.decision["rule"]) == ("blocked", "arguments.ambiguous")
+
+
+@pytest.mark.requirement("D20")
+def test_big_integers_and_small_fractions_are_forwarded_as_sent(seen: Seen) -> None:
+    assert seen[BIG].passed()
+    assert seen[BIG].decisions == []
+
+
+# --- names that are almost right -------------------------------------------------------------------------------------
+
+ALMOST = "A tool may take one for the other: send each field once, by its exact name, and call again."
+NEAR = {
+    text: case(f"near_{number}", COUNTED, calls=[text])
+    for number, text in enumerate(
+        (
+            '{"count": 1, "Name": "a"}',
+            '{"count": 1, "name\\u0000": "a"}',
+            '{"count": 1, " name": "a"}',
+            '{"count": 1, "na\\u2028me": "a"}',
+            '{"count": 1, "NAME": "a", "name": "b"}',
+            '{"count": 1, "nam\u0117": 1, "NAM\u0116": 2}',
+        )
+    )
+}
+NEAR_OPEN = case("near_open", COUNTED | {"additionalProperties": True}, calls=['{"count": 1, "COUNT": 2}'])
+NEAR_STRICT = case("near_strict", COUNTED, calls=['{"count": 1, "COUNT": 2}'], input_mode="strict")
+NEAR_DECLARED = case(
+    "near_declared", {"type": "object", "properties": {"a": {}, "A": {}}}, calls=['{"a": 1, "A": 2}', '{"A": 2}']
+)
+NEAR_IGNORED = case("near_ignored", COUNTED, calls=['{"count": 1, "COUNT": 2}'], ignore=["COUNT"])
+NEAR_SCHEMA = case("near_schema", COUNTED, calls=['{"count": 1, "COUNT": 2}'], unknown_arguments="schema")
+NEAR_OFF = case("near_off", COUNTED, calls=['{"count": 1, "COUNT": 2}'], input_mode="off")
+NOT_NEAR = case("not_near", COUNTED, calls=['{"count": 1, "counts": 2, "c_ount": 3}'])
+
+
+@pytest.mark.requirement("D21")
+@pytest.mark.requirement("S6")
+@pytest.mark.parametrize("which", [*NEAR.values(), NEAR_OPEN, NEAR_STRICT], ids=lambda which: which.tool)
+def test_an_argument_whose_name_is_almost_right_is_refused_in_warn_too(seen: Seen, which: Case) -> None:
+    outcome = seen[which]
+    assert outcome.reached == []
+    assert outcome.answer.text.splitlines()[1:] == [ALMOST, DECLARED]
+    assert (outcome.decision["status"], outcome.decision["rule"]) == ("blocked", "arguments.unknown")
+
+
+@pytest.mark.requirement("S6")
+def test_the_agent_reads_which_name_was_meant(seen: Seen) -> None:
+    upper, *_, both = [seen[which] for which in NEAR.values()]
+    assert upper.refused(f"Argument 'Name' is spelled almost like the declared field 'name'.\n{ALMOST}\n{DECLARED}")
+    assert both.refused(f"Arguments 'nam\u0117' and 'NAM\u0116' differ only in case or blanks.\n{ALMOST}\n{DECLARED}")
+
+
+@pytest.mark.requirement("S6")
+@pytest.mark.parametrize(
+    "which", [NEAR_DECLARED, NEAR_IGNORED, NEAR_SCHEMA, NEAR_OFF, NOT_NEAR], ids=lambda which: which.tool
+)
+def test_declared_names_ignored_ones_and_a_schema_alone_do_not_clash(seen: Seen, which: Case) -> None:
+    assert seen[which].passed()
+    assert seen[which].decisions == []
+
+
+# --- tools that are not listed ---------------------------------------------------------------------------------------
+
+UNLISTED = "The server lists no tool of this name. Take a name from tools/list and call again."
+HIDDEN = {
+    "arguments strict": case("hidden_in", is_listed=False, input_mode="strict"),
+    "results strict": case("hidden_out", is_listed=False, output_mode="strict"),
+    "only results judged": case("hidden_off", is_listed=False, output_mode="strict", input_mode="off"),
+    "warn and block": case("hidden_warn", is_listed=False, unknown_tools="block"),
+    "off and block": case(
+        "hidden_both_off", is_listed=False, unknown_tools="block", input_mode="off", output_mode="off"
+    ),
+    "upper case": case("HUGE_CASE", is_listed=False, input_mode="strict"),
+}
+LET_PASS = {
+    "warn": case("hidden_let_pass", is_listed=False),
+    "strict and allow": case("hidden_allowed", is_listed=False, input_mode="strict", unknown_tools="allow"),
+}
+
+
+@pytest.mark.requirement("D21")
+@pytest.mark.requirement("S6")
+@pytest.mark.parametrize("which", HIDDEN)
+def test_a_tool_that_is_not_listed_is_refused_in_strict(seen: Seen, which: str) -> None:
+    outcome = seen[HIDDEN[which]]
+    assert outcome.reached == []
+    message = outcome.answer.message
+    assert message["error"] == {"code": -32602, "message": UNLISTED}
+    assert (outcome.decision["status"], outcome.decision["rule"]) == ("blocked", "contract.unlisted")
+    assert (outcome.call["status"], outcome.call["rule"]) == ("blocked", "contract.unlisted")
+
+
+@pytest.mark.requirement("D21")
+@pytest.mark.parametrize("which", LET_PASS)
+def test_elsewhere_it_is_forwarded_and_on_record_as_unjudged(seen: Seen, which: str) -> None:
+    outcome = seen[LET_PASS[which]]
+    assert outcome.passed()
+    assert (outcome.call["status"], outcome.call["rule"]) == ("warning", "contract.unknown")
 
 
 UNCOMPILABLE_INPUT = case(

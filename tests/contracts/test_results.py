@@ -264,14 +264,3 @@ def test_a_protocol_error_is_passed_on_and_recorded_as_an_error(seen: Seen) -> N
     outcome = seen[PROTOCOL_ERROR]
     assert outcome.answer.message["error"] == {"code": -32000, "message": "no"}
     assert [(record["type"], record["status"]) for record in outcome.records] == [("tool_call", "error")]
-
-
-UNLISTED = case("unlisted", is_listed=False, result=structured(WRONG), output_mode="strict", input_mode="strict")
-
-
-@pytest.mark.requirement("D21")
-def test_a_tool_that_is_still_unknown_is_forwarded_and_recorded_as_such(seen: Seen) -> None:
-    outcome = seen[UNLISTED]
-    assert outcome.passed()
-    assert [record["type"] for record in outcome.records] == ["tool_call"]
-    assert (outcome.call["status"], outcome.call["rule"]) == ("warning", "contract.unknown")

@@ -10,7 +10,14 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from handfast.core.judged_text import Ambiguity, Ambiguous, decode_judged, depth_exceeds, may_overflow
+from handfast.core.judged_text import (
+    Ambiguity,
+    Ambiguous,
+    decode_arguments,
+    decode_judged,
+    depth_exceeds,
+    may_overflow,
+)
 
 LARGEST = sys.float_info.max
 TEXT = st.text(st.sampled_from(list('a:"\\{}[],\n\0é😀 u003')) | st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -246,3 +253,24 @@ def steps_of(measure: Callable[[], bool]) -> tuple[bool, bool]:
 
 def test_reasons_name_no_values() -> None:
     assert [re.findall(r"\d", reason.value) for reason in Ambiguity] == [[]] * len(Ambiguity)
+
+
+# --- arguments -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("S6")
+@pytest.mark.requirement("D20")
+@pytest.mark.parametrize("number", ["1e309", "-1E400", "1.8e308", "9" * 309, "-" + "1" * 5000, "2" * 310 + ".5"])
+@pytest.mark.parametrize("text", ["%s", '{"a":[%s]}'])
+def test_a_number_beyond_a_double_has_no_single_reading_in_arguments(text: str, number: str) -> None:
+    whole = (text % number).encode()
+    with pytest.raises(Ambiguous) as caught:
+        decode_arguments(whole)
+    assert caught.value.reason is Ambiguity.TOO_LARGE
+    decode_judged(whole)  # in a result it is legal
+
+
+@given(st.integers(-(10**308), 10**308) | st.floats(allow_nan=False, allow_infinity=False))
+def test_every_number_within_a_double_is_read_as_it_is(number: float) -> None:
+    for text in (json.dumps(number), json.dumps({"long": "x" * 400, "n": number})):
+        assert decode_arguments(text.encode()) == decode_judged(text.encode()) == json.loads(text)

@@ -10,7 +10,9 @@ MOST, MOST_BYTES = 1000, 4 * 1024 * 1024
 
 
 def message(number: int, size: int) -> Message:
-    return read_message(b'{"jsonrpc":"2.0","method":"n","params":{"n":%d,"x":"%b"}}' % (number, b"x" * size))
+    return read_message(
+        b'{"jsonrpc":"2.0","method":"notifications/n","params":{"n":%d,"x":"%b"}}' % (number, b"x" * size)
+    )
 
 
 @given(st.lists(st.sampled_from([10, 5_000, 300_000, 5_000_000]), max_size=30))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
+from handfast.core.contract import LIST_UNAVAILABLE
 from tests.contracts.rig import MODERN_META, ROUTES, Answer, Gateway, HttpGateway, Json, Route, rig
 from tests.gateway.running import TEXT, call, eventually, one_record, outcome, read_records
 from tests.stubs.run import Entry, Stub, answer, tool, write_stub
@@ -230,8 +231,7 @@ def test_a_call_that_comes_first_waits_for_the_list_that_handfast_asks_for(tmp_p
 @pytest.mark.parametrize("route", ROUTES)
 def test_a_server_that_never_lists_its_tools_is_not_waited_for_long(tmp_path: Path, route: Route) -> None:
     stub = write_stub(tmp_path, answers={"add": answer(TEXT)}, methods={"tools/list": answer("{}", "silence")})
-    modes = {"input_validation": {"mode": "strict"}, "limits": {"learn_timeout_s": 0.5}}
-    with rig(route, stub, tmp_path, modes, is_modern=True) as gateway:
+    with rig(route, stub, tmp_path, {"limits": {"learn_timeout_s": 0.5}}, is_modern=True) as gateway:
         answers = first_calls(gateway, 2)
         assert [a["result"] for a in answers] == [json.loads(TEXT)] * 2
         assert [entry.message["method"] for entry in asked(stub)] == ["tools/list", "tools/call", "tools/call"]
@@ -239,6 +239,39 @@ def test_a_server_that_never_lists_its_tools_is_not_waited_for_long(tmp_path: Pa
         assert 0.2 < waited < 4
         found = eventually(lambda: records_of(gateway, 2), "both records")
     assert {(r.status.value, r.rule) for r in found} == {("warning", "contract.unknown")}
+
+
+@pytest.mark.requirement("C3")
+@pytest.mark.requirement("D21")
+@pytest.mark.requirement("S6")
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("block", ["input_validation", "output_validation"])
+def test_in_strict_no_call_is_forwarded_while_no_list_is_to_be_had(tmp_path: Path, route: Route, block: str) -> None:
+    stub = write_stub(tmp_path, answers={"add": answer(TEXT)}, methods={"tools/list": answer("{}", "silence")})
+    modes = {block: {"mode": "strict"}, "limits": {"learn_timeout_s": 0.5}}
+    with rig(route, stub, tmp_path, modes, is_modern=True) as gateway:
+        answers = first_calls(gateway, 2)
+        assert [a["error"] for a in answers] == [{"code": -31001, "message": LIST_UNAVAILABLE.message}] * 2
+        found = eventually(lambda: records_of(gateway, 2), "both records")
+    assert stub.journal.calls("add") == []
+    assert {(r.status.value, r.rule) for r in found} == {("blocked", "contract.unavailable")}
+
+
+@pytest.mark.requirement("S6")
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("name", ["ADD", "add\0", "add ", "hidden", "\u017fum"])
+def test_in_strict_only_the_very_name_of_a_listed_tool_reaches_the_server(
+    tmp_path: Path, route: Route, name: str
+) -> None:
+    stub = write_stub(tmp_path, tools=[tool("add"), tool("sum")], answers={"add": answer(TEXT), name: answer(TEXT)})
+    with rig(route, stub, tmp_path, {"input_validation": {"mode": "strict"}}) as gateway:
+        assert gateway.call("add").text == "fine"
+        assert gateway.call(name).message["error"]["code"] == -32602
+    assert [entry.message["params"]["name"] for entry in stub.journal.messages() if is_a_call(entry)] == ["add"]
+
+
+def is_a_call(entry: Entry) -> bool:
+    return bool(entry.message["method"] == "tools/call")
 
 
 def records_of(gateway: Gateway, count: int) -> list[Json]:

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handfast.clock import Clock
+from handfast.core.contract import LIST_UNAVAILABLE
 from handfast.core.exchange import Status
 from handfast.gateway.breaker import Breaker, reconnect_rest
 from handfast.gateway.server_health import HealthReport, ServerHealth, State, UpstreamResting
@@ -419,7 +420,7 @@ def test_a_lost_session_is_the_clients_to_renew_and_costs_no_contract(tmp_path: 
         assert [client.request("ping").status, client.call("other").status] == [404, 404]
         # The next one asks for the list in the lost session, and learns nothing from the refusal.
         asked = stub.journal.methods().count("tools/list")
-        assert client.call("unheard-of").status == 404
+        assert client.call("unheard-of").text == LIST_UNAVAILABLE.message
         assert stub.journal.methods().count("tools/list") > asked
         assert client.call("add", {"n": "x"}).is_error
         renewed = gateway.client()

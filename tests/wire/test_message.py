@@ -37,7 +37,7 @@ def test_ids_are_paired_by_value_and_type(text: bytes, value: object) -> None:
         (b'{"jsonrpc":"2.0","id":1,"result":{}}', True),
         (b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":"\\ud800"}}', True),
         (b'{"jsonrpc":"1.0","id":1,"method":"x"}', False),
-        (b'{"jsonrpc":2.0,"method":"x"}', False),
+        (b'{"jsonrpc":2.0,"method":"notifications/x"}', False),
         (b'{"id":1,"result":{}}', False),
     ],
 )
@@ -69,7 +69,7 @@ def test_a_batch_is_refused(batch: bytes) -> None:
         b'{"id":1,}',
         b"\xff",
         b'{"a":"\xff","method":"x"}',
-        b'{"method":"x","a":NaN}',
+        b'{"method":"notifications/x","a":NaN}',
         b'{"id":1,"method":"x","params":{"a":[-Infinity]}}',
         b"nope",
     ],

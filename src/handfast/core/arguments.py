@@ -4,11 +4,14 @@ import json
 from collections.abc import Mapping
 
 from handfast.core.declared import Declared
+from handfast.core.names import fold_name
 from handfast.core.policy import InputPolicy, Mode, UnknownArguments, Violation
 from handfast.core.redaction import scrub_name, scrub_names
 
 # A body that is one list under one of these keys is a bulk call, by convention of the REST frameworks.
 LIST_BODY_KEYS = frozenset({"objects", "data", "items", "_items", "body"})
+
+_MOST_LINES = 20  # about names that are almost right: as many as are shown of any names
 
 
 def is_list_body(arguments: Mapping[str, object]) -> bool:
@@ -69,6 +72,30 @@ def unknown_message(names: list[str], declared: Declared) -> str:
     return f"Arguments {listed} are not declared fields. Remove them and call again.\n{declared_line(declared)}"
 
 
+def almost_declared_message(
+    arguments: Mapping[str, object], declared: Declared, ignore: frozenset[str] = frozenset()
+) -> str | None:
+    """The text about undeclared names that a lax reader takes for a declared one, or for another one sent; or None."""
+    sent: dict[str, str] = {}
+    lines = []
+    for key in arguments:
+        folded = fold_name(key)
+        twin = sent.setdefault(folded, key)
+        if key in declared.known or key in ignore:
+            continue
+        known = declared.folded.get(folded)
+        if known is not None:
+            lines.append(
+                f"Argument '{scrub_name(key)}' is spelled almost like the declared field '{scrub_name(known)}'."
+            )
+        elif twin is not key:
+            lines.append(f"Arguments '{scrub_name(twin)}' and '{scrub_name(key)}' differ only in case or blanks.")
+    if not lines:
+        return None
+    advice = "A tool may take one for the other: send each field once, by its exact name, and call again."
+    return "\n".join([*lines[:_MOST_LINES], advice, declared_line(declared)])
+
+
 def check_unknown(arguments: Mapping[str, object], declared: Declared, policy: InputPolicy) -> Violation | None:
     """What `unknown_arguments` names is refused, in warn and in strict alike."""
     if policy.unknown_arguments is UnknownArguments.SCHEMA or arguments.keys() <= declared.known:
@@ -76,6 +103,9 @@ def check_unknown(arguments: Mapping[str, object], declared: Declared, policy: I
     wrapped = nested_wrapper_message(arguments, declared, policy.ignore)
     if wrapped is not None:
         return Violation("arguments.nested_wrapper", wrapped)
+    almost = almost_declared_message(arguments, declared, policy.ignore)
+    if almost is not None:
+        return Violation("arguments.unknown", almost)
     if policy.unknown_arguments is not UnknownArguments.REJECT_ALL:
         return None
     unknown = [

@@ -5,7 +5,16 @@ from functools import cached_property
 from hashlib import sha256
 
 from handfast.core.judged_text import Ambiguous, decode_judged
+from handfast.core.policy import Violation
 from handfast.core.schema import CompiledSchema, SchemaBounds, UncompilableSchema, compile_schema
+
+UNLISTED = Violation(
+    "contract.unlisted", "The server lists no tool of this name. Take a name from tools/list and call again."
+)
+LIST_UNAVAILABLE = Violation(
+    "contract.unavailable",
+    "The server's list of tools is not to be had, so the call cannot be judged. Try again in a moment.",
+)
 
 
 @dataclass(frozen=True, slots=True)

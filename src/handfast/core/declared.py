@@ -1,10 +1,11 @@
 """What an input schema declares at its root: the names an agent may send, and whether its author left it open."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import jsonschema_rs
 
+from handfast.core.names import fold_name
 from handfast.core.schema_costs import mapping
 from handfast.core.schema_references import REFERENCE_KEYWORDS, Node, References, UnresolvedReference, read_references
 
@@ -30,9 +31,11 @@ class Declared:
     is_open_to_all: bool  # an explicit additionalProperties or unevaluatedProperties that is not false
     _patterns: jsonschema_rs.Validator | None = field(default=None, repr=False, compare=False)
     known: frozenset[str] = field(init=False, repr=False, compare=False)  # the names, to look one up in
+    folded: Mapping[str, str] = field(init=False, repr=False, compare=False)  # the names, by how lax readers take them
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "known", frozenset(self.names))
+        object.__setattr__(self, "folded", {fold_name(name): name for name in reversed(self.names)})
 
     def is_open(self, key: str) -> bool:
         """Whether the author says that this undeclared key may be sent."""

@@ -5,13 +5,14 @@ import re
 from array import array
 from enum import StrEnum
 from itertools import accumulate
+from sys import float_info
 from typing import Final
 
 import msgspec
 
 # Python refuses longer integer literals by default, because reading them takes quadratic time.
 _LONGEST_INTEGER = 4300
-_LARGEST_FLOAT = 1.7976931348623157e308
+_LARGEST_FLOAT = float_info.max
 
 # What may be more than a double holds, by its exponent or, with one of two digits, by its length. Anything else is read
 # as it is written.
@@ -36,6 +37,7 @@ class Ambiguity(StrEnum):
     NOT_UNICODE = "it holds text that is not valid Unicode"
     NOT_JSON = "it is not valid JSON"
     TOO_DEEP = "it is nested too deeply to judge"
+    TOO_LARGE = "it holds a number beyond the range of a double"
 
 
 class Ambiguous(Exception):
@@ -48,6 +50,20 @@ class Ambiguous(Exception):
 
 def decode_judged(text: bytes) -> object:
     """The value of a JSON text, numbers beyond a double's range clamped. Raises: Ambiguous."""
+    return _decode(text, _clamping)
+
+
+def decode_arguments(text: bytes) -> object:
+    """As `decode_judged`, but without numbers beyond a double's range: to some readers they are infinity, to some null.
+
+    Raises: Ambiguous.
+    """
+    if len(text) > float_info.max_10_exp and may_overflow(text):  # the fast decoder reads integers of any length
+        return _decode_carefully(text, _in_range)
+    return _decode(text, _in_range)
+
+
+def _decode(text: bytes, careful: json.JSONDecoder) -> object:
     try:
         value: object = msgspec.json.decode(text)
         # A dropped duplicate takes its colon with it, and nothing else changes how many there are: strings come back
@@ -59,7 +75,7 @@ def decode_judged(text: bytes) -> object:
         raise Ambiguous(Ambiguity.TOO_DEEP) from None
     except (msgspec.MsgspecError, UnicodeDecodeError):
         pass  # odd or wrong: the careful decoder tells which
-    return _decode_carefully(text)
+    return _decode_carefully(text, careful)
 
 
 def may_overflow(text: bytes) -> bool:
@@ -67,9 +83,9 @@ def may_overflow(text: bytes) -> bool:
     return _MAY_OVERFLOW.search(text) is not None
 
 
-def _decode_carefully(text: bytes) -> object:
+def _decode_carefully(text: bytes, careful: json.JSONDecoder) -> object:
     try:
-        value: object = _careful.decode(text.decode())
+        value: object = careful.decode(text.decode())
     except UnicodeDecodeError:
         raise Ambiguous(Ambiguity.NOT_UNICODE) from None
     except json.JSONDecodeError:
@@ -112,8 +128,27 @@ def _exact(literal: str) -> int | float:
         return _finite(literal)
 
 
-_careful = json.JSONDecoder(
+def _float_in_range(literal: str) -> float:
+    value = float(literal)
+    if abs(value) > _LARGEST_FLOAT:
+        raise Ambiguous(Ambiguity.TOO_LARGE)
+    return value
+
+
+def _int_in_range(literal: str) -> int:
+    if len(literal) > float_info.max_10_exp:
+        _float_in_range(literal)
+    return int(literal)
+
+
+_clamping = json.JSONDecoder(
     object_pairs_hook=_unique_keys, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_exact
+)
+_in_range = json.JSONDecoder(
+    object_pairs_hook=_unique_keys,
+    parse_constant=_refuse_constant,
+    parse_float=_float_in_range,
+    parse_int=_int_in_range,
 )
 
 

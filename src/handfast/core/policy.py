@@ -1,7 +1,7 @@
 """How firmly a tool is held to its word: modes and postures, resolved global → server → tool; and decisions."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any
 
@@ -43,6 +43,7 @@ class InputPolicy:
     ignore: frozenset[str] = frozenset()
     errors: InputErrors = InputErrors.RESULT
     lenient_scalars: bool = False
+    unknown_tools: Posture | None = None  # None: blocked where a mode is strict
 
     @property
     def judges(self) -> bool:
@@ -70,14 +71,18 @@ class ToolPolicy:
 
     input: InputPolicy = InputPolicy()
     output: OutputPolicy = OutputPolicy()
+    judges: bool = field(init=False, repr=False, compare=False)  # whether anything of a call is looked at
+    blocks_unknown_tools: bool = field(init=False, repr=False, compare=False)
 
-    @property
-    def judges(self) -> bool:
-        return self.input.judges or self.output.judges
+    def __post_init__(self) -> None:
+        is_strict = Mode.STRICT in (self.input.mode, self.output.mode)
+        chosen = self.input.unknown_tools
+        object.__setattr__(self, "judges", self.input.judges or self.output.judges)
+        object.__setattr__(self, "blocks_unknown_tools", is_strict if chosen is None else chosen is Posture.BLOCK)
 
 
-INPUT_KEYS = frozenset(field.name for field in fields(InputPolicy))
-OUTPUT_KEYS = frozenset(field.name for field in fields(OutputPolicy))
+INPUT_KEYS = frozenset(entry.name for entry in fields(InputPolicy))
+OUTPUT_KEYS = frozenset(entry.name for entry in fields(OutputPolicy))
 
 
 @dataclass(frozen=True, slots=True)

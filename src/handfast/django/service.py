@@ -1,7 +1,6 @@
 """The tools of this project as one service: made on first use, shared by every thread of the process."""
 
 import json
-import math
 import os
 import threading
 from collections.abc import Callable
@@ -11,7 +10,7 @@ from typing import Any, Final
 from django.core.signals import setting_changed
 
 from handfast.core.exchange import RecordingFailed
-from handfast.core.judged_text import Ambiguous, decode_judged, may_overflow
+from handfast.core.judged_text import Ambiguous, decode_arguments
 from handfast.django.access import Caller, is_in_scope, label, may_use, usable
 from handfast.django.conf import Settings, read_settings
 from handfast.django.discovery import Discovery, ViewTool, survey
@@ -91,25 +90,13 @@ class Service:
 
 
 def _read(arguments: bytes | None) -> object:
-    """What two readers could take differently stays as it came, and is refused on the way.
-
-    A number that no double holds is for judging clamped to the largest. A row would be stored with that, so here it is
-    read as infinite, which is refused as well.
-    """
+    """What two readers could take differently stays as it came, and is refused on the way."""
     if arguments is None:
         return None
     try:
-        value = decode_judged(arguments)
+        return decode_arguments(arguments)
     except Ambiguous:
         return arguments
-    return json.loads(arguments, parse_int=_whole) if may_overflow(arguments) else value
-
-
-def _whole(digits: str) -> int | float:
-    try:
-        return int(digits)
-    except ValueError:  # more of them than this interpreter reads
-        return math.inf
 
 
 _lock = threading.Lock()

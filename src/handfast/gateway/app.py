@@ -89,6 +89,7 @@ class GatewayApp:
         try:
             message = read_message(body)
         except BadMessage as problem:
+            self._runtime.journal.diagnose(_server_of(http), "message.refused", problem.reason)
             await http.respond(400, [JSON], error_reply(problem.id, problem.code, problem.reason))
             return
         drain = self._drain

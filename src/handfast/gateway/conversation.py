@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from handfast.catalog.listing import ListPage, read_tool_page
-from handfast.core.contract import CompiledContract
+from handfast.core.contract import LIST_UNAVAILABLE, UNLISTED, CompiledContract
 from handfast.core.exchange import Exchange, RecordingFailed, Status
 from handfast.core.policy import Blocked, Decision, InputErrors, ToolPolicy
 from handfast.core.redaction import scrub_name
@@ -120,9 +120,7 @@ class Conversation:
                 return self._notification_from_client(message)
             return await self._request_from_client(message, client)
         except (AmbiguousKeys, NotJson) as problem:
-            self._server.journal.diagnose(
-                self._server.name, "message.ambiguous", f"A request was refused: {problem}.", status=Status.BLOCKED
-            )
+            self._server.journal.diagnose(self._server.name, "message.ambiguous", f"A request was refused: {problem}.")
             text = f"The request is ambiguous: {problem}. Send each key once."
             return Step(to_client=error_reply(message.id, INVALID_REQUEST, text) if message.is_request else None)
 
@@ -202,7 +200,7 @@ class Conversation:
             text = f"The gateway has {most} calls in progress, which is its limit. Try again in a moment."
             return Step(to_client=error_reply(message.id, UPSTREAM_FAILED, text))
         policy = server.policy_of(tool)
-        contract = await self._contract(tool) if policy.judges else None
+        contract = await self._contract(tool) if policy.judges or policy.blocks_unknown_tools else None
         call = server.path.open(
             server=server.name, tool=scrub_name(tool), policy=policy, contract=contract, actor=server.actor
         )
@@ -210,8 +208,11 @@ class Conversation:
         pending.tool = tool
         pending.asks_for_task = "task" in params
         given = params.get("arguments")
+        arguments = None if given is None else bytes(given)
         try:
-            decision = await server.path.admit(call, None if given is None else bytes(given))
+            if contract is None and policy.blocks_unknown_tools:
+                return Step(to_client=await self._refuse_unknown(message.id, call, arguments))
+            decision = await server.path.admit(call, arguments)
         except RecordingFailed as problem:
             server.path.conclude(call, Status.ERROR, rule="recording.failed", reason=str(problem))
             return Step(to_client=error_reply(message.id, RECORDING_FAILED, str(problem)))
@@ -230,6 +231,13 @@ class Conversation:
             if call.is_recorded:
                 return NOTHING  # cancelled while it waited
         return Step(to_server=message.raw)
+
+    async def _refuse_unknown(self, request_id: RequestId, call: Exchange, arguments: bytes | None) -> bytes:
+        """Nothing is known to judge the call by, and this tool is held too firmly to let it pass."""
+        is_listed = self._server.learner.contracts.is_complete(self._view)
+        violation = UNLISTED if is_listed else LIST_UNAVAILABLE
+        await self._server.path.refuse(call, arguments, violation)
+        return error_reply(request_id, INVALID_PARAMS if is_listed else UPSTREAM_FAILED, violation.message)
 
     async def _wait_in_line(self, place: Place, pending: Pending, call: Exchange, client: Client | None) -> None:
         """However the wait ends, the record of the call gives the place back. Raises: NoPlace."""

@@ -8,6 +8,8 @@ from handfast.clock import Clock
 from handfast.core.exchange import Detail, Record, Recorder, RecordType, Status
 from handfast.core.redaction import scrub_name
 
+# What these are about went no further; everything else was only noticed.
+_REFUSALS = frozenset(("message.ambiguous", "message.refused", "result.ambiguous"))
 _EACH = 20  # records of one kind of trouble with one server; a babbling server does not fill the log
 
 
@@ -44,12 +46,13 @@ class Journal:
             )
         )
 
-    def diagnose(self, server: str, rule: str, reason: str, *, tool: str = "", status: Status = Status.WARNING) -> None:
+    def diagnose(self, server: str, rule: str, reason: str, *, tool: str = "") -> None:
         """Something is odd. After twenty of one kind the rest is only counted, and the last record says so."""
         self._troubles[server, rule] += 1
         seen = self._troubles[server, rule]
         if seen > _EACH:
             return
+        status = Status.BLOCKED if rule in _REFUSALS else Status.WARNING
         more = " Further ones of this kind are not recorded." if seen == _EACH else ""
         self.note(RecordType.DIAGNOSTIC, status, server=server, tool=tool, rule=rule, reason=reason + more)
 

@@ -222,9 +222,7 @@ class TaskResults:
     def _decide_unknown(self, key: str, report: _Report) -> Decision:
         """A task from before handfast stood in between: there is nothing to judge its result by."""
         if report.ambiguity:
-            self._journal.diagnose(
-                self._server, "result.ambiguous", f"The result of a task: {report.ambiguity}.", status=Status.BLOCKED
-            )
+            self._journal.diagnose(self._server, "result.ambiguous", f"The result of a task: {report.ambiguity}.")
             return Blocked("result.ambiguous", report.ambiguity)
         if report.result is not None and key not in self._at_hand:
             self._hold(key, None)
@@ -234,7 +232,7 @@ class TaskResults:
 
     def _refuse(self, problem: Exception) -> None:
         reason = f"What the server said about a task was refused: {problem}."
-        self._journal.diagnose(self._server, "message.ambiguous", reason, status=Status.BLOCKED)
+        self._journal.diagnose(self._server, "message.ambiguous", reason)
 
 
 def read_task_id(members: Members) -> str | None:

@@ -145,6 +145,7 @@ class Wrapper:
         try:
             message = read_message(line)
         except BadMessage as problem:
+            self._server.journal.diagnose(self._server.name, "message.refused", problem.reason)
             self._output.write_line(error_reply(problem.id, problem.code, problem.reason))
             return
         if self._held is not None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from handfast.wire.codes import INVALID_REQUEST, PARSE_ERROR
+from handfast.wire.methods import find_method_fault
 from handfast.wire.scan import Key, NotJson, ordered_pairs, read_key, scan_object
 
 RequestId = str | int | float
@@ -287,6 +288,9 @@ def _assemble(raw: bytes, top: dict[str, Any], count: int) -> Message:  # Any: v
         raise BadMessage(INVALID_REQUEST, "The id of a request must not be null.")
     if params is not None and not _is_object(params):
         raise BadMessage(INVALID_REQUEST, "params must be an object.", request_id)
+    fault = find_method_fault(method, has_id=request_id is not None)
+    if fault is not None:
+        raise BadMessage(INVALID_REQUEST, fault, request_id)
     return Message(raw, request_id, method, is_version_2=top.get("jsonrpc") == "2.0", _params=params)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from handfast.core.contract import LIST_UNAVAILABLE
 from handfast.gateway.backend import Backend, Origin
 from handfast.wire.message import read_message
 from tests.gateway.bridge.asking import LEGACY, MODERN, PREFIX, WAYS, Asker, Json, Way, asking, entry_for
@@ -359,6 +360,34 @@ def test_a_server_that_gives_no_list_is_called_all_the_same(tmp_path: Path) -> N
         ("blocked", "arguments.nested_wrapper"),
         ("blocked", "arguments.nested_wrapper"),
     ]
+
+
+@pytest.mark.requirement("S6")
+@pytest.mark.parametrize("name", ["CREATE", "create\0", "hidden"])
+def test_in_strict_neither_the_dispatcher_nor_a_plain_call_reaches_a_tool_that_is_not_listed(
+    tmp_path: Path, way: Way, name: str
+) -> None:
+    stub = contacts(tmp_path)
+
+    async def work(asker: Asker) -> None:
+        assert (await asker.call(name, {}))["error"]["code"] == -32602
+        assert "There is no action" in said(await asker.call("up", {"action": name, "arguments": {}}))
+
+    compacting(stub, tmp_path, work, {"input_validation": {"mode": "strict"}}, way)
+    assert calls(stub) == []
+
+
+@pytest.mark.requirement("S6")
+def test_in_strict_a_server_that_gives_no_list_is_not_called(tmp_path: Path, way: Way) -> None:
+    refusing = {"tools/list": {"error": '{"code": -32603, "message": "no list today"}'}}
+    stub = write_stub(tmp_path, tools=[], answers={"create": answer(FINE)}, methods=refusing)
+
+    async def work(asker: Asker) -> None:
+        for call in (("create", {}), ("up", {"action": "create", "arguments": {}})):
+            assert (await asker.call(*call))["error"]["message"] == LIST_UNAVAILABLE.message
+
+    compacting(stub, tmp_path, work, {"input_validation": {"mode": "strict"}}, way)
+    assert calls(stub) == []
 
 
 # --- real servers ----------------------------------------------------------------------------------------------------

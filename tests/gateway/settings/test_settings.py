@@ -104,6 +104,7 @@ def test_defaults_are_those_that_are_documented() -> None:
             "ignore": [],
             "errors": "result",
             "lenient_scalars": False,
+            "unknown_tools": None,
         },
         "output_validation": {
             "mode": "warn",
@@ -309,7 +310,7 @@ def test_a_key_in_the_wrong_block_is_sent_home(tmp_path: Path) -> None:
         "handfast.json: input_validation.limits is not a setting here; it belongs at the top level of the file",
         (
             "handfast.json: input_validation.zzz is not a setting; "
-            "the keys here are mode, unknown_arguments, ignore, errors, lenient_scalars"
+            "the keys here are mode, unknown_arguments, ignore, errors, lenient_scalars, unknown_tools"
         ),
     ]
 

@@ -123,6 +123,7 @@ class StdioFront:
         try:
             message = read_message(line)
         except BadMessage as problem:
+            self._diagnose("message.refused", problem.reason)
             self._write(error_reply(problem.id, problem.code, problem.reason))
             return
         self._note_era(message)

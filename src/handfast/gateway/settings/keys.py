@@ -23,6 +23,10 @@ _POLICY_METAS: Mapping[str, Meta] = {
         description="How a refused call is answered: a tool result the model reads, or a JSON-RPC error."
     ),
     "input.lenient_scalars": Meta(description='Accept `"5"` where a number and `"true"` where a boolean is declared.'),
+    "input.unknown_tools": Meta(
+        description="Whether calls of tools that the server does not list are forwarded or refused; null refuses them "
+        "where a mode is strict."
+    ),
     "output.mode": Meta(
         description="What is done about results that do not fit the tool's schema: nothing, record, or block."
     ),
