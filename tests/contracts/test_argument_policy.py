@@ -260,9 +260,7 @@ NO_NUMBER_CASES = {
     for mode in ("off", "warn", "strict")
 }
 LONE = case("lone_surrogate", {"type": "object"}, calls=['{"a": "\\ud83d"}'])
-BIG = case(
-    "big_numbers", COUNTED, calls=['{"count": 9007199254740993}', f'{{"count": {"7" * 300}}}', '{"count": 1e-400}']
-)
+BIG = case("big_numbers", COUNTED, calls=['{"count": 9007199254740993}', f'{{"count": {"7" * 300}}}'])
 BEYOND = {
     text: case(f"beyond_a_double_{number}", {"type": "object"}, calls=[text])
     for number, text in enumerate(
@@ -312,7 +310,7 @@ def test_a_number_beyond_a_double_is_refused_because_readers_differ_on_it(seen: 
 
 
 @pytest.mark.requirement("D20")
-def test_big_integers_and_small_fractions_are_forwarded_as_sent(seen: Seen) -> None:
+def test_big_integers_are_forwarded_as_sent(seen: Seen) -> None:
     assert seen[BIG].passed()
     assert seen[BIG].decisions == []
 
@@ -381,7 +379,7 @@ HIDDEN = {
     "off and block": case(
         "hidden_both_off", is_listed=False, unknown_tools="block", input_mode="off", output_mode="off"
     ),
-    "upper case": case("HUGE_CASE", is_listed=False, input_mode="strict"),
+    "upper case": case("BIG_NUMBERS", is_listed=False, input_mode="strict"),
 }
 LET_PASS = {
     "warn": case("hidden_let_pass", is_listed=False),

@@ -205,11 +205,11 @@ def test_a_number_that_nobody_can_hold_is_refused_and_not_stored_as_another(
         name, text = "dcim__devices", f'{{"action": "create", "arguments": {arguments}}}'
     answer = crm.call(name, text.encode(), caller())
     assert answer.is_refused
-    assert "NaN or Infinity" in answer.text
+    assert "a number beyond the range of a double" in answer.text
     assert Device.objects.count() == 0
 
 
-@pytest.mark.parametrize("number", ["18446744073709551616", "9" * 400, "1e300", "0.1e1", "-5e-324"])
+@pytest.mark.parametrize("number", ["18446744073709551616", "9" * 300, "1e300", "0.1e1", "-5e-324"])
 def test_a_number_that_can_be_held_is_stored_as_it_is(crm: Service, number: str) -> None:
     Site.objects.create(name="hq-1", slug="hq")
     arguments = f'{{"name": "sw-1", "site": "hq-1", "settings": {{"most": {number}}}}}'

@@ -89,5 +89,8 @@ def test_what_is_wrong_outside_the_arguments_is_an_error_of_the_protocol(text: s
 
 
 def test_nothing_is_said_to_what_wants_no_answer() -> None:
-    for text in (b'{"jsonrpc":"2.0","method":"x","params":{"a":1,"a":2}}', b'{"jsonrpc":"2.0","id":1,"result":{}}'):
+    for text in (
+        b'{"jsonrpc":"2.0","method":"notifications/x","params":{"a":1,"a":2}}',
+        b'{"jsonrpc":"2.0","id":1,"result":{}}',
+    ):
         assert asyncio.run(answer_odd(text, make_toolbox())) is None

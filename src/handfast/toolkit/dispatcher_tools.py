@@ -12,7 +12,7 @@ from handfast.core.dispatch import HELP, action_missing, action_unknown, check_b
 from handfast.core.dispatch_asked import Asked, Refused, Wishes, ambiguous, read_asked, read_wishes
 from handfast.core.dispatch_words import NARROW, dispatcher_schema, how_to_call, list_actions, render_use
 from handfast.core.envelopes import Envelope
-from handfast.core.judged_text import Ambiguous, decode_judged
+from handfast.core.judged_text import Ambiguous, decode_arguments
 from handfast.core.outcome import Succeeded
 from handfast.core.policy import Blocked
 from handfast.core.redaction import scrub_names
@@ -85,7 +85,7 @@ def _run_nothing(**_: Any) -> NoReturn:  # Any: as a handler takes them
 def _judged(arguments: object) -> object:
     """The JSON that the arguments are, so that nobody reads them in another way. Raises: Refused."""
     try:
-        return decode_judged(text_of(arguments))
+        return decode_arguments(text_of(arguments))
     except Ambiguous as problem:
         raise ambiguous(problem) from None
 

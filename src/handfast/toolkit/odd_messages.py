@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 from mcp.shared.exceptions import MCPError
 
-from handfast.core.judged_text import Ambiguous, decode_judged
+from handfast.core.judged_text import Ambiguous, decode_arguments
 from handfast.toolkit.answering import actor_of, answered
 from handfast.toolkit.call_result import result_of
 from handfast.toolkit.dispatch import Caller
@@ -26,7 +26,7 @@ _NO_REQUEST = "The message is no JSON-RPC request. Send one with jsonrpc, id, me
 def is_plain(text: bytes) -> bool:
     """Whether every reader takes the message in the same way, and a call's arguments are an object or left out."""
     try:
-        value = decode_judged(text)
+        value = decode_arguments(text)
     except Ambiguous:
         return False
     if not isinstance(value, dict) or value.get("method") != "tools/call":
@@ -54,7 +54,7 @@ async def answer_odd(text: bytes, toolbox: "Toolbox", request: Any = None) -> Od
     try:
         refused = _refused_call(message)
         if refused is None:
-            decode_judged(text)
+            decode_arguments(text)
     except (AmbiguousKeys, NotJson) as problem:
         return _error(message.id, INVALID_REQUEST, f"The request is ambiguous: {problem}. Send each key once.")
     except Ambiguous as problem:
@@ -79,7 +79,7 @@ def _refused_call(message: Message) -> tuple[str, bytes] | None:
     if message.method != "tools/call" or not isinstance(name, str):
         return None
     try:
-        return None if isinstance(decode_judged(arguments), dict | None) else (name, arguments)
+        return None if isinstance(decode_arguments(arguments), dict | None) else (name, arguments)
     except Ambiguous:
         return name, arguments
 

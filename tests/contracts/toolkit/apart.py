@@ -15,6 +15,7 @@ APART: Final[dict[str, tuple[str, ...]]] = {
         "open_additional_schema",
         "open_additional_empty_schema",
         "open_unmatched",
+        "near_open",
         "unusable_type",
         "unusable_lookaround",
         "unusable_elsewhere",
@@ -36,8 +37,8 @@ APART: Final[dict[str, tuple[str, ...]]] = {
         "protocol_error",
         "nan_outside",
     ),
-    NUMBERS: ("huge_numbers", "number_0", "number_1", "number_4", "number_bounded"),
-    UNKNOWN: ("unlisted",),
+    NUMBERS: ("number_0", "number_1", "number_4", "number_bounded"),
+    UNKNOWN: ("hidden*", "BIG_NUMBERS"),
 }
 
 
