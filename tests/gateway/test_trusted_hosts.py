@@ -31,8 +31,38 @@ def test_a_host_of_ours_is_served(host: bytes) -> None:
     check_host(host, SETTINGS)
 
 
+@pytest.mark.requirement("S7")
 @pytest.mark.parametrize(
-    "host", [None, b"", b"evil.example", b"localhost.evil.example", b"port.example:98", b"0.0.0.0:8480", b"[::2]"]
+    "host",
+    [
+        None,
+        b"",
+        b"evil.example",
+        b"localhost.evil.example",
+        b"port.example:98",
+        b"0.0.0.0:8480",
+        b"[::2]",
+        b"[::1]evil.example",
+        b"[::1]:evil.example",
+        b"[::1",
+        b"localhost:",
+        b"localhost:99999",
+        b"localhost:80:evil.example",
+        b"localhost:8a",
+        b"localhost.",
+        b"127.0.0.1.",
+        b"127.1",
+        b"localhost@evil.example",
+        b"evil.example@localhost",
+        b"localhost, evil.example",
+        b"localhost evil.example",
+        b"localhost/evil.example",
+        b"http://localhost",
+        b"localhost\n",
+        b"localhost\xa0",
+        "localh\u00f6st".encode(),
+        b"gate.example:",
+    ],
 )
 def test_any_other_host_is_refused(host: bytes | None) -> None:
     with pytest.raises(HttpProblem) as refusal:
@@ -52,6 +82,7 @@ def test_pages_of_this_machine_and_allowed_ones_may_speak(origin: bytes | None) 
     check_origin(origin, ORIGINS)
 
 
+@pytest.mark.requirement("S7")
 @pytest.mark.parametrize(
     "origin",
     [
@@ -64,6 +95,23 @@ def test_pages_of_this_machine_and_allowed_ones_may_speak(origin: bytes | None) 
         b"http://[",
         b"http://[::1",
         b"\xff\xfe",
+        b"http://evil.example@localhost",
+        b"http://localhost@evil.example",
+        b"http://localhost:",
+        b"http://localhost:99999",
+        b"http://localhost:80:80",
+        b"http://localhost/",
+        b"http://localhost/evil.example",
+        b"http://localhost?evil.example",
+        b"http://localhost#",
+        b"http://localhost.",
+        b"http://[::1]evil.example",
+        b"http:localhost",
+        b"http://localhost\\.evil.example",
+        b"http://localhost https://evil.example",
+        b"http://localhost\n",
+        b"https://app.example:443",
+        b"https://app.example.",
     ],
 )
 def test_pages_of_any_other_origin_may_not(origin: bytes) -> None:

@@ -7,8 +7,8 @@ from msgspec import Meta, Struct
 
 from handfast.core.recording import Durability, OnFailure
 
-_PORT = "([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
-_HOST = r"([A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\])"
+PORT = "([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+HOST = r"([A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\])"
 
 
 class Bodies(StrEnum):
@@ -162,20 +162,20 @@ class Listening(Struct, frozen=True, kw_only=True):
     listen: Annotated[
         str,
         Meta(
-            pattern=f"^{_HOST}:{_PORT}$",
+            pattern=f"^{HOST}:{PORT}$",
             description="Host and port of the gateway; port 0 takes a free one.",
             extra={"wanted": "host:port, such as 127.0.0.1:8480 or [::1]:8480"},
         ),
     ] = "127.0.0.1:8480"
     allowed_hosts: Annotated[
-        tuple[Annotated[str, Meta(pattern=f"^{_HOST}(:{_PORT})?$")], ...],
+        tuple[Annotated[str, Meta(pattern=f"^{HOST}(:{PORT})?$")], ...],
         Meta(
             description="Host headers accepted besides loopback names and the address listened on.",
             extra={"wanted": "a list of host names, each with or without a port, such as gateway.example:8480"},
         ),
     ] = ()
     allowed_origins: Annotated[
-        tuple[Annotated[str, Meta(pattern=f"^[a-z][a-z0-9+.-]*://{_HOST}(:{_PORT})?$")], ...],
+        tuple[Annotated[str, Meta(pattern=f"^[a-z][a-z0-9+.-]*://{HOST}(:{PORT})?$")], ...],
         Meta(
             description="Origin headers accepted besides loopback ones; pages of any other origin are refused.",
             extra={"wanted": "a list of origins without a path, such as https://app.example"},
