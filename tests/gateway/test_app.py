@@ -64,7 +64,8 @@ def test_a_batch_is_refused(gateway: Serving) -> None:
 @pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded", "application/jsonx"])
 def test_another_content_type_is_refused(gateway: Serving, kind: str | None) -> None:
     refused = send(gateway.base, "POST", "/mcp/up", b"{}", {} if kind is None else {"Content-Type": kind})
-    assert (refused.status, refused.error["message"]) == (415, "The content type must be application/json.")
+    text = "The body must be application/json in UTF-8. Send it so, with no other parameter."
+    assert (refused.status, refused.error["message"]) == (415, text)
 
 
 def test_a_charset_beside_the_content_type_is_fine(gateway: Serving) -> None:

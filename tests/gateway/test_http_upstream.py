@@ -151,8 +151,11 @@ def test_an_http_error_keeps_its_status_and_is_recorded(rig: Rig) -> None:
     assert len(ended(rig, "status")) == 1
 
 
-def test_json_under_another_content_type_is_still_judged_by_what_it_is(both: Both) -> None:
-    assert both.gateway.client("json").call("text").text == "fine"
+@pytest.mark.requirement("S1")
+def test_json_under_another_content_type_is_no_answer(both: Both) -> None:
+    got = both.gateway.client("json").call("text")
+    assert (got.status, got.message["error"]["code"]) == (200, -31001)
+    assert "its Content-Type is neither application/json nor text/event-stream in UTF-8." in got.text
 
 
 def test_a_server_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:

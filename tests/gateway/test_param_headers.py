@@ -11,6 +11,8 @@ from handfast.gateway.runtime import Runtime
 from handfast.gateway.server_side import ServerSide
 from handfast.gateway.settings import load_settings
 from handfast.wire.message import Message, read_level, read_message
+from tests.gateway.running import TEXT, eventually, read_records, running, stdio
+from tests.stubs.run import answer, serving, write_stub
 
 _TOOL = {
     "name": "deploy",
@@ -61,3 +63,37 @@ def test_a_header_that_is_missing_is_named(server: ServerSide) -> None:
     assert "Mcp-Param-Region" in (param_mismatch(server, [], _call("deploy", {"region": "x"})) or "")
     assert param_mismatch(server, [], _call("deploy", {"count": 1})) is None
     assert param_mismatch(server, [], _call("deploy", {"region": "x"}, "prompts/get")) is None
+
+
+@pytest.mark.requirement("S1")
+@pytest.mark.parametrize("is_modern", [False, True])
+def test_an_http_server_never_sees_an_argument_s_header_that_says_something_else(
+    tmp_path: Path, is_modern: bool
+) -> None:
+    stub = write_stub(tmp_path, tools=[_TOOL], answers={"deploy": answer(TEXT)})
+    with serving(stub, "http-json") as url, running({"up": {"url": url}}, tmp_path) as gateway:
+        client = gateway.client(is_modern=is_modern)
+        body = json.dumps(client.render("tools/call", {"name": "deploy", "arguments": {"region": "eu"}})).encode()
+        for wrong in ("us", "", "=?base64?dXM=?="):
+            refused = client.post(body, client.headers(body) | {"Mcp-Param-Region": wrong})
+            assert (refused.status, refused.message["error"]["code"]) == (400, -32020)
+        assert stub.journal.calls("deploy") == []
+        assert client.post(body, client.headers(body) | {"Mcp-Param-Region": "eu"}).text == "fine"
+        eventually(lambda: len(read_records(gateway.state, type="tool_call", tool="deploy")) == 4, "the records")
+    rules = [record.rule for record in read_records(gateway.state, type="tool_call", tool="deploy")]
+    assert rules == [*["message.header_mismatch"] * 3, ""]
+
+
+@pytest.mark.requirement("S1")
+def test_a_call_that_is_refused_for_its_name_in_a_header_is_on_record_as_that_call(tmp_path: Path) -> None:
+    stub = write_stub(tmp_path, tools=[_TOOL], answers={"deploy": answer(TEXT)})
+    with running({"up": stdio(stub)}, tmp_path) as gateway:
+        client = gateway.client(is_modern=True)
+        client.list_tools()
+        body = json.dumps(client.render("tools/call", {"name": "deploy", "arguments": {}})).encode()
+        refused = client.post(body, client.headers(body) | {"Mcp-Name": "other"})
+        assert (refused.status, refused.message["error"]["code"]) == (400, -32020)
+        eventually(lambda: read_records(gateway.state, tool="deploy"), "its record")
+    (record,) = read_records(gateway.state, type="tool_call")
+    assert (record.tool, record.status, record.rule) == ("deploy", "blocked", "message.header_mismatch")
+    assert stub.journal.calls("deploy") == []

@@ -93,6 +93,18 @@ class Parts:
             finally:
                 process.kill()
 
+    @contextmanager
+    def express(self, journal: Path) -> Iterator[str]:
+        """A server with Express 4 and its own reader of bodies, which writes down what it read; gives its URL."""
+        port = free_port()
+        command = [str(NODE), str(ROOT / "tests" / "parts" / "express_server.mjs"), str(port), str(journal)]
+        with subprocess.Popen(command) as process:
+            try:
+                wait_for_port(port, process)
+                yield f"http://127.0.0.1:{port}/mcp"
+            finally:
+                process.kill()
+
     def sessions(self, sdk: Sdk, wanted: Sequence[Session]) -> list[list[Outcome]]:
         """Run whole sessions one after the other in one process of a client; the outcomes of each."""
         done = subprocess.run(

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.wire.headers import check_envelope, check_modern_headers, decode_header, find_param_mismatch
+from handfast.wire.headers import (
+    check_envelope,
+    check_modern_headers,
+    decode_header,
+    find_mismatch,
+    find_param_mismatch,
+)
 from handfast.wire.message import read_message
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
@@ -64,6 +70,68 @@ def test_an_ambiguous_body_is_left_to_who_has_a_better_word_for_it() -> None:
     body = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a","name":"b"}}'
     assert check_modern_headers([], read_message(body)) is None
     assert check_envelope(read_message(body)) is None
+
+
+# --- where the server sees the headers itself ------------------------------------------------------------------------
+
+
+def differs(headers: dict[bytes, bytes], body: dict[str, object] | bytes) -> str | None:
+    raw = body if isinstance(body, bytes) else json.dumps({"jsonrpc": "2.0", **body}).encode()
+    return find_mismatch(headers.get, read_message(raw))
+
+
+CALL: dict[str, object] = {"id": 1, "method": "tools/call", "params": {"name": "add"}}
+MODERN: dict[str, object] = {"id": 1, "method": "tools/list", "params": {"_meta": {VERSION: "2026-07-28"}}}
+
+
+@pytest.mark.requirement("S1")
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        ({}, CALL),
+        ({b"mcp-method": b"tools/call"}, CALL),
+        ({b"mcp-name": b" add\t"}, CALL),
+        ({b"mcp-name": b"=?base64?YWRk?="}, CALL),
+        ({b"mcp-protocol-version": b"2025-11-25"}, CALL),
+        ({b"mcp-protocol-version": b"2026-07-28"}, MODERN),
+        ({b"mcp-name": b"t"}, {"id": 1, "method": "tasks/get", "params": {"taskId": "t"}}),
+        ({b"mcp-name": b"whatever", b"mcp-method": b"x/y"}, {"id": 1, "method": "x/y"}),
+        ({b"mcp-method": b"notifications/x"}, {"method": "notifications/x"}),
+        ({b"mcp-name": b"b"}, b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a","name":"b"}}'),
+    ],
+)
+def test_what_is_missing_or_agrees_is_left_to_the_server(
+    headers: dict[bytes, bytes], body: dict[str, object] | bytes
+) -> None:
+    assert differs(headers, body) is None
+
+
+@pytest.mark.requirement("S1")
+@pytest.mark.parametrize(
+    ("headers", "body", "name"),
+    [
+        ({b"mcp-method": b"ping"}, CALL, "Mcp-Method"),
+        ({b"mcp-method": b"Tools/call"}, CALL, "Mcp-Method"),
+        ({b"mcp-method": b""}, CALL, "Mcp-Method"),
+        ({b"mcp-method": b"tools/call\x1f"}, CALL, "Mcp-Method"),
+        ({b"mcp-method": b"tools/call"}, {"id": 1, "result": {}}, "Mcp-Method"),
+        ({b"mcp-method": b"tools/call"}, {"method": "notifications/x"}, "Mcp-Method"),
+        ({b"mcp-name": b"pay"}, CALL, "Mcp-Name"),
+        ({b"mcp-name": b""}, CALL, "Mcp-Name"),
+        ({b"mcp-name": b"add\xa0"}, CALL, "Mcp-Name"),
+        ({b"mcp-name": "\u00e9".encode()}, {**CALL, "params": {"name": "\u00c3\u00a9"}}, "Mcp-Name"),
+        ({b"mcp-name": b"\xe9"}, {**CALL, "params": {"name": "\u00e9"}}, "Mcp-Name"),
+        ({b"mcp-name": b"=?base64?####?="}, {**CALL, "params": {"name": ""}}, "Mcp-Name"),
+        ({b"mcp-name": b"add"}, {**CALL, "params": {}}, "Mcp-Name"),
+        ({b"mcp-name": b"7"}, {**CALL, "params": {"name": 7}}, "Mcp-Name"),
+        ({b"mcp-name": b"add"}, {"id": 1, "result": {}}, "Mcp-Name"),
+        ({b"mcp-protocol-version": b"2025-11-25"}, MODERN, "MCP-Protocol-Version"),
+    ],
+)
+def test_what_is_there_and_says_something_else_is_a_mismatch(
+    headers: dict[bytes, bytes], body: dict[str, object], name: str
+) -> None:
+    assert differs(headers, body) == f"The header {name} differs from the body. Send both with the same value."
 
 
 # --- what every modern request must say of itself --------------------------------------------------------------------

@@ -5,13 +5,15 @@ from typing import Protocol
 
 import msgspec
 
+from handfast.core.exchange import Status
 from handfast.gateway.draining import STOPPING, Drain
 from handfast.gateway.http_exchange import JSON, ClientLeft, HttpExchange, HttpProblem, Receive, Scope, Send
+from handfast.gateway.http_headers import check_described, check_repeated
 from handfast.gateway.refused_calls import record_refused
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.trusted_hosts import check_host, check_origin
 from handfast.gateway.upstreams import Upstreams
-from handfast.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, UPSTREAM_FAILED
+from handfast.wire.codes import INTERNAL_ERROR, UPSTREAM_FAILED
 from handfast.wire.message import BadMessage, Message, read_message
 from handfast.wire.replies import error_reply
 
@@ -42,7 +44,9 @@ class GatewayApp:
         try:
             await self._route(http)
         except HttpProblem as problem:
-            await http.respond(problem.status, [JSON], error_reply(None, INVALID_REQUEST, problem.text))
+            self._note(http, problem)
+            reply = error_reply(None, problem.code, problem.text)
+            await http.respond(problem.status, [JSON, *problem.headers], reply)
         except ClientLeft:
             pass
         except Exception:  # noqa: BLE001 - logged with its traceback right here
@@ -52,7 +56,16 @@ class GatewayApp:
                 text = "The gateway failed on this request. The operator finds the cause in its output."
                 await http.respond(500, [JSON], error_reply(None, INTERNAL_ERROR, text))
 
+    def _note(self, http: HttpExchange, problem: HttpProblem) -> None:
+        """A request that nobody can read may have been a call."""
+        if problem.rule:
+            name = _server_of(http)
+            server = name if name in self._runtime.settings.servers else ""  # a client may name any
+            reason = f"A request was refused: {problem.text}"
+            self._runtime.journal.diagnose(server, problem.rule, reason, status=Status.BLOCKED)
+
     async def _route(self, http: HttpExchange) -> None:
+        check_repeated(http)
         settings = self._runtime.settings
         caller = (settings, http.header(b"host"), http.header(b"origin"))
         if caller != self._welcome:  # nearly every request names the same
@@ -82,9 +95,7 @@ class GatewayApp:
             await http.respond(405, [(b"allow", b"POST, GET, DELETE")])
 
     async def _post(self, http: HttpExchange, upstream: Upstream) -> None:
-        kind = (http.header(b"content-type") or b"").split(b";")[0].strip().lower()
-        if kind != b"application/json":
-            raise HttpProblem(415, "The content type must be application/json.")
+        check_described(http)
         body = await http.read_body(self._runtime.settings.limits.body_bytes)
         try:
             message = read_message(body)

@@ -12,10 +12,6 @@ from handfast.wire.sse import OverlongEvent, SseAssembler, SseEvent, render_even
 _EVENTS_AT_ONCE = 64  # some milliseconds of work; one read may bring thousands, and everybody else would wait
 
 
-def is_event_stream(response: Response) -> bool:
-    return (response.header(b"content-type") or b"").split(b";")[0].strip().lower() == b"text/event-stream"
-
-
 class EventRelay:
     def __init__(self, http: HttpExchange, conversation: Conversation, limit: int) -> None:
         self._http = http

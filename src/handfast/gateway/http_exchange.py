@@ -6,6 +6,8 @@ import types
 from collections.abc import Awaitable, Callable, Generator, MutableMapping
 from typing import Any
 
+from handfast.wire.codes import INVALID_REQUEST
+
 Scope = MutableMapping[str, Any]  # Any: ASGI's own shape
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]  # Any: as above
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]  # Any: as above
@@ -24,10 +26,16 @@ _UNREAD_SECONDS = 60.0  # as long as the official clients wait for anything
 class HttpProblem(Exception):
     """A request that is answered with a status and one line, and goes no further."""
 
-    def __init__(self, status: int, text: str) -> None:
+    def __init__(
+        self, status: int, text: str, *, code: int = INVALID_REQUEST, rule: str = "", headers: Headers | None = None
+    ) -> None:
+        """`rule` puts it on record under that name."""
         super().__init__(text)
         self.status = status
         self.text = text
+        self.code = code
+        self.rule = rule
+        self.headers = headers or []
 
 
 class HttpExchange:
@@ -37,12 +45,13 @@ class HttpExchange:
         self.method: str = scope["method"]
         self.path: str = scope["path"]
         self.query: bytes = scope.get("query_string", b"")
-        self.headers: Headers = scope["headers"]
+        self.headers: Headers = [*scope["headers"]]  # uvicorn adds the trailers of a body to its own list later
         self.peer: str = (scope.get("client") or ("",))[
             0
         ]  # the address without its port, which every connection changes
         self.actor: str = scope.get("handfast.actor", "")  # whom authentication found; a client cannot write it
-        self._by_name = dict(reversed(self.headers))  # the first of several wins
+        self.by_name = dict(reversed(self.headers))  # the first of several wins
+        self.has_repeated_headers = len(self.by_name) != len(self.headers)
         self.has_started = False
         self.has_left = False  # the client closed its end
         self._on_left: Callable[[], None] | None = None
@@ -50,11 +59,11 @@ class HttpExchange:
         self._timer: asyncio.TimerHandle | None = None
 
     def header(self, name: bytes) -> bytes | None:
-        return self._by_name.get(name)
+        return self.by_name.get(name)
 
     async def read_body(self, limit: int) -> bytes:
         """The whole body. Raises: HttpProblem 413, ClientLeft."""
-        declared = self._by_name.get(b"content-length")
+        declared = self.by_name.get(b"content-length")
         if declared is not None and declared.isdigit() and int(declared) > limit:
             raise HttpProblem(413, f"The body is over the limit of {limit} bytes. Send a smaller one.")
         body = b""

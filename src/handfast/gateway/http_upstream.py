@@ -15,7 +15,7 @@ from handfast.gateway.bridge.modern_server import ModernServer
 from handfast.gateway.bridge.native_server import NativeServer
 from handfast.gateway.compact.backend import CompactBackend
 from handfast.gateway.conversation import Conversation
-from handfast.gateway.event_relay import EventRelay, is_event_stream
+from handfast.gateway.event_relay import EventRelay
 from handfast.gateway.http_client import (
     HttpClient,
     Response,
@@ -24,15 +24,16 @@ from handfast.gateway.http_client import (
     UpstreamRefused,
     UpstreamTimeout,
 )
-from handfast.gateway.http_exchange import JSON, Headers, HttpExchange, HttpProblem
-from handfast.gateway.http_headers import to_client, to_upstream
-from handfast.gateway.param_headers import modern_headers
-from handfast.gateway.post_relay import PostRelay
+from handfast.gateway.http_exchange import JSON, STREAM_HEADERS, Headers, HttpExchange, HttpProblem
+from handfast.gateway.http_headers import Form, UpstreamHeaders, form_of, has_extensions, to_client
+from handfast.gateway.param_headers import modern_headers, refuse_mismatch, refuse_param_mismatch
+from handfast.gateway.post_relay import PostRelay, without_answer
 from handfast.gateway.repeats import note_repeat
 from handfast.gateway.server_health import ServerHealth, State, UpstreamResting
 from handfast.gateway.server_side import ServerSide
 from handfast.gateway.session_owner import UNKNOWN_SESSION, refuse_stranger
 from handfast.gateway.settings.blocks import Limits
+from handfast.wire.codes import UPSTREAM_FAILED
 from handfast.wire.eras import META_VERSION
 from handfast.wire.message import BadMessage, Message, RequestId, read_message
 from handfast.wire.sse import OverlongEvent, SseAssembler
@@ -58,7 +59,7 @@ class HttpUpstream:
         self,
         server: ServerSide,
         url: str,
-        headers: Headers,
+        headers: UpstreamHeaders,
         *,
         health: ServerHealth,
         limits: Callable[[], Limits],
@@ -121,6 +122,10 @@ class HttpUpstream:
         if may_refuse and message.method == "initialize" and await self._is_only_modern():
             raise EraRefused
         conversation = self._conversation(http)
+        mismatch = refuse_mismatch(self._server, http, message)
+        if mismatch is not None:
+            await http.respond(400, [JSON], mismatch)
+            return
         step = await conversation.from_client(message, http)
         if step.to_client is not None:
             await http.respond(200, [JSON], step.to_client)
@@ -128,8 +133,14 @@ class HttpUpstream:
         if step.to_server is None:
             await http.respond(202, [])
             return
-        relay = PostRelay(self, http, conversation, message)
-        await relay.run(to_upstream(http.headers, self._headers), step.to_server)
+        has_others = has_extensions(http.by_name)
+        headers = self._headers.choose(http.headers, has_others=has_others)
+        if has_others:
+            mismatch = refuse_param_mismatch(self._server, conversation, headers, message)
+            if mismatch is not None:
+                await http.respond(400, [JSON], mismatch)
+                return
+        await PostRelay(self, http, conversation, message).run(headers, step.to_server)
 
     async def refuse(self, http: HttpExchange, message: Message, _text: str) -> None:
         """It could not be reached a moment ago; what is sent on fails in the same way, judged and on record."""
@@ -145,14 +156,11 @@ class HttpUpstream:
         """The client's listening stream, or one that it resumes; answers on it are judged like any other."""
         conversation = self._conversation(http)
         response = await self._request_or_explain(http, "GET")
-        if response is None:
-            return
-        if not is_event_stream(response):
-            await http.respond(response.status, to_client(response.headers), await response.read(self.message_limit))
-            return
+        if form_of(response.headers) is not Form.EVENTS or response.status != 200:
+            raise without_answer(response, status_of_success=405)  # no stream is offered, and clients go on without
         http.watch(response.abort, after=0)
         self._listening.add(response)
-        await http.start_stream(response.status, to_client(response.headers))
+        await http.start_stream(200, [*STREAM_HEADERS, *to_client(response.headers)])
         try:
             await EventRelay(http, conversation, self.message_limit).run(response)
         except UpstreamFailed:
@@ -165,21 +173,22 @@ class HttpUpstream:
     async def delete(self, http: HttpExchange) -> None:
         self._conversation(http)  # only who opened the session may end it
         response = await self._request_or_explain(http, "DELETE")
-        if response is None:
-            return
         # A server may refuse to end sessions (405), and then it goes on.
         is_over = response.status < 400 or response.status == 404
         ended = self._sessions.pop(http.header(b"mcp-session-id") or b"", None) if is_over else None
         if ended is not None:
             ended.conversation.close("The client ended the session before the answer came.")
-        await http.respond(response.status, to_client(response.headers), await response.read(self.message_limit))
+        if response.status >= 300:
+            raise without_answer(response)
+        response.abort()  # the status says it all
+        await http.respond(response.status, to_client(response.headers))
 
-    async def _request_or_explain(self, http: HttpExchange, method: str) -> Response | None:
+    async def _request_or_explain(self, http: HttpExchange, method: str) -> Response:
+        """Raises: HttpProblem 502."""
         try:
-            return await self._request(method, to_upstream(http.headers, self._headers))
+            return await self._request(method, self._headers.choose(http.headers))
         except UpstreamFailed as problem:
-            await http.respond(502, [(b"content-type", b"text/plain; charset=utf-8")], f"{problem}\n".encode())
-            return None
+            raise HttpProblem(502, str(problem), code=UPSTREAM_FAILED) from None
 
     # --- conversations ---------------------------------------------------------------------------------------------
 
@@ -233,7 +242,7 @@ class HttpUpstream:
         try:
             response = await self._request(
                 "POST",
-                [*kept, JSON, _ACCEPT, *self._headers],
+                self._headers.choose([*kept, _ACCEPT]),
                 body,
                 timeout=self._server.learner.timeout,
                 repeats=self._repeats_own,
@@ -246,8 +255,12 @@ class HttpUpstream:
             raise ConnectionError(str(problem)) from problem
 
     async def _find_answer(self, response: Response, request_id: RequestId) -> Message:
-        if not is_event_stream(response):
+        form = form_of(response.headers)
+        if form is Form.JSON:
             return read_message(await response.read(self.message_limit))
+        if form is Form.OTHER:
+            response.abort()
+            raise ConnectionError("the server answered tools/list with something that is no JSON and no stream of it")
         events = SseAssembler(self.message_limit)
         async for chunk in response.chunks():
             for event in events.feed(chunk):
@@ -269,7 +282,7 @@ class HttpUpstream:
             """Always where nothing was sent, else only where that does no harm."""
             return (is_harmless or isinstance(problem, UpstreamRefused)) and self._repeats_own(problem)
 
-        return await self._request(method, to_upstream(headers, self._headers), body, repeats=repeats)
+        return await self._request(method, self._headers.choose(headers), body, repeats=repeats)
 
     async def _request(
         self,
@@ -281,6 +294,8 @@ class HttpUpstream:
         repeats: Callable[[UpstreamFailed], bool] = lambda _problem: False,
     ) -> Response:
         """Send, unless the server is being left alone; once more where `repeats` says so. Raises: UpstreamFailed."""
+        if method == "POST":
+            headers = [*headers, JSON]  # our own, for bytes that we read as such
         health = self.health
         health.check_admission()
         seconds = timeout or self.call_timeout

@@ -1,12 +1,48 @@
-"""What a tool wants repeated in headers: compared on the way in, written on the way out."""
+"""Headers that repeat what the body says: compared on the way in, written on the way out."""
 
 import msgspec
 
-from handfast.gateway.http_exchange import Headers
+from handfast.core.exchange import Status
+from handfast.core.redaction import scrub_name
+from handfast.gateway.conversation import Conversation
+from handfast.gateway.http_exchange import Headers, HttpExchange
 from handfast.gateway.server_side import ServerSide
-from handfast.wire.headers import find_param_mismatch, render_headers, render_params
+from handfast.wire.codes import HEADER_MISMATCH
+from handfast.wire.headers import find_mismatch, find_param_mismatch, render_headers, render_params
 from handfast.wire.message import AmbiguousKeys, Message
+from handfast.wire.replies import error_reply
 from handfast.wire.scan import NotJson
+
+_RULE = "message.header_mismatch"
+
+
+def refuse_mismatch(server: ServerSide, http: HttpExchange, message: Message) -> bytes | None:
+    """The error for HTTP 400 where a header says something else than the body; what is missing is not looked for.
+
+    A server may go by either, so only one thing may be said. The refusal is on record, a call's as that call.
+    """
+    text = find_mismatch(http.by_name.get, message)
+    if text is None:
+        return None
+    tool = _tool(message) if message.method == "tools/call" else None
+    if tool is None:
+        server.journal.diagnose(server.name, _RULE, text, status=Status.BLOCKED)
+    else:
+        policy, actor = server.policy_of(tool), http.actor or server.actor
+        call = server.path.open(server=server.name, tool=scrub_name(tool), policy=policy, contract=None, actor=actor)
+        server.path.conclude(call, Status.BLOCKED, rule=_RULE, reason=text)
+    return error_reply(message.id, HEADER_MISMATCH, text)
+
+
+def refuse_param_mismatch(
+    server: ServerSide, conversation: Conversation, headers: Headers, message: Message
+) -> bytes | None:
+    """The same for the arguments of a call that the conversation let pass."""
+    text = param_mismatch(server, headers, message)
+    if text is None or message.id is None:
+        return None
+    pending = conversation.open_requests.pop(message.id)
+    return conversation.fail(message.id, pending, text, code=HEADER_MISMATCH, rule=_RULE)
 
 
 def param_mismatch(server: ServerSide, headers: Headers, message: Message) -> str | None:
@@ -26,14 +62,16 @@ def modern_headers(server: ServerSide, message: Message) -> Headers:
 
 
 def _input_schema(server: ServerSide, message: Message) -> bytes | None:
-    if message.method != "tools/call":
-        return None
+    name = _tool(message) if message.method == "tools/call" else None
+    found = server.learner.contracts.find(name) if name is not None else None
+    return None if found is None else found.contract.input_schema
+
+
+def _tool(message: Message) -> str | None:
     try:
-        name = msgspec.json.decode(message.params()["name"], type=str)
+        return msgspec.json.decode(message.params()["name"], type=str)
     except (KeyError, msgspec.DecodeError, UnicodeDecodeError):
         return None
-    found = server.learner.contracts.find(name)
-    return None if found is None else found.contract.input_schema
 
 
 def _arguments(message: Message) -> bytes | None:

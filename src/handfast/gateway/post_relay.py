@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from handfast.core.exchange import Status
 from handfast.gateway.conversation import Conversation
-from handfast.gateway.event_relay import EventRelay, is_event_stream
+from handfast.gateway.event_relay import EventRelay
 from handfast.gateway.http_client import Response, UpstreamFailed, UpstreamRefused, UpstreamTimeout
-from handfast.gateway.http_exchange import JSON, Headers, HttpExchange
-from handfast.gateway.http_headers import to_client
+from handfast.gateway.http_exchange import JSON, STREAM_HEADERS, Headers, HttpExchange, HttpProblem
+from handfast.gateway.http_headers import Form, form_of, to_client
 from handfast.gateway.pending import Pending
 from handfast.gateway.repeats import is_repeatable, note_repeat
 from handfast.gateway.server_health import Era
@@ -110,16 +110,32 @@ class PostRelay:
         if session is not None and response.status < 400:
             self._conversation.session = session
             self._upstream.remember(session, self._conversation, actor=self._http.actor)
-        if is_event_stream(response):
+        try:
+            if self._pending is None:
+                await self._acknowledge(response)
+            else:
+                await self._relay_answer(response)
+        finally:
+            if session is not None and response.status == 404:
+                self._upstream.lose(session)
+
+    async def _relay_answer(self, response: Response) -> None:
+        form = form_of(response.headers)
+        if 300 <= response.status < 400:
+            await self._refuse(response, f"it has HTTP status {response.status}.")
+        elif form is Form.EVENTS and response.status < 300:
             await self._relay_stream(response)
-            return
-        body = await self._read_body(response)
-        if self._pending is None:
-            await self._http.respond(response.status, to_client(response.headers), body)
+        elif form is Form.JSON:
+            await self._relay_body(response, await self._read_body(response))
         else:
-            await self._relay_body(response, body)
-        if session is not None and response.status == 404:
-            self._upstream.lose(session)
+            await self._refuse(response, "its Content-Type is neither application/json nor text/event-stream in UTF-8.")
+
+    async def _acknowledge(self, response: Response) -> None:
+        """What is no request has no answer: the status says whether it was taken, and a body is nobody's."""
+        if response.status >= 300:
+            raise without_answer(response)
+        response.abort()
+        await self._http.respond(202, to_client(response.headers))
 
     async def _read_body(self, response: Response) -> bytes:
         """A body that has begun may stall for no longer than a call may be silent."""
@@ -130,33 +146,34 @@ class PostRelay:
             timer.cancel()
 
     async def _relay_body(self, response: Response, body: bytes) -> None:
-        headers = to_client(response.headers)
         try:
             message = read_message(body)
         except BadMessage as problem:
-            if response.status >= 400:
-                # An error of HTTP's own; the client knows how to read its status.
-                self._give_up(f"The server answered with HTTP status {response.status}.")
-                await self._http.respond(response.status, headers, body)
-                return
-            await self._answer(f"The server's answer could not be used: {problem.reason}")
+            await self._refuse(response, problem.reason)
             return
         if not message.is_answer or message.id != self._request_id:
-            if response.status >= 400 and message.is_answer:
-                self._give_up(f"The server answered with HTTP status {response.status}.")
-                await self._http.respond(response.status, headers, body)
-                return
-            await self._answer("The server answered a request that was not asked.")
+            await self._refuse(response, "it answers a request that was not asked.")
             return
         self._note_answer(has_error=message.has_error)
         reply = await self._conversation.from_server(message)
-        if reply is body:
-            await self._http.respond(response.status, headers, body)
-        elif reply is not None:
-            await self._http.respond(200, [h for h in headers if h[0] != b"content-type"] + [JSON], reply)
+        if reply is not None:
+            is_error = reply is body and 400 <= response.status < 600
+            await self._http.respond(response.status if is_error else 200, [JSON, *to_client(response.headers)], reply)
+
+    async def _refuse(self, response: Response, reason: str) -> None:
+        """What is no answer to this request goes no further; the client gets our own error, and a status to act on."""
+        response.abort()
+        if response.status < 400:
+            await self._answer(f"The server's answer could not be used: {reason}")
+            return
+        problem = without_answer(response)
+        reply = self._give_up(problem.text)
+        if reply is None:
+            raise problem
+        await self._http.respond(problem.status, [JSON, *problem.headers], reply)
 
     async def _relay_stream(self, response: Response) -> None:
-        await self._http.start_stream(response.status, to_client(response.headers))
+        await self._http.start_stream(200, [*STREAM_HEADERS, *to_client(response.headers)])
         timer = _IdleTimer(self._upstream.call_timeout, self._time_out) if self._is_call() else None
         try:
             await self._events.run(response, on_progress=timer.reset if timer else None)
@@ -227,14 +244,24 @@ class PostRelay:
     async def _answer(self, text: str, *, code: int = UPSTREAM_FAILED) -> None:
         reply = self._give_up(text, code=code)
         if reply is None:
-            await self._http.respond(502, [(b"content-type", b"text/plain; charset=utf-8")], f"{text}\n".encode())
-            return
+            raise HttpProblem(502, text, code=code)
         await self._http.respond(200, [JSON], reply)
 
     async def _send_event(self, text: str, *, code: int = UPSTREAM_FAILED) -> None:
         reply = self._give_up(text, code=code)
         if reply is not None:
             await self._http.send_chunk(render_event(reply, None))
+
+
+def without_answer(response: Response, *, status_of_success: int = 502) -> HttpProblem:
+    """For an answer of HTTP's own: its status where it is an error's, and never its body."""
+    response.abort()
+    status = response.status
+    if not 400 <= status < 600:
+        status = status_of_success if status < 300 else 502
+    advice = " Check the credentials in its headers setting." if status == 401 else ""
+    text = f"The server answered with HTTP status {response.status}.{advice}"
+    return HttpProblem(status, text, code=UPSTREAM_FAILED, headers=to_client(response.headers))
 
 
 class _IdleTimer:

@@ -19,13 +19,13 @@ from handfast.gateway.compact.backend import CompactBackend
 from handfast.gateway.conversation import Conversation
 from handfast.gateway.http_exchange import JSON, HttpExchange, HttpProblem
 from handfast.gateway.launch import Launch
-from handfast.gateway.param_headers import param_mismatch
+from handfast.gateway.param_headers import refuse_mismatch, refuse_param_mismatch
 from handfast.gateway.post_answer import PostAnswer
 from handfast.gateway.server_health import ServerHealth, UpstreamResting
 from handfast.gateway.server_side import ServerSide
 from handfast.gateway.session import Session
 from handfast.gateway.settings.blocks import Isolation, Limits
-from handfast.wire.codes import HEADER_MISMATCH, METHOD_NOT_FOUND, UPSTREAM_FAILED
+from handfast.wire.codes import METHOD_NOT_FOUND, UPSTREAM_FAILED
 from handfast.wire.eras import is_modern
 from handfast.wire.headers import check_envelope, check_modern_headers
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message
@@ -274,6 +274,7 @@ class StdioUpstream:
 
     async def _post_modern(self, http: HttpExchange, message: Message) -> None:
         problem = check_envelope(message) if message.is_request else None
+        problem = problem or refuse_mismatch(self._server, http, message)
         problem = problem or check_modern_headers(http.headers, message)
         if problem is not None:
             await http.respond(400, [JSON], problem)
@@ -296,13 +297,9 @@ class StdioUpstream:
                 channel.send(message.raw)
             await http.respond(202, [])
             return
-        mismatch = param_mismatch(self._server, http.headers, message)  # the child cannot see headers
-        if mismatch is not None:
-            pending = conversation.open_requests.pop(message.id)
-            reply = conversation.fail(
-                message.id, pending, mismatch, code=HEADER_MISMATCH, rule="message.header_mismatch"
-            )
-            await http.respond(400, [JSON], reply)
+        mismatch = refuse_param_mismatch(self._server, conversation, http.headers, message)
+        if mismatch is not None:  # the child cannot see headers
+            await http.respond(400, [JSON], mismatch)
             return
         answer = PostAnswer(
             http,

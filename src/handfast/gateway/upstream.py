@@ -3,6 +3,7 @@
 from handfast import __version__
 from handfast.core.exchange import Status
 from handfast.gateway.breaker import SETTLED_SECONDS, Breaker, reconnect_rest, restart_rest
+from handfast.gateway.http_headers import UpstreamHeaders
 from handfast.gateway.http_upstream import HttpUpstream
 from handfast.gateway.launch import Launch
 from handfast.gateway.runtime import Runtime
@@ -23,7 +24,10 @@ def http_upstream(runtime: Runtime, name: str, server: ServerSettings) -> HttpUp
     return HttpUpstream(
         runtime.server_side(name, (server.url,)),
         server.url,
-        [(key.lower().encode(), value.encode()) for key, value in server.headers.items()],
+        UpstreamHeaders(
+            [(key.lower().encode(), value.encode()) for key, value in server.headers.items()],
+            [name.lower().encode() for name in server.forward_headers],
+        ),
         health=_health(runtime, name, breaker),
         limits=lambda: runtime.settings.limits,
         version=__version__,

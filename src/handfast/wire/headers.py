@@ -3,7 +3,7 @@
 import base64
 import binascii
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import msgspec
@@ -22,6 +22,9 @@ _ALSO_NAMED: Final = {**_NAMED, "tasks/get": "taskId", "tasks/update": "taskId",
 _MARK: Final = "x-mcp-header"
 _MARKED_TYPES: Final = ("string", "integer", "boolean")  # compared, not looked up: a schema may say anything there
 _PLAIN: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?|")  # spaces at the ends would be lost on the way
+_VERSION_KEY: Final = META_VERSION.encode()
+_NONE_GIVEN: Final = (None, None, None)
+_DIFFERS: Final = "The header {} differs from the body. Send both with the same value."
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
 
 
@@ -51,6 +54,29 @@ def check_modern_headers(headers: list[tuple[bytes, bytes]], message: Message) -
         if value is not None and decode_header(given.get(name, b"")) != value:
             text = f"The header {name.decode()} is missing or differs from the body. Send both with the same value."
             return error_reply(message.id, HEADER_MISMATCH, text)
+    return None
+
+
+def find_mismatch(header: Callable[[bytes], bytes | None], message: Message) -> str | None:
+    """What to say when a header is there and says something else than the body."""
+    given = header(b"mcp-method"), header(b"mcp-name"), header(b"mcp-protocol-version")
+    if given == _NONE_GIVEN:
+        return None
+    method, name, version = given
+    said = message.method
+    try:
+        if method is not None and (said is None or _decoded(method) != said):
+            return _DIFFERS.format("Mcp-Method")
+        if name is not None and (said is None or said in _ALSO_NAMED):
+            called = _text(message.params().get(_ALSO_NAMED.get(said or "", "")))
+            if called is None or _decoded(name) != called:
+                return _DIFFERS.format("Mcp-Name")
+        if version is not None and (_VERSION_KEY in message.raw or b"\\" in message.raw):
+            named = _text(message.meta().get(META_VERSION))
+            if named is not None and _decoded(version) != named:
+                return _DIFFERS.format("MCP-Protocol-Version")
+    except (AmbiguousKeys, NotJson):
+        pass  # the conversation refuses it with a better word
     return None
 
 
@@ -158,8 +184,11 @@ def decode_header(value: bytes) -> str:
 
 
 def _decoded(value: bytes) -> str | None:
+    """None for what may be read in more than one way: a byte beyond ASCII is one letter or half of one."""
+    if not value.isascii():
+        return None
     if not (value.startswith(b"=?base64?") and value.endswith(b"?=")):
-        return value.decode("latin-1").strip()
+        return value.decode().strip(" \t")
     try:
         return base64.b64decode(value[9:-2], validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):

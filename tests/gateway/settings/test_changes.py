@@ -37,6 +37,7 @@ def test_servers_come_and_go_and_a_disabled_one_counts_as_absent() -> None:
         (A, B),
         (B, replace(B, url="http://c")),
         (B, replace(B, headers={})),
+        (B, replace(B, forward_headers=("X-Tenant",))),
         (A, replace(A, isolation=Isolation.SESSION)),
         (A, replace(A, bridge=Bridge.OFF)),
         (A, replace(A, command="b", overrides=STRICT)),

@@ -61,6 +61,7 @@ OWN: Mapping[str, st.SearchStrategy[object]] = {
     "surface": st.sampled_from(Surface),
     "isolation": st.sampled_from(Isolation),
     "bridge": st.sampled_from(Bridge),
+    "forward_headers": st.lists(st.sampled_from(["X-Tenant", "x-key"]), max_size=2).map(tuple),
     "concurrent_calls": st.none() | st.integers(1, 100_000),
     "retry_idempotent": st.none() | st.booleans(),
     "overrides": OVERRIDES,
@@ -148,7 +149,7 @@ def test_what_is_shown_has_origins_and_no_secrets(tmp_path: Path) -> None:
     shown = masked_settings(trace_settings(path, environ={"HANDFAST_LIMITS_SESSIONS": "3"}, flags={"listen": "h:1"}))
 
     assert secret not in json.dumps(shown)
-    own = {"concurrent_calls": None, "retry_idempotent": None}
+    own: dict[str, object] = {"forward_headers": [], "concurrent_calls": None, "retry_idempotent": None}
     posture: dict[str, object] = {"surface": "full", "isolation": "auto", "bridge": "auto", **own, "tools": {}}
     assert shown["servers"] == {
         "a": {

@@ -143,6 +143,40 @@ def test_http_is_known_as_clients_write_it(tmp_path: Path, spelling: str) -> Non
     assert settings.servers["s"] == ServerSettings(transport=Transport.HTTP, url="http://x/mcp")
 
 
+@pytest.mark.requirement("S1")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Authorization",
+        "cookie",
+        "Host",
+        "Content-Type",
+        "content-encoding",
+        "Connection",
+        "TE",
+        "Expect",
+        "Origin",
+        "X-Forwarded-For",
+        "Forwarded",
+        "Transfer-Encoding",
+        "Accept-Encoding",
+        "Proxy-Authorization",
+    ],
+)
+def test_headers_that_a_client_must_not_set_at_a_server_are_not_forwarded(tmp_path: Path, name: str) -> None:
+    entry = {"url": "http://x/mcp", "handfast": {"forward_headers": ["X-Tenant", name]}}
+    why = "describes the body, the connection or the caller, which a client must not do for a server; remove it"
+    assert entry_problems(tmp_path, entry) == [f".handfast.forward_headers.{name} {why}"]
+
+
+@pytest.mark.requirement("S1")
+@pytest.mark.parametrize("names", [["a b"], ["x_tenant"], [""], "X-Tenant", [7]])
+def test_only_names_that_every_server_reads_alike_are_forwarded(tmp_path: Path, names: object) -> None:
+    entry = {"url": "http://x/mcp", "handfast": {"forward_headers": names}}
+    (found,) = problems(tmp_path, {"mcpServers": {"s": entry}})
+    assert "forward_headers must be a list of header names without underscores, such as X-Tenant" in found
+
+
 def test_a_servers_own_block_takes_flat_and_nested_keys(tmp_path: Path) -> None:
     own = {
         "unknown_arguments": "schema",

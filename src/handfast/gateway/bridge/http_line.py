@@ -5,18 +5,14 @@ import contextlib
 from collections.abc import Callable
 from typing import Protocol
 
-import msgspec
-
 from handfast.gateway.bridge.line import Deliver, HttpRefused, Room, SessionLost
-from handfast.gateway.event_relay import is_event_stream
 from handfast.gateway.flow import HoldBack
-from handfast.gateway.http_exchange import JSON, Headers
-from handfast.gateway.http_response import Response, UpstreamFailed, UpstreamTimeout
+from handfast.gateway.http_exchange import Headers
+from handfast.gateway.http_headers import Form, form_of
+from handfast.gateway.http_response import Response, UpstreamFailed
 from handfast.gateway.repeats import HARMLESS
 from handfast.wire.message import BadMessage, Message, read_message
-from handfast.wire.replies import notification
-from handfast.wire.reshape import put
-from handfast.wire.scan import NotJson
+from handfast.wire.replies import error_reply, notification
 from handfast.wire.sse import OverlongEvent, SseAssembler
 
 _ACCEPT = (b"accept", b"application/json, text/event-stream")
@@ -25,6 +21,7 @@ _SESSION = b"mcp-session-id"
 _RETRY_SECONDS = 1.0  # where a server does not say when its stream may be resumed
 _LONGEST_RETRY_SECONDS = 30.0
 _GOODBYE_SECONDS = 2.0  # for a server to say that a session is over; nobody needs to hear it
+_OF_THE_PROTOCOL = range(-32768, -31999)  # error numbers; a server may send any
 _RESUMPTIONS = 100  # of one answer; a server that never gets further is not waited for
 
 
@@ -81,9 +78,12 @@ class HttpLine:
 
     async def _read(self, response: Response, message: Message, deliver: Deliver, room: Room | None) -> Message:
         try:
-            if not is_event_stream(response):
+            form = form_of(response.headers)
+            if form is Form.EVENTS and response.status < 300:
+                return await _Stream(self, message, deliver, room).follow(response)
+            if form is Form.JSON and not 300 <= response.status < 400:
                 return await self._read_body(response, message)
-            return await _Stream(self, message, deliver, room).follow(response)
+            raise _unusable(response)
         except BaseException:
             response.abort()
             raise
@@ -100,12 +100,7 @@ class HttpLine:
             await self.send(raw)
 
     async def send(self, raw: bytes) -> None:
-        response = await self._post(raw, [])
-        try:
-            async with asyncio.timeout(self._http.call_timeout):
-                await response.read(self._http.message_limit)
-        except TimeoutError:
-            raise UpstreamTimeout("The server did not finish its answer to a notification.") from None
+        (await self._post(raw, [])).abort()  # what is no request has no answer
 
     def listen(self) -> None:
         """Hear what the server says on its own, where it has a stream for that."""
@@ -126,7 +121,7 @@ class HttpLine:
         """Raises: UpstreamFailed."""
         headers = [*self._in_session(), _ACCEPT_EVENTS, (b"last-event-id", last_id)]
         response = await self._http.request("GET", headers)
-        if response.status != 200 or not is_event_stream(response):
+        if response.status != 200 or form_of(response.headers) is not Form.EVENTS:
             response.abort()
             raise UpstreamFailed("The server closed its answer early, and would not send the rest of it.")
         return response
@@ -140,7 +135,7 @@ class HttpLine:
             self._on_stray(message)
 
     async def _post(self, body: bytes, headers: Headers, *, is_harmless: bool = False) -> Response:
-        whole = [JSON, _ACCEPT, *self._in_session(), *headers]
+        whole = [_ACCEPT, *self._in_session(), *headers]
         response = await self._http.request("POST", whole, body, is_harmless=is_harmless)
         if not self._has_session:
             return response  # one that is offered all the same would be everybody's who shares the line
@@ -170,8 +165,13 @@ class HttpLine:
             raise UpstreamFailed(f"The server's answer could not be used: {problem.reason}") from None
         if found.is_answer and found.id == message.id:
             return found
-        if found.is_answer and found.has_error and response.status >= 400:
-            return _with_id(found, message)  # an error of the transport's, which did not know the id
+        if response.status >= 400:
+            code = found.error_code() if found.is_answer and found.id is None else None
+            refused = HttpRefused(response.status)
+            if code is None or code not in _OF_THE_PROTOCOL:
+                raise refused
+            # An error of the transport's, which did not know the id: its number tells which era it is of.
+            return read_message(error_reply(message.id, code, str(refused)))
         raise UpstreamFailed("The server answered a request that was not asked.")
 
     async def _listen(self) -> None:
@@ -180,7 +180,7 @@ class HttpLine:
         while self.is_alive:
             with contextlib.suppress(UpstreamFailed):
                 response = await self._http.request("GET", [*self._in_session(), _ACCEPT_EVENTS])
-                if response.status != 200 or not is_event_stream(response):
+                if response.status != 200 or form_of(response.headers) is not Form.EVENTS:
                     response.abort()
                     return  # most servers have none
                 seconds = _RETRY_SECONDS
@@ -269,12 +269,11 @@ class _Stream:
         return None
 
 
+def _unusable(response: Response) -> UpstreamFailed:
+    if response.status >= 400:
+        return HttpRefused(response.status)
+    return UpstreamFailed("The server's answer is neither application/json nor text/event-stream in UTF-8.")
+
+
 def _wait_by_itself(_is_held: bool) -> None:
     """Each request has a stream of its own, which is read on when there is room."""
-
-
-def _with_id(found: Message, message: Message) -> Message:
-    try:
-        return read_message(put(found.raw, {("id",): msgspec.json.encode(message.id)}))
-    except (NotJson, BadMessage):
-        raise UpstreamFailed("The server answered a request that was not asked.") from None

@@ -196,6 +196,13 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
     bridge: Annotated[
         Bridge, Meta(description="Translate for clients of the other protocol era, or offer only the server's own.")
     ] = Bridge.AUTO
+    forward_headers: Annotated[
+        tuple[Annotated[str, Meta(pattern="^[!#$%&'*+.^`|~0-9A-Za-z-]+$")], ...],
+        Meta(
+            description="Headers of a client that an HTTP server gets besides those of the protocol.",
+            extra={"wanted": "a list of header names without underscores, such as X-Tenant"},
+        ),
+    ] = ()
     concurrent_calls: Annotated[
         Annotated[int, Meta(ge=1, le=100_000)] | None,
         Meta(description="Calls in progress at once on this server; null takes `limits.calls_per_server`."),

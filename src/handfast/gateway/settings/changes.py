@@ -43,7 +43,8 @@ def _running(settings: Settings) -> dict[str, ServerSettings]:
 def _launch(server: ServerSettings) -> tuple[object, ...]:
     """What a running child or connection was made with; isolation and bridge decide whom it may serve and how."""
     process = (server.command, server.args, server.env, server.cwd)
-    return (server.transport, *process, server.url, server.headers, server.isolation, server.bridge)
+    connection = (server.url, server.headers, server.forward_headers)
+    return (server.transport, *process, *connection, server.isolation, server.bridge)
 
 
 def _rules(settings: Settings, name: str) -> tuple[object, ...]:

@@ -15,6 +15,14 @@ from handfast.gateway.settings.variables import UnsetVariable, expand
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+# What describes the body or the connection is ours to say, a client's credentials are for us alone, and so is its word
+# on where it is.
+_NEVER_FORWARDED = re.compile(
+    r"(content-|proxy-|sec-|x-forwarded-).*"
+    r"|accept-encoding|authorization|connection|cookie2?|expect|forwarded|host|keep-alive|origin|referer|te|trailer"
+    r"|transfer-encoding|upgrade|via|x-real-ip",
+    re.IGNORECASE,
+)
 _LAUNCH_KEYS = ("command", "url", "args", "env", "headers")
 _NO_OVERRIDES = Overrides(MappingProxyType({}), MappingProxyType({}))
 
@@ -47,6 +55,7 @@ class ServerSettings:
     surface: Surface = Surface.FULL
     isolation: Isolation = Isolation.AUTO
     bridge: Bridge = Bridge.AUTO
+    forward_headers: tuple[str, ...] = ()
     concurrent_calls: int | None = None
     retry_idempotent: bool | None = None
     overrides: Overrides = _NO_OVERRIDES
@@ -120,6 +129,14 @@ def read_launch(reader: EntryReader) -> ServerSettings:
     _check_safe_to_start(server, reader)
     _check_safe_to_send(server, reader)
     return server
+
+
+def check_forwarded(names: tuple[str, ...], where: Where, findings: Findings) -> None:
+    """Headers that a client must not be able to set at a server."""
+    for name in names:
+        if _NEVER_FORWARDED.fullmatch(name):
+            why = "describes the body, the connection or the caller, which a client must not do for a server"
+            findings.add((*where, name), f"{why}; remove it")
 
 
 def read_transport(reader: EntryReader) -> Transport:

@@ -10,7 +10,7 @@ from handfast.core.policy import INPUT_KEYS, Overrides
 from handfast.gateway.settings.check import check_block, take_value, unknown_key
 from handfast.gateway.settings.keys import AMBIGUOUS_KEYS, BLOCKS, FLAT_KEYS, POLICY_BLOCKS, SERVER_KEYS
 from handfast.gateway.settings.problems import Findings, Rank, Where, nearest
-from handfast.gateway.settings.server import EntryReader, ServerSettings, read_launch
+from handfast.gateway.settings.server import EntryReader, ServerSettings, check_forwarded, read_launch
 
 # VS Code calls the same object `servers`.
 SERVER_BLOCKS = ("mcpServers", "servers")
@@ -93,6 +93,7 @@ def _with_own_block(server: ServerSettings, block: object, where: Where, finding
     options: dict[str, Any] = {}  # Any: values parsed to the types of ServerSettings
     for name in SERVER_KEYS.keys() & block.keys():
         take_value(SERVER_KEYS[name], block[name], (*where, name), findings=findings, into=options)
+    check_forwarded(options.get("forward_headers", ()), (*where, "forward_headers"), findings)
     own = {name: value for name, value in block.items() if name not in SERVER_KEYS and name != "tools"}
     overrides = _read_overrides(own, where, findings, known=(*POLICY_BLOCKS, *FLAT_KEYS, "mode", *SERVER_KEYS, "tools"))
     tools = _read_tools(block.get("tools", {}), (*where, "tools"), findings)
