@@ -164,6 +164,17 @@ def test_what_was_refused_for_its_head_is_on_record(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("S1")
+@pytest.mark.parametrize("method", [b"GET", b"DELETE"])
+def test_a_request_without_a_body_reaches_the_server_as_no_call(gateway: Serving, stub: Stub, method: bytes) -> None:
+    before = len(stub.journal.entries())
+    named = (b"Mcp-Method: tools/call", b"Mcp-Name: look", b"Mcp-Param-A: 1", b"Content-Length: %d" % len(CALL))
+    assert ask(gateway, method + b" /mcp/up?a=b HTTP/1.1", HOST, PLAIN, *named, body=CALL)[0] == 405
+    (reached,) = [entry for entry in stub.journal.entries()[before:] if entry.http]
+    assert (reached.http, reached.bytes) == (f"{method.decode()} /mcp", b"")
+    assert set(reached.headers) == {"host", "accept-encoding"}
+
+
+@pytest.mark.requirement("S1")
 def test_what_follows_a_body_is_no_header(gateway: Serving, stub: Stub) -> None:
     with connect(gateway) as client:
         head = [POST, HOST, PLAIN, CHUNKED, b"Expect: 100-continue", b"Connection: close", b"", b""]

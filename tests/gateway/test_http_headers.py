@@ -53,6 +53,13 @@ def test_only_what_is_on_the_list_goes_to_a_server() -> None:
 
 
 @pytest.mark.requirement("S1")
+def test_a_request_without_a_body_names_nothing_to_call() -> None:
+    kept = [(b"mcp-session-id", b"s"), (b"last-event-id", b"7"), (b"mcp-named", b"1"), (b"x-key", b"o")]
+    given = [*kept[:3], (b"mcp-method", b"tools/call"), (b"mcp-name", b"pay"), (b"mcp-param-to", b"me")]
+    assert UpstreamHeaders(kept[3:]).choose_without_body(given) == kept
+
+
+@pytest.mark.requirement("S1")
 def test_what_the_operator_configured_wins() -> None:
     given = [(b"x-key", b"client"), (b"accept", b"*/*"), (b"mcp-param-a", b"1"), (b"mcp-name", b"client")]
     configured = [(b"x-key", b"operator"), (b"authorization", b"Bearer o"), (b"mcp-param-a", b"2"), (b"mcp-name", b"o")]

@@ -38,6 +38,7 @@ _USUAL = _TO_UPSTREAM | frozenset(
 )
 _EXTENSION = b"mcp-"
 _PARAM = b"mcp-param-"
+_REPEATING = re.compile(rb"mcp-(method\Z|name\Z|param-)")
 # A second one of these would be read by one side and not by the other. Lists such as Accept may come in pieces.
 _SINGLE = frozenset(
     (
@@ -130,6 +131,10 @@ class UpstreamHeaders:
             ]
         chosen += self._configured
         return chosen
+
+    def choose_without_body(self, headers: Headers) -> Headers:
+        """For a GET or DELETE, which calls nothing: no header may say that it does."""
+        return self.choose([header for header in headers if not _REPEATING.match(header[0])])
 
     def _is_extension(self, name: bytes, headers: Headers) -> bool:
         """Whether one of the protocol's own that is not on the list may go on.

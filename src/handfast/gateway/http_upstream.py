@@ -186,7 +186,7 @@ class HttpUpstream:
     async def _request_or_explain(self, http: HttpExchange, method: str) -> Response:
         """Raises: HttpProblem 502."""
         try:
-            return await self._request(method, self._headers.choose(http.headers))
+            return await self._request(method, self._headers.choose_without_body(http.headers))
         except UpstreamFailed as problem:
             raise HttpProblem(502, str(problem), code=UPSTREAM_FAILED) from None
 

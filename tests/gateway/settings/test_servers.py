@@ -157,6 +157,7 @@ def test_http_is_known_as_clients_write_it(tmp_path: Path, spelling: str) -> Non
         "Expect",
         "Origin",
         "X-Forwarded-For",
+        "X-HTTP-Method-Override",
         "Forwarded",
         "Transfer-Encoding",
         "Accept-Encoding",

@@ -20,7 +20,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _NEVER_FORWARDED = re.compile(
     r"(content-|proxy-|sec-|x-forwarded-).*"
     r"|accept-encoding|authorization|connection|cookie2?|expect|forwarded|host|keep-alive|origin|referer|te|trailer"
-    r"|transfer-encoding|upgrade|via|x-real-ip",
+    r"|transfer-encoding|upgrade|via|x-http-method(-override)?|x-method-override|x-original-url|x-real-ip|x-rewrite-url",
     re.IGNORECASE,
 )
 _LAUNCH_KEYS = ("command", "url", "args", "env", "headers")
