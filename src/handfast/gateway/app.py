@@ -5,7 +5,6 @@ from typing import Protocol
 
 import msgspec
 
-from handfast.core.exchange import Status
 from handfast.gateway.draining import STOPPING, Drain
 from handfast.gateway.http_exchange import JSON, ClientLeft, HttpExchange, HttpProblem, Receive, Scope, Send
 from handfast.gateway.http_headers import check_described, check_repeated
@@ -62,7 +61,7 @@ class GatewayApp:
             name = _server_of(http)
             server = name if name in self._runtime.settings.servers else ""  # a client may name any
             reason = f"A request was refused: {problem.text}"
-            self._runtime.journal.diagnose(server, problem.rule, reason, status=Status.BLOCKED)
+            self._runtime.journal.diagnose(server, problem.rule, reason)
 
     async def _route(self, http: HttpExchange) -> None:
         check_repeated(http)

@@ -9,7 +9,16 @@ from handfast.core.exchange import Detail, Record, Recorder, RecordType, Status
 from handfast.core.redaction import scrub_name
 
 # What these are about went no further; everything else was only noticed.
-_REFUSALS = frozenset(("message.ambiguous", "message.refused", "result.ambiguous"))
+_REFUSALS = frozenset(
+    (
+        "message.ambiguous",
+        "message.header_mismatch",
+        "message.refused",
+        "request.repeated_header",
+        "request.unreadable",
+        "result.ambiguous",
+    )
+)
 _EACH = 20  # records of one kind of trouble with one server; a babbling server does not fill the log
 
 

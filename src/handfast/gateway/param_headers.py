@@ -26,7 +26,7 @@ def refuse_mismatch(server: ServerSide, http: HttpExchange, message: Message) ->
         return None
     tool = _tool(message) if message.method == "tools/call" else None
     if tool is None:
-        server.journal.diagnose(server.name, _RULE, text, status=Status.BLOCKED)
+        server.journal.diagnose(server.name, _RULE, text)
     else:
         policy, actor = server.policy_of(tool), http.actor or server.actor
         call = server.path.open(server=server.name, tool=scrub_name(tool), policy=policy, contract=None, actor=actor)
