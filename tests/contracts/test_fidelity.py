@@ -45,7 +45,17 @@ def answered(running: Running, name: str, result: str) -> bytes:
     return raw[len(head) : -1]
 
 
-CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters='"\\') | st.sampled_from(list('"\\/é😀'))
+def arriving(result: str, route: Route) -> bytes:
+    """The result as it was sent; in an event without what some readers take for line ends (004-3's one exception)."""
+    if route == "http-sse":
+        for character in "\u0085\u2028\u2029":
+            result = result.replace(character, f"\\u{ord(character):04x}")
+    return result.encode()
+
+
+CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters='"\\') | st.sampled_from(
+    list('"\\/é😀\u0085\u2028\u2029')
+)
 
 
 def spell(character: str) -> st.SearchStrategy[str]:
@@ -87,7 +97,7 @@ def test_any_content_leaves_as_it_came(running: Running, data: st.DataObject | N
     if data is not None:
         content = data.draw(documents(WHITESPACE[running.route]))
     result = f'{{"content": {content} ,"structuredContent":{{"total":1}}}}'
-    assert answered(running, "judged", result).decode() == result
+    assert answered(running, "judged", result) == arriving(result, running.route)
 
 
 def judged_objects(blanks: str) -> st.SearchStrategy[str]:
@@ -112,7 +122,7 @@ def test_any_structured_content_that_conforms_leaves_as_it_came(running: Running
     result = structured(
         data.draw(judged_objects(WHITESPACE[running.route])), data.draw(st.sampled_from(["", ',"a":{}']))
     )
-    assert answered(running, "judged", result).decode() == result
+    assert answered(running, "judged", result) == arriving(result, running.route)
 
 
 @pytest.mark.requirement("004-3")
@@ -121,4 +131,4 @@ def test_any_structured_content_that_conforms_leaves_as_it_came(running: Running
 @given(data=st.data())
 def test_without_a_schema_any_structured_content_leaves_as_it_came(running: Running, data: st.DataObject) -> None:
     result = structured(data.draw(documents(WHITESPACE[running.route])))
-    assert answered(running, "free", result).decode() == result
+    assert answered(running, "free", result) == arriving(result, running.route)

@@ -124,6 +124,15 @@ class Parts:
         """Drive the Python client."""
         return drive([*client_command("py"), "--mode", mode], target, steps)
 
+    def httpx_sse(self, requests: Sequence[Outcome]) -> list[list[str]]:
+        """What httpx-sse reads in the answer to each request: the data of its events."""
+        command = [str(PYTHON), str(ROOT / "tests" / "parts" / "httpx_sse_client.py")]
+        done = subprocess.run(
+            command, input=json.dumps(requests).encode(), capture_output=True, timeout=60, check=False
+        )
+        assert done.returncode == 0, done.stderr.decode()[-2000:]
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
 
 def client_command(sdk: Sdk) -> list[str]:
     """The process that drives a client; what it reads and prints is said in its file."""

@@ -20,6 +20,8 @@ async def perform(script: Script, request: Request, reply: Reply) -> Steps:
         yield step
     if reply.aside:
         yield Step("aside", reply.aside)
+    if reply.events:
+        yield Step("events", reply.events)
     if "heard" in reply.faults and not request.is_modern:
         async for step in asking(script, "ping"):
             yield step

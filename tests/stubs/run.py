@@ -122,9 +122,11 @@ def answer(
     message: Raw | None = None,
     headers: Raw = "",
     aside: Raw = "",
+    events: bytes = b"",
 ) -> dict[str, object]:
     """One ANSWER of the SPEC."""
     given = {"result": result, "error": error, "message": message, "headers": headers or None, "aside": aside or None}
+    given["events"] = events or None
     return {"faults": list(faults), **{name: raw(value) for name, value in given.items() if value is not None}}
 
 

@@ -17,7 +17,8 @@ SPEC is one JSON object. Wherever it says RAW, the value is text, or {"base64": 
 
 ANSWER is {"result": RAW} or {"error": RAW} or {"message": RAW}, the whole message with $ID for the request's id;
 beside it "faults": [FAULT, ...], "aside": RAW, a message of the server's own sent ahead of the answer, and, for HTTP,
-"headers": RAW, whole header lines. FAULTS names what a fault does.
+"headers": RAW, whole header lines, and "events": RAW, bytes of a stream ahead of the answer's own event, $ID as above;
+where the answer is a JSON body they go to the session's GET stream. FAULTS names what a fault does.
 """
 
 import base64
@@ -129,6 +130,7 @@ class Reply:
     faults: Mapping[str, list[str]] = field(default_factory=dict)
     headers: bytes = b""
     aside: bytes = b""
+    events: bytes = b""
     error_code: int | None = None
 
 
@@ -137,7 +139,20 @@ class Step:
     """One thing a transport does for a reply; each transport in its own way."""
 
     kind: Literal[
-        "aside", "message", "half", "flood", "drop", "hang", "cut", "broadcast", "burst", "die", "end", "mute", "deaf"
+        "aside",
+        "events",
+        "message",
+        "half",
+        "flood",
+        "drop",
+        "hang",
+        "cut",
+        "broadcast",
+        "burst",
+        "die",
+        "end",
+        "mute",
+        "deaf",
     ]
     data: bytes = b""
     pieces: int = 0  # size of the pieces it is written in; 0 for all at once
@@ -241,9 +256,10 @@ def scripted(request: Request, answer: Json) -> Reply:
     headers = raw_bytes(answer["headers"]) if "headers" in answer else b""
     aside = raw_bytes(answer["aside"]) if "aside" in answer else b""
     request_id = spelled_id(request.id, faults)
+    events = raw_bytes(answer["events"]).replace(b"$ID", request_id) if "events" in answer else b""
     if "message" in answer:
         message = raw_bytes(answer["message"]).replace(b"$ID", request_id)
-        return Reply(message=message, faults=faults, headers=headers, aside=aside)
+        return Reply(message=message, faults=faults, headers=headers, aside=aside, events=events)
     kind = "error" if "error" in answer else "result"
     body = raw_bytes(answer.get(kind, '{"content":[]}'))
     if "echo" in faults:
@@ -253,7 +269,7 @@ def scripted(request: Request, answer: Json) -> Reply:
     parts = [b'"jsonrpc":"2.0"', b'"id":' + request_id, b'"%s":' % kind.encode() + body]
     message = b"{" + b",".join(reversed(parts) if "id_last" in faults else parts) + b"}"
     message = b"%%% not JSON %%%" if "garbage" in faults else message
-    return Reply(message=message, faults=faults, headers=headers, aside=aside)
+    return Reply(message=message, faults=faults, headers=headers, aside=aside, events=events)
 
 
 def input_required(method: str) -> bytes:

@@ -170,7 +170,7 @@ class Streamable:
         async for step in steps:
             if step.kind == "broadcast":
                 await self.broadcast(step.data)
-            elif step.kind == "aside" and not streams:
+            elif step.kind in ("aside", "events") and not streams:
                 if session is not None:
                     session.aside.add(next(session.event_ids), step)
             elif step.kind == "burst" and not streams:
@@ -229,6 +229,8 @@ class Streamable:
             await connection.send_chunk(event, pieces=step.pieces, pause=step.pause)
         elif step.kind == "burst":
             await connection.send_chunk(events(step.data, self._script.newline))
+        elif step.kind == "events":
+            await connection.send_chunk(step.data)
         elif step.kind in ("half", "die"):
             await connection.send_chunk(event[: len(event) // 2])
         elif step.kind == "flood":
@@ -240,7 +242,7 @@ class Streamable:
         stream = next((stream for stream in session.streams if last and stream.has(after)), session.aside)
         await connection.send(Head(content_type=EVENT_STREAM).lines(None))
         async for event_id, step in stream.follow(after):
-            if step.kind in ("aside", "message"):
+            if step.kind in ("aside", "events", "message"):
                 await self._send_event(connection, event_id, step)
         await connection.send_chunk(b"")
 

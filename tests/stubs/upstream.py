@@ -95,7 +95,7 @@ class Stdio:
                     await self._write(b"x" * 65536)
             case "drop":
                 os._exit(0)
-            case "hang" | "cut" | "end":
+            case "hang" | "cut" | "end" | "events":
                 pass
 
     async def _write(self, data: bytes, *, pieces: int = 0, pause: float = 0.0) -> None:

@@ -177,6 +177,8 @@ def test_a_large_message_that_is_also_deep_is_refused_rather_than_read_for_secon
         (b'{"result":{"id":7,', None),
         (b'{"jsonrpc":"2.0","id":7', None),
         (b"garbage", None),
+        (b'{"id":"a\x0bb","result":', None),
+        (b'{"id":"\xff","result":', None),
     ],
 )
 def test_the_id_of_a_cut_message_is_found_only_where_it_surely_is_one(head: bytes, found: object) -> None:

@@ -99,7 +99,7 @@ class EventLog:
         """The event to send; it is kept as far as there is room, the newest in any case."""
         stream.sent += 1
         event_id = f"{self._tag}-{stream.number}-{stream.sent}".encode()
-        event = render_event(data, SseEvent(b"", id=event_id, retry=None if retry is None else b"%d" % retry))
+        event = render_event(data, SseEvent(id=event_id, retry=None if retry is None else b"%d" % retry))
         if not self._is_closed:
             self._kept[self._shelf.put(self, len(event))] = stream
             self._bytes += len(event)

@@ -4,7 +4,7 @@ import asyncio
 
 from handfast.gateway.event_log import EventLog, KeptStream, UnknownEvent
 from handfast.gateway.http_exchange import STREAM_HEADERS, Headers, HttpExchange
-from handfast.wire.sse import render_event
+from handfast.wire.sse import KEEP_ALIVE, render_event
 
 KEEP_ALIVE_SECONDS = 15.0
 # Earlier clients take an event without data for a broken message.
@@ -103,4 +103,4 @@ async def rest(http: HttpExchange, bell: asyncio.Event) -> None:
     try:
         await asyncio.wait_for(bell.wait(), KEEP_ALIVE_SECONDS)
     except TimeoutError:
-        await http.send_chunk(b": still here\n\n")
+        await http.send_chunk(KEEP_ALIVE)

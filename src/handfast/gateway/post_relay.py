@@ -250,7 +250,7 @@ class PostRelay:
     async def _send_event(self, text: str, *, code: int = UPSTREAM_FAILED) -> None:
         reply = self._give_up(text, code=code)
         if reply is not None:
-            await self._http.send_chunk(render_event(reply, None))
+            await self._http.send_chunk(render_event(reply))
 
 
 def without_answer(response: Response, *, status_of_success: int = 502) -> HttpProblem:

@@ -11,6 +11,7 @@ from handfast.gateway.event_stream import follow, is_primed, prime, rest, send_s
 from handfast.gateway.http_exchange import STREAM_HEADERS, HttpExchange, HttpProblem
 from handfast.gateway.post_answer import PostAnswer
 from handfast.wire.message import Message
+from handfast.wire.sse import KEEP_ALIVE
 
 
 class Session:
@@ -88,7 +89,7 @@ class Session:
         self._bell.set()
         http.watch(self._bell.set, after=0)
         await http.start_stream(200, STREAM_HEADERS)
-        await http.send_chunk(b": listening\n\n")
+        await http.send_chunk(KEEP_ALIVE)
         if position is None:
             position = stream.sent
             if is_primed(http):

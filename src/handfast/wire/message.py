@@ -207,7 +207,10 @@ _ID_FIRST = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(
 def id_in_head(head: bytes) -> RequestId | None:
     """The id of a message of which only the beginning was kept, if it stands there."""
     found = _ID_FIRST.match(head)
-    return None if found is None else msgspec.json.decode(found[1], type=str | int)
+    try:
+        return None if found is None else msgspec.json.decode(found[1], type=str | int)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None  # what could not be read may be the id itself
 
 
 def read_message(raw: bytes) -> Message:

@@ -1,28 +1,46 @@
-"""Server-sent events: whole events with their exact bytes out of arbitrary chunks, and events built like others."""
+"""Server-sent events: read out of arbitrary chunks as the standard says, and written from what was read."""
 
 import re
-from dataclasses import dataclass
+
+import msgspec
+
+from handfast.wire.lines import one_line
+from handfast.wire.scan import NotJson, scan_array, scan_object
+
+# A comment alone: the connection lives, and no reader takes it for an event. A blank line after it would be one to
+# httpx-sse, once it has seen an id.
+KEEP_ALIVE = b":\n"
 
 _BOM = b"\xef\xbb\xbf"
-_BLANK_LINES = (b"\n", b"\r\n", b"\r")
-_LINE_END = re.compile(rb"\r\n|\r|\n")
-# The usual start of an event up to its data; groups that repeat are bounded, so a hostile stream gains nothing.
-_USUAL_HEAD = re.compile(rb"((?:(?:event|id|retry):[^\r\n]*\r?\n){0,3})data: ?")
+# The usual event in one chunk, up to its data. What kind an event says it is means nothing here; an id is an ASCII one.
+_USUAL_HEAD = re.compile(rb"(?:event:[^\r\n]*\r?\n)?(?:id: ?([!-~][ -~]{0,255})\r?\n)?(?:event:[^\r\n]*\r?\n)?data: ?")
+_ID_BYTES = 4096  # it comes back as a header, and every server takes one of this length
+_RETRY_DIGITS = 9  # milliseconds: eleven days, still within the 32 bits of a browser's timer
+# Line ends to one reader or another. A client would send back something else than the id, or find an event in it.
+_UNSAFE_IN_ID = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+# U+0085, U+2028 and U+2029 are line ends to readers that split as Python's `str.splitlines` does. In a message they can
+# only stand in strings, where an escape says the same.
+_SPLITTING = re.compile(rb"\xc2\x85|\xe2\x80[\xa8\xa9]")
+_ESCAPED = {b"\xc2\x85": b"\\u0085", b"\xe2\x80\xa8": b"\\u2028", b"\xe2\x80\xa9": b"\\u2029"}
+# A line that may be an object or an array by itself, and what would make a message of it; an escape may spell any name.
+_WHOLE_LINE = re.compile(rb"^[ \t]*(?:\{.*\}|\[.*\])[ \t]*$", re.MULTILINE)
+_MESSAGE_NAMES = frozenset(("jsonrpc", "method", "result", "error"))
+_LINES_LOOKED_AT = 100  # of one event: a pretty-printed result has a few that name one of these, if any
+_KIND = b"event: message\n"  # what official servers say of every message; to a client without it, it is the same
+_HEAD = _KIND + b"data: "
+_MESSAGE_MEMBER = re.compile(rb'"(?:jsonrpc|method|result|error)"|\\u')
 
 
-@dataclass(frozen=True, slots=True)
-class SseEvent:
-    """One event. `raw` is forwarded; `data` is None where nothing would be dispatched (comments, an id alone)."""
+class SseEvent(msgspec.Struct, frozen=True):
+    """One event as far as it matters; with nothing in it, it says only that the server is there."""
 
-    raw: bytes
-    data: bytes | None = None
-    event: bytes = b""
+    data: bytes | None = None  # None where nothing would be dispatched, as for an id alone
     id: bytes | None = None
     retry: bytes | None = None
+    has_lines: bool = False  # whether the data came as several lines
 
 
-@dataclass(frozen=True, slots=True)
-class OverlongEvent:
+class OverlongEvent(msgspec.Struct, frozen=True):
     """Stands where an event over the limit was; its bytes are gone."""
 
     size_so_far: int
@@ -31,79 +49,104 @@ class OverlongEvent:
 class SseAssembler:
     """Gathers the events of a stream whose lines end in LF, CRLF or CR, in any mix.
 
-    The raws of all events and the unfinished rest are together exactly what was fed. An event ends with its blank
-    line, even if that ends in a CR whose LF is yet to come: that LF then opens the next raw, where it means nothing.
-    Comments and blank lines between events are not held back: they keep connections alive.
+    An event ends with its blank line, even if that ends in a CR whose LF is yet to come; what has none when the stream
+    ends is not an event. Comments and unknown fields are not kept. A chunk with nothing else gives one empty event.
     """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._held = bytearray()
-        self._is_line_start = True
-        self._has_line = False  # a line that is not blank has begun since the last event
-        self._has_field = False  # and one of those was no comment
+        self._line = bytearray()  # the line that has not ended yet; of a comment only the colon
+        self._size = 0  # of the event's lines so far, comments aside
+        self._data = bytearray()  # each line of it with an LF, as the standard has it
+        self._id: bytes | None = None
+        self._retry: bytes | None = None
         self._ends_in_cr = False
         self._is_skipping = False
+        self._is_between = True  # nothing has come of the next event
         self._is_first = True  # a byte order mark may still come
 
     def feed(self, chunk: bytes) -> list[SseEvent | OverlongEvent]:
         """Take the next bytes and return the events they completed."""
-        if self._is_between_events() and len(chunk) <= self._limit and (event := _parse_usual(chunk)):
+        if self._is_between and len(chunk) <= self._limit and (event := _parse_usual(chunk)):
             self._is_first = False
             return [event]
-        found: list[SseEvent | OverlongEvent] = []
-        lines = chunk.splitlines(keepends=True)
         if self._ends_in_cr and chunk.startswith(b"\n"):
-            self._hold(lines.pop(0), found)  # the other half of a CRLF
+            self._ends_in_cr = False
+            chunk = chunk[1:]  # the other half of a CRLF
+        if not chunk:
+            return []
+        self._ends_in_cr = chunk.endswith(b"\r")
+        found: list[SseEvent | OverlongEvent] = []
+        lines = chunk.splitlines()
+        rest = b"" if chunk.endswith((b"\n", b"\r")) else lines.pop()
+        is_alive = False
         for line in lines:
-            self._take_line(line, found)
-        if chunk:
-            self._ends_in_cr = chunk.endswith(b"\r")
-        if self._held and self._is_line_start and not self._has_field:
-            found.append(self._finish(self._release()))
-            self._has_line = False
-        return found
+            is_alive = self._end_line(line, found) or is_alive
+        self._hold(rest, found)
+        self._is_between = not (self._size or self._line or self._ends_in_cr or self._is_skipping)
+        return [SseEvent()] if is_alive and not found else found
 
-    def close(self) -> bytes:
-        """What was fed since the last event ended; a stream that stops there never meant it."""
-        return self._release()
-
-    def _is_between_events(self) -> bool:
-        return not (self._has_line or self._ends_in_cr)
-
-    def _take_line(self, line: bytes, found: list[SseEvent | OverlongEvent]) -> None:
-        is_blank = self._is_line_start and line in _BLANK_LINES
-        if self._is_line_start and not is_blank:
-            self._has_line = True
-            self._has_field = self._has_field or not line.startswith(b":")
-        self._is_line_start = line.endswith((b"\n", b"\r"))
-        self._hold(line, found)
-        if is_blank and self._has_line:
-            if not self._is_skipping:
-                found.append(self._finish(self._release()))
-            self._has_line = self._has_field = self._is_skipping = False
+    def _end_line(self, rest: bytes, found: list[SseEvent | OverlongEvent]) -> bool:
+        """Take a line's last bytes. True where it is only a sign of life."""
+        self._hold(rest, found)
+        line = bytes(self._line)
+        self._line.clear()
+        if self._is_first:
+            self._is_first = False
+            line = line.removeprefix(_BOM)
+        if not line:
+            return self._end_event(found)
+        if line.startswith(b":"):
+            return True
+        self._size += len(line) + 1
+        self._take_field(line)
+        return False
 
     def _hold(self, piece: bytes, found: list[SseEvent | OverlongEvent]) -> None:
-        if self._is_skipping:
+        """Keep what has come of a line, within the limit of an event."""
+        if not piece:
             return
-        size = len(self._held) + len(piece)
+        if self._is_skipping or self._line == b":" or (not self._line and piece.startswith(b":")):
+            self._line[:] = b":"
+            return
+        size = self._size + len(self._line) + len(piece) + 1
         if size <= self._limit:
-            self._held += piece
+            self._line += piece
             return
-        self._held.clear()
-        self._is_first = False
-        self._is_skipping = self._has_line
         found.append(OverlongEvent(size))
+        self._forget_event()
+        self._is_skipping = True
+        self._line[:] = b":"
 
-    def _release(self) -> bytes:
-        raw = bytes(self._held)
-        self._held.clear()
-        return raw
+    def _take_field(self, line: bytes) -> None:
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"data":
+            self._data += value
+            self._data += b"\n"
+        elif name == b"id" and b"\0" not in value:  # HTML, 9.2.6: with a NUL it is ignored
+            self._id = value
+        elif name == b"retry" and value.isdigit():
+            self._retry = value
 
-    def _finish(self, raw: bytes) -> SseEvent:
-        text = raw.removeprefix(_BOM) if self._is_first else raw
-        self._is_first = False
-        return _parse_event(raw, text)
+    def _end_event(self, found: list[SseEvent | OverlongEvent]) -> bool:
+        data = bytes(memoryview(self._data)[:-1]) if self._data else None
+        has_lines = data is not None and b"\n" in data
+        event = SseEvent(data, _safe_id(self._id), _bounded_retry(self._retry), has_lines)
+        self._is_skipping = False
+        self._forget_event()
+        if event == _NOTHING:
+            return True
+        found.append(event)
+        return False
+
+    def _forget_event(self) -> None:
+        self._size = 0
+        self._data.clear()
+        self._id = self._retry = None
+
+
+_NOTHING = SseEvent()
 
 
 def _parse_usual(chunk: bytes) -> SseEvent | None:
@@ -115,41 +158,63 @@ def _parse_usual(chunk: bytes) -> SseEvent | None:
     start, end = head.end(), len(chunk) - len(ending)
     if chunk.find(b"\n", start, end) >= 0 or chunk.find(b"\r", start, end) >= 0:
         return None
-    data = chunk[start:end]
-    if not head[1]:
-        return SseEvent(chunk, data)
-    fields = _parse_event(chunk, head[1])
-    return SseEvent(chunk, data, fields.event, fields.id, fields.retry)
+    return SseEvent(chunk[start:end], head[1])
 
 
-def _parse_event(raw: bytes, text: bytes) -> SseEvent:
-    lines: list[bytes] = []
-    fields: dict[bytes, bytes] = {}
-    for line in text.splitlines():
-        name, _, value = line.partition(b":")
-        value = value.removeprefix(b" ")
-        if name == b"data":
-            lines.append(value)
-        elif _is_kept(name, value):
-            fields[name] = value
-    data = b"\n".join(lines) if lines else None
-    return SseEvent(raw, data, fields.get(b"event", b""), fields.get(b"id"), fields.get(b"retry"))
+def _safe_id(value: bytes | None) -> bytes | None:
+    """Exactly what the server sent, or nothing: what the client sends back must mean the same to the server."""
+    if value is None or len(value) > _ID_BYTES:
+        return None
+    try:
+        return None if _UNSAFE_IN_ID.search(value.decode()) else value
+    except UnicodeDecodeError:
+        return None
 
 
-def _is_kept(name: bytes, value: bytes) -> bool:
-    # HTML, 9.2.6: an id with a NUL and a retry that is not all digits are ignored, as is every other field.
-    return name == b"event" or (name == b"id" and b"\0" not in value) or (name == b"retry" and value.isdigit())
+def _bounded_retry(value: bytes | None) -> bytes | None:
+    return value if value is not None and len(value) <= _RETRY_DIGITS else None
 
 
-def render_event(data: bytes, like: SseEvent | None = None) -> bytes:
-    """An event with this data and the other fields of the one it replaces, so that a client can still resume."""
-    fields: list[bytes] = []
-    if like is not None:
-        if like.event:
-            fields.append(b"event: " + like.event)
-        if like.id is not None:
-            fields.append(b"id: " + like.id)
-        if like.retry is not None:
-            fields.append(b"retry: " + like.retry)
-    fields += [b"data: " + line for line in _LINE_END.split(data)]
-    return b"\n".join(fields) + b"\n\n"
+def render_event(data: bytes | None, like: SseEvent = _NOTHING) -> bytes:
+    """An event with this JSON for its data, and the id and retry of the one it stands for."""
+    if not data:
+        return _render_fields(like) + (b"\n" if data is None else b"data: \n\n")
+    text = data
+    if not data.isascii() and (data.find(b"\xc2") >= 0 or data.find(b"\xe2") >= 0):  # what these characters begin with
+        text = _SPLITTING.sub(_escape, text)
+    if data is not like.data or like.has_lines:  # nearly always it is what came, and came in one line
+        text = _split_lines(text)
+    if like.id is None and like.retry is None:
+        return b"".join((_HEAD, text, b"\n\n"))
+    return b"".join((_KIND, _render_fields(like), b"data: ", text, b"\n\n"))
+
+
+def _escape(found: re.Match[bytes]) -> bytes:
+    return _ESCAPED[found[0]]
+
+
+def _render_fields(like: SseEvent) -> bytes:
+    found = b"" if like.id is None else b"id: " + like.id + b"\n"
+    return found if like.retry is None else found + b"retry: " + like.retry + b"\n"
+
+
+def _split_lines(data: bytes) -> bytes:
+    """As many lines as it has, unless a client that reads each line by itself could find a message in one."""
+    if b"\n" not in data and b"\r" not in data:
+        return data
+    data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    lines = (line[0] for line in _WHOLE_LINE.finditer(data) if _MESSAGE_MEMBER.search(line[0]))
+    for count, line in enumerate(lines, 1):
+        if count > _LINES_LOOKED_AT or _is_message(line):
+            return one_line(data)
+    return data.replace(b"\n", b"\ndata: ")
+
+
+def _is_message(line: bytes) -> bool:
+    """Whether it would be a message by itself, or a batch."""
+    try:
+        items = scan_array(line) if line.lstrip(b" \t").startswith(b"[") else [line]
+        objects = [scan_object(item, allows_constants=True) for item in items if item.lstrip(b" \t").startswith(b"{")]
+    except NotJson:
+        return False
+    return any(member.key in _MESSAGE_NAMES for members in objects for member in members)

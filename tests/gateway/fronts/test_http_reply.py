@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from handfast.wire.sse import KEEP_ALIVE
 from tests.contracts.rig import MODERN_META
 from tests.gateway.fronts.fronted import Fronted, fronted, modern_request
 from tests.gateway.fronts.scripted import Call, Json, ScriptedServer, text
@@ -70,7 +71,7 @@ def test_a_silent_stream_shows_that_it_is_still_there(tmp_path: Path) -> None:
     with fronted(ScriptedServer(), tmp_path, keep_alive=0.05) as running:
         with send_call(running, "hang", say=1) as connection:
             seen = b""
-            while seen.count(b": still here\n\n") < 2:
+            while seen.count(KEEP_ALIVE) < 2:
                 seen += connection.recv(65536)
         assert b"text/event-stream" in seen
 

@@ -13,6 +13,7 @@ from handfast.gateway.http_exchange import JSON, Headers, HttpExchange
 from handfast.wire.codes import INTERNAL_ERROR, INVALID_REQUEST
 from handfast.wire.message import RequestId
 from handfast.wire.replies import error_reply
+from handfast.wire.sse import KEEP_ALIVE
 
 # What may wait for one request's client: a burst of progress, or a large answer's worth of log.
 _WAITING = 1000
@@ -124,7 +125,7 @@ class HttpReply:
         if self._stream is None:
             await self._open_stream(headers)
         else:
-            await self._http.send_chunk(b": still here\n\n")
+            await self._http.send_chunk(KEEP_ALIVE)
 
     async def _open_stream(self, headers: Headers) -> EventStream:
         self._stream = EventStream(self._http, self._log)

@@ -9,6 +9,7 @@ from handfast.gateway.event_log import EventLog, EventShelf, UnknownEvent
 from handfast.gateway.event_stream import follow, is_primed, prime, rest, send_since
 from handfast.gateway.fronts.legacy_client import Diagnose, LegacyClient
 from handfast.gateway.http_exchange import STREAM_HEADERS, HttpExchange, HttpProblem
+from handfast.wire.sse import KEEP_ALIVE
 
 
 class LegacySession:
@@ -82,7 +83,7 @@ class LegacySession:
         self._stream.on_change = wake
         http.watch(wake, after=0)
         await http.start_stream(200, STREAM_HEADERS)
-        await http.send_chunk(b": listening\n\n")
+        await http.send_chunk(KEEP_ALIVE)
         if position == self._stream.sent and is_primed(http):
             prime(self.log, self._stream)
         try:
