@@ -230,8 +230,18 @@ def test_a_call_is_recorded_once_however_often_and_in_whatever_way_it_ends(ends:
 @pytest.mark.requirement("D19")
 def test_a_result_that_is_not_final_is_neither_judged_nor_left_in_progress() -> None:
     bench = Bench()
-    assert through(bench, b'{"total":1}', ResultView(b'{"total":"x"}', is_final=False)) == ALLOWED
+    assert through(bench, b'{"total":1}', ResultView(None, is_final=False)) == ALLOWED
     assert bench.shapes == [("tool_call", "success", "")]
+    assert bench.path.open_calls == 0
+
+
+@pytest.mark.requirement("D19")
+@pytest.mark.requirement("S5")
+@pytest.mark.parametrize("structured", [b'{"total":"x"}', b"null"])
+def test_structured_content_is_judged_though_its_result_says_that_it_is_not_final(structured: bytes) -> None:
+    bench = Bench()
+    decision = through(bench, b'{"total":1}', ResultView(structured, is_final=False))
+    assert isinstance(decision, Blocked | Warned)
     assert bench.path.open_calls == 0
 
 

@@ -237,7 +237,7 @@ class CallPath:
 
         `admin_reason` is why an admin tool of our own was run, as its caller put it: on record if it succeeded.
         """
-        if not result.is_final:
+        if result.structured is None and not result.is_final:
             # This request is answered; what follows comes with a request of its own, and a record of its own.
             call.details["input_required"] = True
             self.conclude(call, Status.SUCCESS, mode=call.policy.output.mode)

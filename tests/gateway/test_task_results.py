@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.gateway.task_results import created_task
-from handfast.wire.message import read_level
+from handfast.gateway.task_results import created_tasks
+from handfast.wire.message import Members, read_level
 from tests.contracts.judged import RIGHT, TOTAL, WRONG, WRONG_REASON, blocked_text, structured
 from tests.contracts.rig import ROUTES, Answer, Gateway, Json, Route, WrapGateway, rig
 from tests.gateway.running import eventually, read_records
@@ -316,13 +316,16 @@ def test_a_task_that_nobody_asked_for_does_not_stand_for_a_result(here: Here) ->
 @given(st.text(), st.text(), st.booleans(), st.booleans())
 def test_only_a_task_is_taken_for_one(task_id: str, other: str, has_content: bool, is_modern: bool) -> None:
     task = {"taskId": task_id, "other": other}
-    result = {"task": task} | ({"structuredContent": {}} if has_content else {})
-    found = created_task(read_level(msgspec.json.encode(result)), is_modern=is_modern)
-    assert found is None if has_content else found == read_level(msgspec.json.encode(task))
-    assert created_task(read_level(msgspec.json.encode({"task": other})), is_modern=is_modern) is None
-    flat = {"resultType": "task", **task}
-    is_one = created_task(read_level(msgspec.json.encode(flat)), is_modern=is_modern) is not None
-    assert is_one is is_modern, "a legacy client knows no resultType"
+    more: Json = {"structuredContent": {}} if has_content else {}
+
+    def created(result: Json) -> list[Members]:
+        return created_tasks(read_level(msgspec.json.encode(result)), is_modern=is_modern)
+
+    assert created({"task": task, **more}) == [read_level(msgspec.json.encode(task))]
+    assert created({"task": other, **more}) == []
+    flat = {"resultType": "task", **task, **more}
+    expected = [read_level(msgspec.json.encode(flat))] if is_modern else []  # a legacy client knows no resultType
+    assert created(flat) == expected
 
 
 # --- notifications ---------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ class ResultView(msgspec.Struct, frozen=True):
 
     structured: bytes | None  # presence is by key: `null` is a value
     is_error: bool = False
-    is_final: bool = True  # input_required and task are not: what follows them is judged
+    is_final: bool = True  # input_required and task say that they are not; with structured content that says nothing
     size: int = 0
     value: object = UNREAD  # what `structured` says, where a runtime wrote it from this value and says nothing else
 

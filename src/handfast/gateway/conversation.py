@@ -20,7 +20,7 @@ from handfast.gateway.call_places import NoPlace, Place
 from handfast.gateway.pending import Pending
 from handfast.gateway.result_view import view_result
 from handfast.gateway.server_side import ServerSide
-from handfast.gateway.task_results import TASK_METHODS, TASK_NOTIFICATIONS, created_task, read_task_id
+from handfast.gateway.task_results import TASK_METHODS, TASK_NOTIFICATIONS, created_tasks, read_task, read_task_id
 from handfast.wire.codes import INVALID_PARAMS, INVALID_REQUEST, RECORDING_FAILED, UPSTREAM_FAILED
 from handfast.wire.eras import META_CAPABILITIES, META_CLIENT, META_VERSION
 from handfast.wire.message import AmbiguousKeys, BadMessage, Members, Message, RequestId, id_in_head
@@ -364,11 +364,11 @@ class Conversation:
             result = message.result() or {}
             view = view_result(result, len(message.raw), is_modern=pending.is_modern)
             is_task = pending.asks_for_task or not view.is_final
-            task = created_task(result, is_modern=pending.is_modern) if is_task else None
+            tasks = created_tasks(result, is_modern=pending.is_modern) if is_task else None
         except (AmbiguousKeys, NotJson) as problem:
             return await server.path.reject(call, ambiguous_violation(str(problem)))
-        if task is not None:
-            return await server.tasks.begin(call, pending.tool, task)
+        if tasks:
+            return await server.tasks.begin(call, pending.tool, tasks, read_task(result, view.size))
         return await server.path.settle(call, view)
 
     def _learn(self, pending: Pending, message: Message) -> None:

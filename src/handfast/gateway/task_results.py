@@ -5,7 +5,7 @@
 """
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,13 +20,14 @@ from handfast.core.policy import ALLOWED, Blocked, Decision, ToolPolicy, Warned
 from handfast.core.redaction import scrub_name
 from handfast.core.result import ResultView, ambiguous_violation, blocked_text
 from handfast.gateway.journal import Journal
-from handfast.gateway.result_view import view_result
+from handfast.gateway.result_view import results_in_task, view_result
 from handfast.tool_call import CallPath
 from handfast.wire.codes import RECORDING_FAILED, UPSTREAM_FAILED
+from handfast.wire.members import text_member
 from handfast.wire.message import AmbiguousKeys, Members, Message, read_level
 from handfast.wire.replies import error_reply, error_result, tool_error
+from handfast.wire.reshape import drop, put
 from handfast.wire.scan import NotJson
-from handfast.wire.splice import replace_values
 
 # Whatever is asked about a task: any of these answers may say how it ended, and some servers say more than they must.
 TASK_METHODS: Final = frozenset(("tasks/get", "tasks/result", "tasks/update", "tasks/cancel"))
@@ -53,10 +54,10 @@ class _Task:
 
 
 @dataclass(frozen=True, slots=True)
-class _Report:
-    """What one message says about a task: a result, or how it ended without one, or neither."""
+class TaskReport:
+    """What one message says about a task: results, or how it ended without one, or neither."""
 
-    result: ResultView | None = None
+    results: tuple[ResultView, ...] = ()  # more than one only where the server puts them at several levels
     ambiguity: str = ""  # why nobody can tell what the result says
     ended: Status | None = None
 
@@ -91,27 +92,41 @@ class TaskResults:
 
     # --- a call becomes a task -----------------------------------------------------------------------------------
 
-    async def begin(self, call: Exchange, tool: str, task: Members) -> Decision:
-        """The call is over, and what it was for comes later. Returns once a restart would not lose that."""
+    async def begin(self, call: Exchange, tool: str, tasks: Sequence[Members], report: TaskReport) -> Decision:
+        """The call is over, and what it was for comes later. Returns once a restart would not lose that.
+
+        Some clients read the answer for the result that it carries, others ask for that of the task: both are judged.
+        """
         call.details["task"] = "created"
-        self._path.conclude(call, Status.SUCCESS, mode=call.policy.output.mode)
-        task_id = read_task_id(task)
-        if task_id is not None:
-            contract = call.contract or self._contracts.find(tool)
-            now = self._clock.wall()
-            kept = KeptTask(
-                key=task_key(task_id),
-                tool=tool,
-                request_id=call.request_id,
-                actor=call.actor,
-                contract=None if contract is None else contract.contract,
-                created=now,
-                expires=now + _seconds_to_keep(task),
-            )
-            self._hold(kept.key, _Task(kept, contract, outcome=""))
-            await self._kept.keep(kept)
+        decision: Decision = ALLOWED
+        if report.results:
+            decision = await self._judge(call, report)
+            if not call.is_recorded:
+                self._path.note(call, report.results[0], decision)
+        else:
+            self._path.conclude(call, Status.SUCCESS, mode=call.policy.output.mode)
+        for task in tasks:
+            await self._remember(call, tool, task)
         await self._path.durable(call)
-        return ALLOWED
+        return decision
+
+    async def _remember(self, call: Exchange, tool: str, task: Members) -> None:
+        task_id = read_task_id(task)
+        if task_id is None:
+            return
+        contract = call.contract or self._contracts.find(tool)
+        now = self._clock.wall()
+        kept = KeptTask(
+            key=task_key(task_id),
+            tool=tool,
+            request_id=call.request_id,
+            actor=call.actor,
+            contract=None if contract is None else contract.contract,
+            created=now,
+            expires=now + _seconds_to_keep(task),
+        )
+        self._hold(kept.key, _Task(kept, contract, outcome=""))
+        await self._kept.keep(kept)
 
     def _hold(self, key: str, task: _Task | None) -> None:
         self._at_hand[key] = task
@@ -126,7 +141,7 @@ class TaskResults:
         assert message.id is not None
         is_whole = method == "tasks/result"
         try:
-            report = _read_whole(message) if is_whole else _read_task(message.result() or {}, len(message.raw))
+            report = _read_whole(message) if is_whole else read_task(message.result() or {}, len(message.raw))
             task, decision = await self._settle(task_id, report)
         except (AmbiguousKeys, NotJson) as problem:
             self._refuse(problem)
@@ -138,13 +153,13 @@ class TaskResults:
         text = _blocked_text(task, decision)
         if is_whole:
             return tool_error(message.id, text, is_modern=is_modern, task_id=task_id)
-        return replace_values(message.raw, {("result", "result"): error_result(text, is_modern=is_modern)})
+        return _with_result(message.raw, "result", message.result() or {}, error_result(text, is_modern=is_modern))
 
     async def settle_notification(self, message: Message) -> bytes | None:
         """What the client gets of a notification about a task; None when nothing."""
         try:
             params = message.params()
-            report = _read_task(params, len(message.raw))
+            report = read_task(params, len(message.raw))
             task, decision = await self._settle(read_task_id(params) or "", report)
         except (AmbiguousKeys, NotJson) as problem:
             self._refuse(problem)
@@ -154,11 +169,11 @@ class TaskResults:
         if not isinstance(decision, Blocked):
             return message.raw
         result = error_result(_blocked_text(task, decision), is_modern=message.method == "notifications/tasks")
-        return replace_values(message.raw, {("params", "result"): result})
+        return _with_result(message.raw, "params", params, result)
 
-    async def _settle(self, task_id: str, report: _Report) -> tuple[_Task | None, Decision]:
+    async def _settle(self, task_id: str, report: TaskReport) -> tuple[_Task | None, Decision]:
         """Judge what a message says, each time it says it, and record it once. Raises: RecordingFailed."""
-        if report.result is None and report.ended is None:
+        if not report.results and report.ended is None:
             return None, ALLOWED  # still at work, which is what nearly every poll hears
         task = await self._find(task_key(task_id))
         if task is None:
@@ -169,23 +184,24 @@ class TaskResults:
         await self._path.durable(call)
         return task, decision
 
-    async def _judge(self, call: Exchange, report: _Report) -> Decision:
+    async def _judge(self, call: Exchange, report: TaskReport) -> Decision:
         if report.ambiguity:
             violation = ambiguous_violation(report.ambiguity)
             return Blocked(violation.rule, violation.message)
-        return ALLOWED if report.result is None else await self._path.judge(call, report.result)
+        decisions = [await self._path.judge(call, result) for result in report.results]
+        return min(decisions, key=_by_weight, default=ALLOWED)
 
-    def _note(self, task: _Task, call: Exchange, report: _Report, decision: Decision) -> None:
+    def _note(self, task: _Task, call: Exchange, report: TaskReport, decision: Decision) -> None:
         """Record what this message says, unless that is on record: synchronous, so that of two polls one does it."""
         outcome = _outcome(report, decision)
         # A result that says something else than before is recorded again. An end without one adds nothing to it.
-        if outcome == task.outcome or (report.result is None and task.outcome):
+        if outcome == task.outcome or (not report.results and task.outcome):
             call.ticket = task.ticket
             return
         task.outcome = outcome
         self._kept.note_outcome(task.kept.key, outcome)
-        if report.result is not None:
-            self._path.note(call, report.result, decision)
+        if report.results:
+            self._path.note(call, report.results[0], decision)
         elif report.ended is not None:
             how = "failed" if report.ended is Status.ERROR else "was cancelled"
             self._path.conclude(call, report.ended, reason=f"The task {how}.", mode=call.policy.output.mode)
@@ -219,12 +235,12 @@ class TaskResults:
         call.details["task"] = "result"
         return call
 
-    def _decide_unknown(self, key: str, report: _Report) -> Decision:
+    def _decide_unknown(self, key: str, report: TaskReport) -> Decision:
         """A task from before handfast stood in between: there is nothing to judge its result by."""
         if report.ambiguity:
             self._journal.diagnose(self._server, "result.ambiguous", f"The result of a task: {report.ambiguity}.")
             return Blocked("result.ambiguous", report.ambiguity)
-        if report.result is not None and key not in self._at_hand:
+        if report.results and key not in self._at_hand:
             self._hold(key, None)
             reason = "The result of a task was passed on unjudged: it is not known which tool it is from."
             self._journal.diagnose(self._server, "contract.unknown", reason)
@@ -243,15 +259,11 @@ def read_task_id(members: Members) -> str | None:
         return None
 
 
-def created_task(result: Members, *, is_modern: bool) -> Members | None:
-    """The task that an answer to a tools/call consists of. Raises: AmbiguousKeys, NotJson."""
-    kind = result.get("resultType") if is_modern else None
-    if kind is not None and bytes(kind) == b'"task"':
-        return result
-    if "structuredContent" in result:
-        return None  # a result is a result, whatever else it mentions
-    task = bytes(result.get("task", b""))
-    return read_level(task) if task.startswith(b"{") else None
+def created_tasks(result: Members, *, is_modern: bool) -> list[Members]:
+    """Where an answer to a tools/call names a task: in itself, or in its `task`. Raises: AmbiguousKeys, NotJson."""
+    inner = bytes(result.get("task", b""))
+    nested = [read_level(inner)] if inner.startswith(b"{") else []
+    return [result, *nested] if is_modern and text_member(result, "resultType") == "task" else nested
 
 
 def _seconds_to_keep(task: Members) -> float:
@@ -262,35 +274,44 @@ def _seconds_to_keep(task: Members) -> float:
     return _MOST_SECONDS if stated is None else min(max(stated / 1000, _LEAST_SECONDS), _MOST_SECONDS)
 
 
-def _read_whole(message: Message) -> _Report:
+def _read_whole(message: Message) -> TaskReport:
     """The answer to tasks/result is the tool's result itself; an error there is the tool's, or the task is gone."""
     if message.has_error:
-        return _Report(ended=Status.ERROR)
+        return TaskReport(ended=Status.ERROR)
     size = len(message.raw)
     try:
-        return _Report(view_result(message.result() or {}, size))
+        result = message.result() or {}
+        below = tuple(found for found in results_in_task(result, size) if found.structured is not None)
+        return TaskReport(below if "structuredContent" in result else (view_result(result, size), *below))
     except (AmbiguousKeys, NotJson) as problem:
-        return _Report(ResultView(None, size=size), ambiguity=str(problem))
+        return TaskReport((ResultView(None, size=size),), ambiguity=str(problem))
 
 
-def _read_task(task: Members, size: int) -> _Report:
+def read_task(task: Members, size: int) -> TaskReport:
     """A task as it stands. A result in it counts whatever its status says."""
-    inner = task.get("result")
-    if inner is None:
-        return _Report(ended=_ENDED.get(bytes(task.get("status", b""))))
-    text = bytes(inner)
     try:
-        return _Report(view_result(read_level(text) if text.startswith(b"{") else {}, size))
+        results = results_in_task(task, size)
     except (AmbiguousKeys, NotJson) as problem:
-        return _Report(ResultView(None, size=size), ambiguity=str(problem))
+        return TaskReport((ResultView(None, size=size),), ambiguity=str(problem))
+    return TaskReport(results, ended=None if results else _ENDED.get(bytes(task.get("status", b""))))
 
 
-def _outcome(report: _Report, decision: Decision) -> str:
+def _by_weight(decision: Decision) -> int:
+    return 0 if isinstance(decision, Blocked) else 1 if isinstance(decision, Warned) else 2
+
+
+def _with_result(raw: bytes, place: str, task: Members, result: bytes) -> bytes:
+    """The task with this result and no other, at whatever level that was."""
+    others = [(place, name) for name in ("structuredContent", "task") if name in task]
+    return put(drop(raw, others) if others else raw, {(place, "result"): result})
+
+
+def _outcome(report: TaskReport, decision: Decision) -> str:
     if isinstance(decision, Blocked | Warned):
         return f"{type(decision).__name__.lower()} {decision.rule}"
-    if report.result is None:
+    if not report.results:
         return str(report.ended)
-    return str(Status.ERROR if report.result.is_error else Status.SUCCESS)
+    return str(Status.ERROR if report.results[0].is_error else Status.SUCCESS)
 
 
 def _blocked_text(task: _Task | None, decision: Blocked) -> str:

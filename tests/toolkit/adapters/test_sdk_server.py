@@ -251,7 +251,7 @@ def test_a_refusal_has_the_envelope_of_the_servers_own_answers() -> None:
     [
         ({"content": [], "structuredContent": {"score": "x"}, "isError": True, "resultType": "complete"}, "error"),
         ({"resultType": "input_required", "requestState": "s"}, "success"),
-        ({"resultType": "task", "task": {"id": "1"}, "structuredContent": {"score": "x"}}, "success"),
+        ({"resultType": "task", "task": {"id": "1"}}, "success"),
     ],
     ids=["error", "input_required", "task"],
 )
@@ -262,6 +262,19 @@ def test_what_is_no_final_result_is_not_judged(result: Json, status: str) -> Non
     got = talk(shop.server, lambda wire: wire.call("rate"))
     assert {key: value for key, value in got.items() if key != "_meta"} == result
     assert kept.told() == [("tool_call", status, "rate", "")]
+
+
+@pytest.mark.requirement("D19")
+@pytest.mark.requirement("S5")
+@pytest.mark.parametrize("kind", ["task", "input_required", "complete", "other"])
+def test_what_carries_structured_content_is_judged_whatever_it_says_it_is(kind: str) -> None:
+    shop = Shop(
+        [listed("rate", output=SCORE)], {"resultType": kind, "content": [], "structuredContent": {"score": "x"}}
+    )
+    kept = Kept()
+    under_contract(shop.server, recorder=kept)
+    assert "structuredContent" not in talk(shop.server, lambda wire: wire.call("rate"))
+    assert ("tool_call", "blocked", "rate", "result.schema") in kept.told()
 
 
 @pytest.mark.requirement("D19")

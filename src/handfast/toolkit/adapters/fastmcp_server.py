@@ -118,7 +118,7 @@ def _schemas(tool: Tool) -> tuple[Any, Any]:
 
 def read_tool_result(result: Any) -> ResultView:  # Any: a ToolResult, or what an extension answers with
     if isinstance(result, InputRequiredToolResult):
-        return ResultView(None, is_final=False)
+        return read_result(result.input_required)  # what the client is sent of it
     if not isinstance(result, ToolResult):
         return read_result(result)
     structured = None if result.structured_content is None else text_of(result.structured_content)
