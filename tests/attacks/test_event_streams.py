@@ -308,7 +308,14 @@ def sent_to_a_client(gateway: Serving, method: str, *, after: bytes = b"") -> by
 
 
 @pytest.mark.parametrize(
-    "kind", ["text/event-stream, x/y", "x-text/event-stream", "TEXT/Event-Stream", "a/b;text/event-stream"]
+    "kind",
+    [
+        "text/event-stream, x/y",
+        "x-text/event-stream",
+        "TEXT/Event-Stream",
+        "a/b;text/event-stream",
+        "application/json\r\nContent-Type: text/event-stream",
+    ],
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_what_any_client_takes_for_a_stream_is_rendered(tmp_path: Path, kind: str, method: str) -> None:
