@@ -150,6 +150,19 @@ def test_digests_are_keyed_per_store_and_stay_the_same_after_reopening(tmp_path:
     assert digests[0] != digests[2]
 
 
+@pytest.mark.requirement("S8")
+def test_a_derived_key_is_the_stores_own_and_no_digest_on_record_is_one(tmp_path: Path) -> None:
+    keys = []
+    for folder in ("one", "one", "two"):
+        store = SqliteStore.open(tmp_path / folder)
+        keys.append(store.derive_key("combined"))
+        assert store.derive_key("combined") != store.derive_key("another")
+        assert store.derive_key("combined").hex() not in (store.digest(b"combined"), store.digest(b'"combined"'))
+        store.close()
+    assert keys[0] == keys[1]
+    assert keys[0] != keys[2]
+
+
 @pytest.mark.requirement("P5")
 @pytest.mark.parametrize(
     "damage",

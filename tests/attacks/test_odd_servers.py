@@ -122,3 +122,63 @@ def test_a_question_that_nobody_can_answer_ends_the_call_of_a_legacy_client(tmp_
             assert found.status == 200, name
             assert json.loads(found.body)["error"]["code"] < 0, name
     assert b"Traceback" not in b"".join(gateway.errors)
+
+
+@pytest.mark.requirement("S8")
+@pytest.mark.parametrize("way", ["stdio", "http-json", "http-sse"])
+@pytest.mark.parametrize("surface", ["full", "compact"])
+@pytest.mark.parametrize("versions", [LEGACY, MODERN], ids=["old", "new"])
+def test_a_servers_odd_cursor_and_times_break_nothing_at_the_combined_endpoint(
+    tmp_path: Path, way: Way, surface: str, versions: list[str]
+) -> None:
+    odd = ["NaN", "5", '{"a":1,"a":2}', '"\\ud800"', f'"{"x" * 70_000}"']
+    page = '{"resultType":"complete","tools":[{"name":"add","inputSchema":{}}],"ttlMs":%s,"nextCursor":%s}'
+    pages = [answer(page % ("9" * 400, cursor)) for cursor in odd]
+    stub = write_stub(tmp_path, answers={"add": answer(FINE)}, methods={"tools/list": pages}, versions=versions)
+    fine = write_stub(tmp_path, name="fine", tools=[tool("add")], answers={"add": answer(FINE)}, versions=versions)
+    with entry_for(stub, way) as entry:
+        servers = {"fine": stdio(fine), "odd": {**entry, "handfast": {"surface": surface}}}
+        with running(servers, tmp_path) as gateway:
+            client = gateway.client(is_modern=True)
+            client.path = "/mcp"
+            for _ in odd:
+                listed = client.request("tools/list").result["tools"]
+                assert [tool["name"] for tool in listed][:1] == ["fine__add"]
+    assert [line for line in gateway.errors if b"Traceback" in line] == []
+
+
+@pytest.mark.requirement("S8")
+@pytest.mark.parametrize("version", ['{"a":\r\n1}', '"2025-11-25\\r\\nx: y"', "5", '"\\ud800"'])
+def test_a_servers_odd_revision_never_becomes_a_header(tmp_path: Path, version: str) -> None:
+    greeting = f'{{"protocolVersion":{version},"serverInfo":{INFO},"capabilities":{{"tools":{{}}}}}}'
+    stub = write_stub(
+        tmp_path,
+        tools=[tool("add")],
+        answers={"add": answer(FINE)},
+        methods={"initialize": answer(greeting)},
+        versions=LEGACY,
+    )
+
+    async def work(backend: Backend) -> None:
+        assert json.loads(await ask(backend, "add"))["result"]["content"]
+
+    with entry_for(stub, "http-json") as entry:
+        asking(entry, tmp_path, work)
+    said = {entry.headers.get("mcp-protocol-version") for entry in stub.journal.messages() if b"add" in entry.bytes}
+    assert said == {"2025-11-25"}
+
+
+@pytest.mark.requirement("S8", "E2")
+@pytest.mark.parametrize("way", ["stdio", "http-sse"])
+@pytest.mark.parametrize("state", [5, {"x": 1}, True, "", "never given out"])
+def test_a_state_that_was_never_given_out_does_not_begin_the_call_again(tmp_path: Path, way: Way, state: Json) -> None:
+    stub = write_stub(tmp_path, tools=[tool("add")], answers={"add": answer(FINE)}, versions=LEGACY)
+
+    async def work(backend: Backend) -> None:
+        raw = call(1, "add", _meta=MODERN_META, requestState=state, inputResponses={})
+        answered = json.loads(await backend.request(read_message(raw), Origin("me", ignore)))
+        assert answered["error"]["code"] == -32602
+
+    with entry_for(stub, way) as entry:
+        asking(entry, tmp_path, work)
+    assert stub.journal.calls("add") == []

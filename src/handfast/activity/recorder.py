@@ -102,6 +102,9 @@ class ThreadRecorder:
     def digest(self, value: bytes) -> str:
         return self._store.digest(value)
 
+    def derive_key(self, purpose: str) -> bytes:
+        return self._store.derive_key(purpose)
+
     @property
     def is_failing(self) -> bool:
         """Whether nothing could be written for so long that calls are refused."""

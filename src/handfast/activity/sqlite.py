@@ -131,6 +131,12 @@ class SqliteStore:
         mac.update(value)
         return mac.hexdigest()
 
+    def derive_key(self, purpose: str) -> bytes:
+        # Digests are of JSON texts, which never begin with NUL: no digest on record is a key.
+        mac = self._mac.copy()
+        mac.update(b"\0" + purpose.encode())
+        return mac.digest()
+
     def close(self) -> None:
         with explained(self._path):
             self._connection.close()

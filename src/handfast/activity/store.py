@@ -67,5 +67,8 @@ class ActivityStore(Protocol):
     def digest(self, value: bytes) -> str:
         """A keyed hash, comparable within this store only."""
 
+    def derive_key(self, purpose: str) -> bytes:
+        """A key for something else, the same for every process and every start on this store."""
+
     def close(self) -> None:
         """Let go of the store. Closing twice is fine."""

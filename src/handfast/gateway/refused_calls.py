@@ -1,24 +1,60 @@
-"""Calls that go no further than the gateway, whatever their server: each is a call all the same, and on record."""
+"""Requests that go no further than the gateway, whatever their server: what must be on record of them is."""
 
 import msgspec
 
-from handfast.core.exchange import Status
+from handfast.core.exchange import RecordingFailed, RecordType, Status
+from handfast.core.policy import Violation
 from handfast.core.redaction import scrub_name
 from handfast.gateway.runtime import Runtime
-from handfast.wire.message import AmbiguousKeys, Message
+from handfast.wire.message import AmbiguousKeys, Members, Message
 from handfast.wire.scan import NotJson
 
 
 def record_refused(
     runtime: Runtime, message: Message, *, server: str = "", actor: str = "", rule: str, reason: str
 ) -> None:
-    """Nothing happens for what is no call, or says of no tool that it is called."""
-    if message.method != "tools/call":
-        return
-    try:
-        tool = msgspec.json.decode(message.params()["name"], type=str)
-    except (AmbiguousKeys, NotJson, KeyError, msgspec.DecodeError, UnicodeDecodeError):
+    """Ignores requests that are not tools/call, and calls without a tool name."""
+    tool = _tool_of(message)
+    if tool is None:
         return
     policy = runtime.settings.policy(server, tool)
     call = runtime.path.open(server=server, tool=scrub_name(tool), policy=policy, contract=None, actor=actor)
     runtime.path.conclude(call, Status.ERROR, rule=rule, reason=reason)
+
+
+async def record_unrouted(runtime: Runtime, message: Message, actor: str, rule: str, reason: str) -> None:
+    """A request that reached no server of the combined endpoint; with a rule it is one that was blocked."""
+    if not rule:
+        record_refused(runtime, message, actor=actor, rule="combined.refused", reason=reason)
+        return
+    tool = _tool_of(message)
+    if tool is None:
+        runtime.journal.note(
+            RecordType.DIAGNOSTIC,
+            Status.BLOCKED,
+            rule=rule,
+            reason=reason,
+            actor=actor,
+            details={"method": message.method},
+        )
+        return
+    policy = runtime.settings.policy("", tool)
+    call = runtime.path.open(server="", tool=scrub_name(tool), policy=policy, contract=None, actor=actor)
+    given = message.params().get("arguments")
+    try:
+        await runtime.path.refuse(call, None if given is None else bytes(given), Violation(rule, reason))
+    except RecordingFailed as problem:  # it is refused all the same
+        runtime.path.conclude(call, Status.ERROR, rule="recording.failed", reason=str(problem))
+    finally:
+        # Only where it was not recorded by then.
+        runtime.path.conclude(call, Status.CANCELLED, rule=rule, reason=reason)
+
+
+def _tool_of(message: Message) -> str | None:
+    if message.method != "tools/call":
+        return None
+    try:
+        params: Members = message.params()
+        return msgspec.json.decode(params["name"], type=str)
+    except (AmbiguousKeys, NotJson, KeyError, msgspec.DecodeError, UnicodeDecodeError):
+        return None

@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 
 from handfast.gateway.all_servers import AllServers
 from handfast.gateway.backend import Backend
 from handfast.gateway.call_places import CLOSED
 from handfast.gateway.combined.backend import CombinedBackend
 from handfast.gateway.combined.endpoint import Endpoint
+from handfast.gateway.combined.opaque import Seal
 from handfast.gateway.compact.surface import ChosenSurface
 from handfast.gateway.endpoint import ServerEndpoint
 from handfast.gateway.fronts.both import BothFronts
@@ -16,7 +18,7 @@ from handfast.gateway.fronts.legacy_http import LegacyFront
 from handfast.gateway.fronts.modern_http import ModernFront
 from handfast.gateway.http_exchange import HttpProblem
 from handfast.gateway.launch import Launch, child_environment
-from handfast.gateway.refused_calls import record_refused
+from handfast.gateway.refused_calls import record_unrouted
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.server_health import HealthReport, State
 from handfast.gateway.settings import Settings, Transport
@@ -36,9 +38,8 @@ class Upstreams:
                 seconds=lambda: runtime.settings.limits.learn_timeout_s,
                 now=runtime.clock.monotonic,
                 diagnose=runtime.journal.diagnose,
-                record_refused=lambda message, actor, reason: record_refused(
-                    runtime, message, actor=actor, rule="combined.refused", reason=reason
-                ),
+                seal=Seal(runtime.recorder.derive_key("combined")),
+                record_refused=partial(record_unrouted, runtime),
             )
         )
         self.all = AllServers(self.combined, lambda backend: BothFronts(*_fronts(runtime, "", backend)))

@@ -9,12 +9,14 @@ from typing import Any, Final
 from handfast.gateway.backend import Backend, Origin
 from handfast.gateway.combined.backend import CombinedBackend
 from handfast.gateway.combined.endpoint import Endpoint
+from handfast.gateway.combined.opaque import Seal
 from handfast.wire.codes import METHOD_NOT_FOUND, UPSTREAM_FAILED
 from handfast.wire.eras import MODERN_META
 from handfast.wire.message import Message, read_message
 from handfast.wire.replies import answer, error_reply, notification
 
 Json = dict[str, Any]  # Any: JSON
+SEAL: Final = Seal(b"of the state folder")
 SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
 KEYS: Final = {
     "tools/list": "tools",
@@ -106,6 +108,7 @@ class Rig:
     servers: dict[str, Backend]
     seconds: float = 5.0
     diagnosed: list[tuple[str, str, str]] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)  # the rules of what was refused and recorded
     sent: list[Json] = field(default_factory=list)
     raw_sent: list[bytes] = field(default_factory=list)
     now: float = 1000.0
@@ -118,8 +121,13 @@ class Rig:
                 now=lambda: self.now,
                 diagnose=lambda *what: self.diagnosed.append(what),
                 first_wait=0.001,
+                seal=SEAL,
+                record_refused=self._record_refused,
             )
         )
+
+    async def _record_refused(self, _message: Message, _actor: str, rule: str, _reason: str) -> None:
+        self.refused.append(rule)
 
     def origin(self, caller: str = "ada", **more: Any) -> Origin:  # Any: Origin's own fields
         def send(raw: bytes) -> None:

@@ -153,7 +153,7 @@ def _asks(state: bytes, seen: list[bytes]) -> Scripted:
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), st.booleans())
-def test_a_state_comes_back_to_its_server_byte_for_byte(state: str, is_ascii: bool) -> None:
+def test_a_state_comes_back_to_its_server_as_the_same_text(state: str, is_ascii: bool) -> None:
     written, seen = json.dumps(state, ensure_ascii=is_ascii).encode(), list[bytes]()
     rig = Rig({"a": _asks(b'"x"', []), "b": _asks(written, seen)})
 
@@ -166,7 +166,7 @@ def test_a_state_comes_back_to_its_server_byte_for_byte(state: str, is_ascii: bo
         await rig.ask("tools/call", {"name": "b__t", "requestState": given, "inputResponses": responses})
 
     asyncio.run(ask())
-    assert seen == [written]
+    assert [json.loads(text) for text in seen] == [state]
 
 
 @pytest.mark.parametrize(
@@ -192,8 +192,12 @@ def test_a_state_that_was_changed_or_belongs_elsewhere_is_refused_and_reaches_no
     async def ask() -> list[int]:
         state = (await rig.ask("tools/call", {"name": "b__t"}))["result"]["requestState"]
         other = (await rig.ask("resources/read", {"uri": "x:1"}))["result"]["requestState"]  # of a
-        assert (await rig.ask("tools/call", {"name": "a__t", "requestState": other}))["result"]
+        assert (await rig.ask("resources/read", {"uri": "x:1", "requestState": other}))["result"]
         attempts = [
+            ("tools/call", {"name": "a__t", "requestState": other}),
+            ("resources/read", {"uri": "x:2", "requestState": other}),
+            ("resources/read", {"uri": "x:2", "name": "x:1", "requestState": other}),
+            ("prompts/get", {"name": "b__t", "requestState": state}),
             ("tools/call", {"name": "b__t", "requestState": state[:-1]}),
             ("tools/call", {"name": "b__t", "requestState": "y"}),
             ("tools/call", {"name": "b__t", "requestState": 5}),
@@ -202,8 +206,18 @@ def test_a_state_that_was_changed_or_belongs_elsewhere_is_refused_and_reaches_no
         ]
         return [(await rig.ask(method, params))["error"]["code"] for method, params in attempts]
 
-    assert asyncio.run(ask()) == [-32602] * 5
+    assert asyncio.run(ask()) == [-32602] * 9
+    assert rig.refused == ["combined.forged"] * 9
     assert seen == [b'"x"']
+
+
+@pytest.mark.requirement("S8")
+@pytest.mark.parametrize("state", [b"5", b"{}", b"NaN", b'"\\ud800"', b'["s"]'])
+def test_a_state_of_a_servers_that_is_no_text_is_an_error_that_says_so(state: bytes) -> None:
+    rig = Rig({"a": _asks(state, [])})
+    error = asyncio.run(rig.ask("tools/call", {"name": "a__t"}))["error"]
+    assert error["code"] == -31001
+    assert [(server, rule) for server, rule, _ in rig.diagnosed] == [("a", "combined.unusable_state")]
 
 
 def test_a_member_of_that_name_in_a_finished_answer_is_left_alone() -> None:

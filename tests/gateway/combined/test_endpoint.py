@@ -6,11 +6,17 @@ import time
 import pytest
 
 from handfast.gateway.combined.endpoint import Endpoint
-from tests.gateway.combined.scripted import Scripted
+from tests.gateway.combined.scripted import SEAL, Scripted
 
 
 def _endpoint(seconds: float, **servers: Scripted) -> Endpoint:
-    return Endpoint(every_server=lambda: servers, seconds=lambda: seconds, now=time.monotonic, diagnose=lambda *_: None)
+    return Endpoint(
+        every_server=lambda: servers,
+        seconds=lambda: seconds,
+        now=time.monotonic,
+        diagnose=lambda *_: None,
+        seal=SEAL,
+    )
 
 
 def test_servers_are_in_the_order_of_their_names() -> None:

@@ -9,10 +9,20 @@ from typing import Any
 import pytest
 
 from handfast.gateway.backend import Backend
-from handfast.gateway.combined.task_ids import wrap_task_id
+from handfast.gateway.combined.task_ids import TaskIds
 from handfast.wire.message import read_message
 from handfast.wire.replies import notification
-from tests.gateway.combined.scripted import SUBSCRIPTION, Json, Rig, Scripted, items, params_of, request_of, until
+from tests.gateway.combined.scripted import (
+    SEAL,
+    SUBSCRIPTION,
+    Json,
+    Rig,
+    Scripted,
+    items,
+    params_of,
+    request_of,
+    until,
+)
 
 LISTS: Json = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
 CHANGING = {name: {"listChanged": True, "subscribe": True} for name in ("tools", "prompts", "resources")}
@@ -249,7 +259,7 @@ def test_a_subscription_to_a_uri_of_two_servers_goes_to_the_first() -> None:
 def test_tasks_are_listened_to_at_their_servers_under_their_wrapped_ids() -> None:
     a, b = _server(), _server()
     rig = Rig({"a": a, "b": b})
-    ids = [wrap_task_id("b", "t1"), "never-given-out"]
+    ids = [TaskIds(SEAL).wrap("b", "t1"), TaskIds(SEAL).wrap("gone", "t1")]
 
     async def listen() -> None:
         async with listening(rig, taskIds=ids):
@@ -259,6 +269,15 @@ def test_tasks_are_listened_to_at_their_servers_under_their_wrapped_ids() -> Non
     assert (_wishes(a), _wishes(b)) == ([], [{"taskIds": ["t1"]}])
     assert rig.sent[0]["params"]["notifications"] == {"taskIds": ids[:1]}
     assert rig.sent[1]["params"] == {"taskId": ids[0], "status": "working", "_meta": META}
+
+
+@pytest.mark.requirement("S8")
+def test_a_listen_for_a_task_that_was_never_given_out_is_refused_and_on_record() -> None:
+    a = _server()
+    rig = Rig({"a": a})
+    ids = [TaskIds(SEAL).wrap("a", "t1"), "never-given-out"]
+    answered = asyncio.run(rig.ask("subscriptions/listen", {"notifications": {"taskIds": ids}}))
+    assert (answered["error"]["code"], rig.refused, _wishes(a)) == (-32602, ["combined.forged"], [])
 
 
 def test_what_a_server_sends_that_is_no_message_goes_no_further() -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from handfast.wire.message import Message
 from handfast.wire.replies import answer
 from tests.gateway.combined.scripted import KEYS, Rig, Scripted, items, params_of, until
 
@@ -260,7 +261,7 @@ def test_pages_that_come_too_late_are_behind_the_cursor() -> None:
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=10), st.booleans())
-def test_a_servers_cursor_comes_back_to_it_as_it_was_written(cursor: str, is_ascii: bool) -> None:
+def test_a_servers_cursor_comes_back_to_it_as_the_same_text(cursor: str, is_ascii: bool) -> None:
     written = json.dumps(cursor, ensure_ascii=is_ascii).encode()
     server = Scripted()
     replies = [b'"nextCursor":%s,' % written, b""]
@@ -271,7 +272,25 @@ def test_a_servers_cursor_comes_back_to_it_as_it_was_written(cursor: str, is_asc
 
     server.answers["tools/list"] = page
     asyncio.run(Rig({"a": server}).ask("tools/list"))
-    assert b'"cursor":' + written in server.asked[-1].raw
+    assert params_of(server.asked[-1])["cursor"] == cursor
+
+
+@pytest.mark.requirement("S8")
+@pytest.mark.parametrize(
+    "cursor", [b"5", b"{}", b'["x"]', b"true", b"NaN", b'"\\ud800"', b'"%s"' % (b"x" * 65_537), b'{"a":1,"a":2}']
+)
+def test_a_cursor_that_is_no_text_or_endless_costs_only_its_own_server_the_rest(cursor: bytes) -> None:
+    def page(message: Message) -> bytes:
+        head = b'{"jsonrpc":"2.0","id":"%s","result":{"tools":[{"name":"x"}],"nextCursor":%s}}'
+        return head % (str(message.id).encode(), cursor)
+
+    rig = Rig({"a": Scripted(answers={"tools/list": page}), "b": Scripted({"tools/list": [items("y")]})})
+    result = asyncio.run(rig.ask("tools/list"))["result"]
+    assert [tool["name"] for tool in result["tools"]] == ["a__x", "b__y"]
+    assert "nextCursor" not in result
+    assert result["_meta"][UNAVAILABLE] == {
+        "a": "Its list goes on, but its cursor is no text, or too long to be sent back."
+    }
 
 
 def test_a_cursor_outlives_servers_that_come_and_go() -> None:

@@ -8,27 +8,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handfast.gateway.combined.reading import level_of
-from handfast.gateway.combined.task_ids import answer_edits, unwrap_task_id, wrap_in_notification, wrap_task_id
+from handfast.gateway.combined.task_ids import TaskIds
 from handfast.wire.message import read_message
 from handfast.wire.splice import replace_values
+from tests.gateway.combined.scripted import SEAL
 
 Json = Mapping[str, object]
+IDS = TaskIds(SEAL)
 RELATED = "io.modelcontextprotocol/related-task"
 
 
 def _answered(result: Json, method: str) -> Json:
     raw = msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "result": result})
-    edits = answer_edits(level_of(msgspec.json.encode(result)), method, "s")
+    edits = IDS.answer_edits(level_of(msgspec.json.encode(result)), method, "s")
     return json.loads(replace_values(raw, edits) if edits else raw)["result"]  # type: ignore[no-any-return]  # JSON
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.text(st.characters(exclude_categories=["Cs"])))
 def test_an_id_comes_back_with_its_server(server: str, own: str) -> None:
-    assert unwrap_task_id(wrap_task_id(server, own)) == (server, own)
+    assert IDS.unwrap(IDS.wrap(server, own)) == (server, own)
 
 
 def test_ids_are_wrapped_in_tasks_and_in_answers_about_them() -> None:
-    wrapped = wrap_task_id("s", "t1")
+    wrapped = IDS.wrap("s", "t1")
     task = {"resultType": "task", "taskId": "t1", "status": "working"}
     assert _answered(task, "tools/call") == {**task, "taskId": wrapped}
     got = {"resultType": "complete", "taskId": "t1", "status": "completed", "result": {"taskId": "t1"}}
@@ -44,8 +46,8 @@ def test_a_tools_own_word_for_something_else_is_left_alone() -> None:
 
 def test_notifications_about_tasks_have_the_wrapped_id_and_others_keep_their_bytes() -> None:
     about = b'{"jsonrpc":"2.0","method":"notifications/tasks","params":{ "taskId":"t1","status":"working"}}'
-    assert wrap_in_notification(about, read_message(about), "s") == about.replace(
-        b'"t1"', b'"%s"' % wrap_task_id("s", "t1").encode()
+    assert IDS.wrap_in_notification(about, read_message(about), "s") == about.replace(
+        b'"t1"', b'"%s"' % IDS.wrap("s", "t1").encode()
     )
     other = b'{"jsonrpc":"2.0","method":"notifications/message","params":{"data":{"taskId":"t1"}}}'
-    assert wrap_in_notification(other, read_message(other), "s") == other
+    assert IDS.wrap_in_notification(other, read_message(other), "s") == other

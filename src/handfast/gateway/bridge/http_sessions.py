@@ -1,6 +1,7 @@
 """Sessions of handfast's own with a server over HTTP."""
 
 import asyncio
+import re
 from collections.abc import Callable
 
 import msgspec
@@ -13,9 +14,11 @@ from handfast.gateway.bridge.line import HttpRefused
 from handfast.gateway.http_response import Headers, UpstreamTimeout
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.eras import LEGACY_REVISION
+from handfast.wire.members import text_member
 from handfast.wire.message import Message, read_message
 from handfast.wire.replies import initialize, notification
 
+_VERSION = re.compile(r"[0-9A-Za-z._-]{1,64}")  # a server may say anything, and this goes into a header
 _EARLY = 1000  # messages before the handshake is over; more are a flood
 
 
@@ -79,7 +82,8 @@ class HttpSessions:
             refused=self._refused,
             seconds=lambda: self._limits().call_timeout_s,
         )
-        line.version = bytes(members.get("protocolVersion", msgspec.Raw(b'""'))).strip(b'"')
+        version = text_member(members, "protocolVersion") or ""
+        line.version = (version if _VERSION.fullmatch(version) else LEGACY_REVISION).encode()
         await line.send(notification("notifications/initialized"))
         line.listen()
         early.belongs_to(session.stray)

@@ -23,7 +23,7 @@ from handfast.gateway.bridge.questions import (
 from handfast.gateway.http_response import UpstreamFailed, UpstreamTimeout
 from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from handfast.wire.eras import INTERACTIVE
-from handfast.wire.members import text_member
+from handfast.wire.members import member, text_member
 from handfast.wire.message import AmbiguousKeys, Members, Message, RequestId, read_level, read_message
 from handfast.wire.replies import answer, error_reply
 from handfast.wire.reshape import put
@@ -47,7 +47,7 @@ class LegacySession:
         refused: Callable[[str], None],
         seconds: Callable[[], float],
     ) -> None:
-        """`refused` is told of a question that belongs to no call; `seconds` is for requests of handfast's own."""
+        """`refused` takes what belongs to no call: a question, a requestState. `seconds` is for our own requests."""
         self.line = line
         self._discovery = discovery_of(greeting)
         info = greeting.get("serverInfo")
@@ -96,14 +96,15 @@ class LegacySession:
         if message.method.startswith("tasks/"):
             text = "The server's tasks are of an earlier revision and cannot be offered in this one."
             return error_reply(message.id, METHOD_NOT_FOUND, text)
-        state = text_member(message.params(), "requestState") if message.method in INTERACTIVE else None
-        if state is None:
+        is_retry = message.method in INTERACTIVE and member(message.params(), "requestState") is not None
+        if not is_retry:
             return await self._step(self._begin(message, origin), message, origin)
-        held = self._held.claim(state, message, origin.caller)
+        held = self._held.claim(text_member(message.params(), "requestState") or "", message, origin.caller)
         if isinstance(held, LegacyCall):
             # In the session that it began in, whatever the client says of itself by now.
             return await held.resume(message, origin)
         if held is None:
+            self._refused("A requestState came back that is not known, not for this request, or has expired.")
             return error_reply(message.id, INVALID_PARAMS, _NO_STATE)
         return await self._step(self._begin(message, origin), message, origin)
 

@@ -10,14 +10,14 @@ import msgspec
 from handfast.gateway.backend import Backend, Origin, leave
 from handfast.gateway.combined.asking import error_text
 from handfast.gateway.combined.discovery import Discoveries, discover_all
-from handfast.gateway.combined.endpoint import Endpoint, Refused
+from handfast.gateway.combined.endpoint import FORGED, Endpoint, Refused
 from handfast.gateway.combined.links import linked_uris
 from handfast.gateway.combined.listening import Listen
 from handfast.gateway.combined.lists import KINDS, ListKind, Lists
-from handfast.gateway.combined.opaque import Tampered, unwrap, wrap
+from handfast.gateway.combined.opaque import Tampered
 from handfast.gateway.combined.reading import level_of
 from handfast.gateway.combined.resolving import Resolver
-from handfast.gateway.combined.task_ids import TASK_METHODS, answer_edits, unwrap_task_id, wrap_in_notification
+from handfast.gateway.combined.task_ids import TASK_METHODS, TaskIds
 from handfast.gateway.http_exchange import HttpProblem
 from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND, UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from handfast.wire.members import member, text_member
@@ -26,7 +26,6 @@ from handfast.wire.replies import error_reply
 from handfast.wire.scan import NotJson
 from handfast.wire.splice import Path, replace_values
 
-_STATE: Final = "state"
 _MOST_SUBSETS: Final = 64  # kept with what they know; any other is made anew
 _UPSTREAM_ERRORS: Final = frozenset((UPSTREAM_FAILED, UPSTREAM_TIMEOUT))
 Edits = dict[Path, bytes]
@@ -40,6 +39,7 @@ class CombinedBackend:
         self._discoveries = Discoveries(endpoint)
         self._lists = Lists(endpoint, self._discoveries)
         self._resolver = Resolver(endpoint, self._lists)
+        self._task_ids = TaskIds(endpoint.seal)
         self._subsets: OrderedDict[frozenset[str], CombinedBackend] = OrderedDict()
 
     def subset(self, names: Iterable[str]) -> "CombinedBackend":
@@ -70,11 +70,11 @@ class CombinedBackend:
         try:
             return await self._answer(message, origin)
         except Refused as refused:
-            self._endpoint.record_refused(message, origin.actor, refused.text)
+            await self._endpoint.record_refused(message, origin.actor, refused.rule, refused.text)
             return error_reply(message.id, refused.code, refused.text, data=refused.data)
         except (AmbiguousKeys, NotJson):
             reason = "The request can be read in more than one way. Send each key once."
-            self._endpoint.record_refused(message, origin.actor, reason)
+            await self._endpoint.record_refused(message, origin.actor, "", reason)
             return error_reply(message.id, INVALID_PARAMS, reason)
 
     async def _answer(self, message: Message, origin: Origin) -> bytes:
@@ -117,21 +117,14 @@ class CombinedBackend:
     async def _route_named(self, kind: ListKind, message: Message, origin: Origin) -> tuple[str, Edits]:
         public = _required(text_member(message.params(), "name"), "params.name")
         server, own = await self._resolver.name(kind, public, message, origin)
-        keeper, edits = _own_state(message)
-        if keeper not in (None, server):
-            raise Refused(INVALID_PARAMS, "The requestState belongs to another server. Send the one of this call.")
+        _, edits = self._own_state(message, server)
         return server, edits | {("params", "name"): msgspec.json.encode(own)}
 
     async def _route_read(self, message: Message, origin: Origin) -> tuple[str, Edits]:
         uri = _required(text_member(message.params(), "uri"), "params.uri")
-        keeper, edits = _own_state(message)
-        # After a restart nothing is known of the URI, but the server that asked is.
-        if keeper is not None and self._resolver.known_owner(uri, origin) in (None, keeper):
-            return keeper, edits
-        server = await self._resolver.uri(uri, message, origin)
-        if keeper is not None:
-            raise Refused(INVALID_PARAMS, "The requestState belongs to another server. Send the one of this URI.")
-        return server, edits
+        # After a restart nothing is known of the URI, but the server that asked is: the state is of this URI's reading.
+        keeper, edits = self._own_state(message)
+        return keeper or await self._resolver.uri(uri, message, origin), edits
 
     async def _route_completion(self, message: Message, origin: Origin) -> tuple[str, Edits]:
         reference = level_of(member(message.params(), "ref"))
@@ -145,10 +138,25 @@ class CombinedBackend:
     async def _route_task(self, message: Message, origin: Origin) -> tuple[str, Edits]:  # noqa: ARG002 - as the others
         public = _required(text_member(message.params(), "taskId"), "params.taskId")
         try:
-            server, own = unwrap_task_id(public)
+            server, own = self._task_ids.unwrap(public)
         except Tampered:
-            raise Refused(INVALID_PARAMS, "There is no task of this id. Use the id that its call gave.") from None
+            reason = "There is no task of this id. Use the id that its call gave."
+            raise Refused(INVALID_PARAMS, reason, rule=FORGED) from None
         return server, {("params", "taskId"): msgspec.json.encode(own)}
+
+    def _own_state(self, message: Message, server: str | None = None) -> tuple[str | None, Edits]:
+        """Who gave out the requestState that comes back, and that server's own. Raises: Refused."""
+        if member(message.params(), "requestState") is None:
+            return None, {}
+        text = text_member(message.params(), "requestState")
+        try:
+            keeper, own = self._endpoint.seal.unwrap(_state_of(message), text, tuple[str, str])
+            if server not in (None, keeper):
+                raise Tampered
+        except Tampered:
+            reason = "The requestState is not one that was given out for this. Send it back exactly as it came."
+            raise Refused(INVALID_PARAMS, reason, rule=FORGED) from None
+        return keeper, {("params", "requestState"): msgspec.json.encode(own)}
 
     # --- there and back ----------------------------------------------------------------------------------------------
 
@@ -157,14 +165,14 @@ class CombinedBackend:
         asked = read_message(replace_values(message.raw, edits)) if edits else message
 
         def send(raw: bytes) -> None:
-            origin.send(_for_client(raw, server))
+            origin.send(self._for_client(raw, server))
 
         try:
             raw = await backend.request(asked, replace(origin, send=send))
         except OSError:
             reason = f"The server {server} cannot be reached. Try again later."
             return error_reply(message.id, UPSTREAM_FAILED, reason)
-        return self._finish(raw, server, message.method or "", origin)
+        return self._finish(raw, server, message, origin)
 
     def _backend(self, server: str) -> Backend:
         backend = self._endpoint.servers().get(server)
@@ -172,7 +180,7 @@ class CombinedBackend:
             raise Refused(INVALID_PARAMS, "The server that this belongs to is not here any more. Begin anew.")
         return backend
 
-    def _finish(self, raw: bytes, server: str, method: str, origin: Origin) -> bytes:
+    def _finish(self, raw: bytes, server: str, message: Message, origin: Origin) -> bytes:
         """The answer as this endpoint's clients understand it; all else is the server's own bytes."""
         try:
             answer = read_message(raw)
@@ -185,11 +193,24 @@ class CombinedBackend:
             return raw
         if b'"uri"' in raw:  # a link that is spelt with escapes is not learnt: nobody writes one so
             self._endpoint.known(origin).link(server, linked_uris(result))
-        edits: Edits = answer_edits(result, method, server)
-        state = member(result, "requestState")
-        if state is not None and text_member(result, "resultType") == "input_required":
-            edits["result", "requestState"] = msgspec.json.encode(wrap(_STATE, (server, state.decode())))
+        edits: Edits = self._task_ids.answer_edits(result, message.method or "", server)
+        if member(result, "requestState") is not None and text_member(result, "resultType") == "input_required":
+            state = text_member(result, "requestState")
+            if state is None:
+                reason = f"The server {server} asked for more, but its requestState is no text. Nothing can answer it."
+                self._endpoint.diagnose(server, "combined.unusable_state", reason)
+                return error_reply(message.id, UPSTREAM_FAILED, reason)
+            wrapped = self._endpoint.seal.wrap(_state_of(message), (server, state))
+            edits["result", "requestState"] = msgspec.json.encode(wrapped)
         return replace_values(raw, edits) if edits else raw
+
+    def _for_client(self, raw: bytes, server: str) -> bytes:
+        if b"task" not in raw:  # nearly always
+            return raw
+        try:
+            return self._task_ids.wrap_in_notification(raw, read_message(raw), server)
+        except (BadMessage, AmbiguousKeys, NotJson):
+            return raw
 
 
 def _required(value: str | None, where: str) -> str:
@@ -198,26 +219,10 @@ def _required(value: str | None, where: str) -> str:
     return value
 
 
-def _own_state(message: Message) -> tuple[str | None, Edits]:
-    """Who gave out the requestState that comes back, and that server's own words. Raises: Refused."""
-    if member(message.params(), "requestState") is None:
-        return None, {}
-    text = text_member(message.params(), "requestState")
-    try:
-        server, raw = unwrap(_STATE, text or "", tuple[str, str])
-    except Tampered:
-        reason = "The requestState is not one that was given out here. Send it back exactly as it came."
-        raise Refused(INVALID_PARAMS, reason) from None
-    return server, {("params", "requestState"): raw.encode()}
-
-
-def _for_client(raw: bytes, server: str) -> bytes:
-    if b"task" not in raw:  # nearly always
-        return raw
-    try:
-        return wrap_in_notification(raw, read_message(raw), server)
-    except (BadMessage, AmbiguousKeys, NotJson):
-        return raw
+def _state_of(message: Message) -> tuple[str, ...]:
+    """What a requestState is bound to: the request whose retry it belongs to."""
+    method = message.method or ""
+    return "state", method, text_member(message.params(), "uri" if method == "resources/read" else "name") or ""
 
 
 def _with_server_named(answer: Message, server: str) -> bytes:

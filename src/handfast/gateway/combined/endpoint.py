@@ -2,29 +2,38 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from handfast.gateway.backend import Backend, Origin
 from handfast.gateway.combined.known import Knowledge, Known
+from handfast.gateway.combined.opaque import Seal
 from handfast.wire.message import Message
 
 _log: Final = logging.getLogger("handfast.gateway")
 
 Servers = Mapping[str, Backend]
 Diagnose = Callable[[str, str, str], None]  # server, rule, reason
-RecordRefused = Callable[[Message, str, str], None]  # the call, its actor, reason
+RecordRefused = Callable[[Message, str, str, str], Awaitable[None]]  # the request, its actor, rule, reason
+# Something that only a gateway on this state folder gives out came back changed, or for something else.
+FORGED: Final = "combined.forged"
 
 
 class Refused(Exception):
     """A request that is answered with this error and goes no further."""
 
-    def __init__(self, code: int, text: str, *, data: Mapping[str, object] | None = None) -> None:
+    def __init__(self, code: int, text: str, *, rule: str = "", data: Mapping[str, object] | None = None) -> None:
+        """`rule` is for what must be on record as blocked, whatever was asked for."""
         super().__init__(text)
         self.code = code
         self.text = text
+        self.rule = rule
         self.data = data
+
+
+async def record_nothing(_message: Message, _actor: str, _rule: str, _reason: str) -> None:
+    """For an endpoint without records."""
 
 
 class Listener(Protocol):
@@ -39,8 +48,9 @@ class Endpoint:
     """How long a server may take to say what it has; past that the others are answered without it."""
     now: Callable[[], float]
     diagnose: Diagnose
-    record_refused: RecordRefused = lambda _message, _actor, _reason: None
-    """Takes a call that reaches no server, so that none records it."""
+    seal: Seal
+    record_refused: RecordRefused = record_nothing
+    """Takes a request that reaches no server, so that none records it."""
     first_wait: float = 1.0
     """Seconds before a server that ended a subscription is asked again; doubled each time."""
     only: frozenset[str] | None = None

@@ -5,7 +5,6 @@ Nothing is replayed, so after a gap the client is told that the server's lists m
 """
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -14,11 +13,11 @@ import msgspec
 from handfast.gateway.backend import Backend, Origin
 from handfast.gateway.combined.asking import Unavailable, own_request
 from handfast.gateway.combined.discovery import Discovered, Discoveries
-from handfast.gateway.combined.endpoint import Endpoint, Refused
+from handfast.gateway.combined.endpoint import FORGED, Endpoint, Refused
 from handfast.gateway.combined.opaque import Tampered
 from handfast.gateway.combined.reading import level_of
 from handfast.gateway.combined.resolving import Resolver
-from handfast.gateway.combined.task_ids import unwrap_task_id, wrap_in_notification, wrap_task_id
+from handfast.gateway.combined.task_ids import TaskIds
 from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from handfast.wire.eras import META_SUBSCRIPTION
 from handfast.wire.members import member
@@ -70,11 +69,21 @@ class Listen:
         self._resolver = resolver
         self._message = message
         self._origin = origin
+        self._task_ids = TaskIds(endpoint.seal)
         self._wanted = _read_filter(message)
+        self._tasks = self._read_tasks()
         self._servers: dict[str, _Server] = {}
         self._held: list[bytes] | None = []  # None once the acknowledgement is out
         self._progress = asyncio.Event()
         self._change = asyncio.Event()
+
+    def _read_tasks(self) -> list[tuple[str, str]]:
+        """Which tasks are meant, and whose they are. Raises: Refused."""
+        try:
+            return [self._task_ids.unwrap(public) for public in _texts(self._wanted.get(_TASKS))]
+        except Tampered:
+            reason = "One of the taskIds was not given out here. Use the ids that the calls gave."
+            raise Refused(INVALID_PARAMS, reason, rule=FORGED) from None
 
     def servers_changed(self) -> None:
         self._change.set()
@@ -165,7 +174,7 @@ class Listen:
             if message.method == ACKNOWLEDGED:
                 self._take_acknowledgement(server, message, is_first=is_first)
                 return
-            raw = wrap_in_notification(raw, message, name)
+            raw = self._task_ids.wrap_in_notification(raw, message, name)
             raw = put(raw, {("params", "_meta", META_SUBSCRIPTION): msgspec.json.encode(self._message.id)})
         except (BadMessage, AmbiguousKeys, NotJson):
             return  # the server's own backend has seen it too, and says what is wrong with it
@@ -193,7 +202,7 @@ class Listen:
                 uris = [uri for uri in _texts(value) if self._resolver.known_owner(uri, self._origin) == name]
                 if uris and offered.offers("resources", "subscribe"):
                     share[key] = uris
-            elif key == _TASKS and (own := [own for server, own in _tasks(value) if server == name]):
+            elif key == _TASKS and (own := [own for server, own in self._tasks if server == name]):
                 share[key] = own
             # Of an extension that handfast does not know nobody can say whose it is.
         return share
@@ -209,7 +218,7 @@ class Listen:
         if shared := [uri for uri in _texts(self._wanted.get(_URIS)) if uri in uris]:
             honoured[_URIS] = shared
         tasks = [
-            wrap_task_id(name, own)
+            self._task_ids.wrap(name, own)
             for name, server in self._servers.items()
             for own in _texts(server.honoured.get(_TASKS))
         ]
@@ -256,15 +265,6 @@ def _decoded(value: msgspec.Raw) -> object:
 
 def _texts(value: object) -> list[str]:
     return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
-
-
-def _tasks(value: object) -> Iterator[tuple[str, str]]:
-    """Ids that were never given out name no server, and are not honoured."""
-    for public in _texts(value):
-        try:
-            yield unwrap_task_id(public)
-        except Tampered:
-            continue
 
 
 def _cancel(server: _Server) -> None:

@@ -1,7 +1,7 @@
 """The lists of all servers as one: asked side by side, each within its time, joined in the order of the servers' names.
 
 An answer takes as many pages of each server as its bounds allow, nearly always all of them. What is left is in the
-cursor: for each server with more, that server's own cursor as it wrote it.
+cursor: for each server with more, that server's own cursor.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -13,10 +13,10 @@ import msgspec
 from handfast.gateway.backend import Backend, Origin
 from handfast.gateway.combined.asking import Unavailable, ask_server, own_request, whole_number
 from handfast.gateway.combined.discovery import META_UNAVAILABLE, SERVER_INFO, Discoveries
-from handfast.gateway.combined.endpoint import Endpoint, Refused
+from handfast.gateway.combined.endpoint import FORGED, Endpoint, Refused
 from handfast.gateway.combined.links import tool_uri
 from handfast.gateway.combined.names import public_name
-from handfast.gateway.combined.opaque import Tampered, unwrap, wrap
+from handfast.gateway.combined.opaque import Tampered
 from handfast.gateway.combined.reading import level_of
 from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from handfast.wire.members import member, text_member
@@ -28,6 +28,8 @@ from handfast.wire.splice import replace_values
 # Of one server in one answer; the rest is the next page. A server without end does not hold anybody for ever.
 _MOST_PAGES: Final = 50
 _ENOUGH_BYTES: Final = 4 * 1024**2
+# Of one server's cursor. All of them go into one that clients send back, so one server must not make it unbearable.
+_LONGEST_CURSOR: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class Part:
     """What one server adds to an answer."""
 
     server: str
-    cursor: bytes | None  # where it goes on, in the server's own raw words
+    cursor: str | None  # where it goes on, in the server's own words
     starts_anew: bool
     items: list[tuple[str, bytes]] = field(default_factory=list)  # what clients call it, and the bytes they get
     own_names: dict[str, str] = field(default_factory=dict)
@@ -76,7 +78,7 @@ class Lists:
 
     async def answer(self, kind: ListKind, message: Message, origin: Origin) -> bytes:
         """Raises: Refused."""
-        parts = _parts(self._endpoint.servers(), kind, message)
+        parts = _parts(self._endpoint, kind, message)
         await self._fill(kind, parts, message, origin)
         return answer(message.id, self._joined(kind, parts))
 
@@ -132,9 +134,9 @@ class Lists:
             "cacheScope": "public" if is_public else "private",
             "_meta": {**SERVER_INFO, **({META_UNAVAILABLE: unavailable} if unavailable else {})},
         }
-        rest = [(part.server, part.cursor.decode()) for part in parts if part.cursor is not None]
+        rest = [(part.server, part.cursor) for part in parts if part.cursor is not None]
         if rest:
-            result["nextCursor"] = wrap(kind.method, rest)
+            result["nextCursor"] = self._endpoint.seal.wrap(_bound(kind), rest)
         return result
 
     def _items(self, kind: ListKind, parts: list[Part]) -> list[bytes]:
@@ -161,17 +163,22 @@ class Lists:
             self._endpoint.diagnose(part.server, "combined.unreadable", reason)
 
 
-def _parts(servers: Mapping[str, Backend], kind: ListKind, message: Message) -> list[Part]:
+def _bound(kind: ListKind) -> tuple[str, str]:
+    return ("cursor", kind.method)
+
+
+def _parts(endpoint: Endpoint, kind: ListKind, message: Message) -> list[Part]:
     """Who is asked, and from where. Servers that are gone since a cursor was given out are passed over."""
+    servers = endpoint.servers()
     if member(message.params(), "cursor") is None:
         return [Part(server, None, starts_anew=True) for server in servers]
     text = text_member(message.params(), "cursor")
     try:
-        cursors = dict(unwrap(kind.method, text or "", list[tuple[str, str]]))
+        cursors = dict(endpoint.seal.unwrap(_bound(kind), text, list[tuple[str, str]]))
     except Tampered:
         reason = "The cursor is not one of this list. Begin again without a cursor."
-        raise Refused(INVALID_PARAMS, reason) from None
-    return [Part(server, cursors[server].encode(), starts_anew=False) for server in servers if server in cursors]
+        raise Refused(INVALID_PARAMS, reason, rule=FORGED) from None
+    return [Part(server, cursors[server], starts_anew=False) for server in servers if server in cursors]
 
 
 async def _turn_pages(
@@ -180,7 +187,7 @@ async def _turn_pages(
     """Raises: Unavailable."""
     size = 0
     while part.pages < _MOST_PAGES and size < _ENOUGH_BYTES:
-        params = {} if part.cursor is None else {"cursor": msgspec.Raw(part.cursor)}
+        params = {} if part.cursor is None else {"cursor": part.cursor}
         result = await ask(own_request(message, kind.method, params))
         size += _take_page(kind, part, result)
         if part.cursor is None:
@@ -190,9 +197,9 @@ async def _turn_pages(
 
 def _take_page(kind: ListKind, part: Part, result: Members) -> int:
     """Raises: Unavailable."""
-    listed, following = member(result, kind.key), member(result, "nextCursor")
+    following = text_member(result, "nextCursor")
     try:
-        items = scan_array(listed or b"")
+        items = scan_array(member(result, kind.key) or b"")
     except NotJson:
         raise Unavailable("It sent a list that cannot be read.") from None
     if following is not None and following == part.cursor:
@@ -204,6 +211,9 @@ def _take_page(kind: ListKind, part: Part, result: Members) -> int:
     part.is_private = part.is_private or text_member(result, "cacheScope") != "public"
     part.pages += 1
     part.cursor, part.problem = following, ""  # what is here is given, even if the next page does not come in time
+    is_usable = following is not None or member(result, "nextCursor") is None
+    if not is_usable or len(following or "") > _LONGEST_CURSOR:
+        part.cursor, part.problem = None, "Its list goes on, but its cursor is no text, or too long to be sent back."
     return sum(map(len, items))
 
 

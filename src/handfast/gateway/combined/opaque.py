@@ -1,58 +1,63 @@
 """What a client keeps for us and gives back: a server's name and that server's own words, in one opaque text. Pure.
 
-A checksum shows what was changed or cut on the way. It is no signature: whoever forges one can say nothing that the
-server would not take from him at its own address, and every server guards its own cursors, states and task ids. Without
-a key the text outlives a restart and serves several gateways.
+The text carries a keyed mark, so that only what was given out is taken back, and only for what it was given out for:
+the mark covers the kind, what else it is bound to, the server's name and the server's words. The key is the state
+folder's, so a text outlives a restart and is good at every gateway on that folder.
 """
 
 import base64
 import binascii
-from hashlib import sha256
+import hmac
 from typing import Final, TypeVar
 
 import msgspec
 
 _T = TypeVar("_T")
-_MARK: Final = "hf1."  # the first version of this form
-_CHECK: Final = 9  # bytes of checksum; a multiple of three, so that the text behind it can be read by a person
+_FORM: Final = "hf2."  # the second version of this form
+# Bytes of the mark: more than can be guessed, and a multiple of three, so that the text behind it can be read.
+_MARK: Final = 18
 
 
 class Tampered(Exception):
     """Not a text that was given out, or not for this purpose."""
 
 
-def wrap(purpose: str, content: object) -> str:
-    """One text that gives the content back for the same purpose only."""
-    payload = msgspec.json.encode((purpose, content))
-    return _MARK + base64.urlsafe_b64encode(_check(payload) + payload).rstrip(b"=").decode()
+class Seal:
+    def __init__(self, key: bytes) -> None:
+        self._mac = hmac.new(key, digestmod="sha256")
+
+    def wrap(self, bound: tuple[str, ...], content: object) -> str:
+        """One text that gives the content back where the same `bound` is said again: its kind, and what it is for."""
+        payload = msgspec.json.encode(content)
+        return _FORM + base64.urlsafe_b64encode(self._mark(bound, payload) + payload).rstrip(b"=").decode()
+
+    def unwrap(self, bound: tuple[str, ...], text: str | None, content: type[_T]) -> _T:
+        """The content; a text of None is one that is no string. Raises: Tampered."""
+        sealed = _sealed(text or "")
+        payload = sealed[_MARK:]
+        if not hmac.compare_digest(sealed[:_MARK], self._mark(bound, payload)):
+            raise Tampered
+        try:
+            return msgspec.json.decode(payload, type=content)
+        except msgspec.DecodeError:  # given out for the same by another version
+            raise Tampered from None
+
+    def _mark(self, bound: tuple[str, ...], payload: bytes) -> bytes:
+        # An encoded array ends where it ends, so nothing can move from one part to the other.
+        mac = self._mac.copy()
+        mac.update(msgspec.json.encode(bound) + payload)
+        return mac.digest()[:_MARK]
 
 
-def unwrap(purpose: str, text: str, content: type[_T]) -> _T:
-    """Raises: Tampered."""
-    payload = _payload(text)
-    try:
-        found, value = msgspec.json.decode(payload, type=tuple[str, content])  # type: ignore[valid-type]  # made at runtime
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        raise Tampered from None
-    if found != purpose:
-        raise Tampered
-    return value
-
-
-def _payload(text: str) -> bytes:
-    encoded = text.removeprefix(_MARK)
+def _sealed(text: str) -> bytes:
+    encoded = text.removeprefix(_FORM)
     if encoded == text or not encoded.isascii():
         raise Tampered
     try:
         sealed = base64.b64decode(encoded + "=" * (-len(encoded) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
         raise Tampered from None
-    payload = sealed[_CHECK:]
     # Some characters carry bits that decoding drops, so the text is compared as well.
-    if sealed[:_CHECK] != _check(payload) or base64.urlsafe_b64encode(sealed).rstrip(b"=").decode() != encoded:
+    if base64.urlsafe_b64encode(sealed).rstrip(b"=").decode() != encoded:
         raise Tampered
-    return payload
-
-
-def _check(payload: bytes) -> bytes:
-    return sha256(b"handfast " + payload).digest()[:_CHECK]
+    return sealed

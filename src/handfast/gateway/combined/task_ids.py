@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from handfast.gateway.combined.opaque import unwrap, wrap
+from handfast.gateway.combined.opaque import Seal
 from handfast.gateway.combined.reading import level_of
 from handfast.wire.members import member, text_member
 from handfast.wire.message import Members, Message
@@ -16,41 +16,40 @@ from handfast.wire.splice import Path, replace_values
 
 TASK_METHODS: Final = frozenset(("tasks/get", "tasks/update", "tasks/cancel"))
 META_RELATED: Final = "io.modelcontextprotocol/related-task"
-_PURPOSE: Final = "task"
+_BOUND: Final = ("task",)
 
 
-def wrap_task_id(server: str, own: str) -> str:
-    return wrap(_PURPOSE, (server, own))
+class TaskIds:
+    def __init__(self, seal: Seal) -> None:
+        self._seal = seal
 
+    def wrap(self, server: str, own: str) -> str:
+        return self._seal.wrap(_BOUND, (server, own))
 
-def unwrap_task_id(public: str) -> tuple[str, str]:
-    """The server and its own id. Raises: Tampered."""
-    return unwrap(_PURPOSE, public, tuple[str, str])
+    def unwrap(self, public: str) -> tuple[str, str]:
+        """The server and its own id. Raises: Tampered."""
+        return self._seal.unwrap(_BOUND, public, tuple[str, str])
 
+    def answer_edits(self, result: Members, method: str, server: str) -> dict[Path, bytes]:
+        """What must change in the result of a request."""
+        edits = self._related(result, "result", server)
+        if method in TASK_METHODS or text_member(result, "resultType") == "task":
+            edits |= self._wrapped(result, ("result", "taskId"), server)
+        return edits
 
-def answer_edits(result: Members, method: str, server: str) -> dict[Path, bytes]:
-    """What must change in the result of a request."""
-    edits = _related(result, "result", server)
-    if method in TASK_METHODS or text_member(result, "resultType") == "task":
-        edits |= _wrapped(result, ("result", "taskId"), server)
-    return edits
+    def wrap_in_notification(self, raw: bytes, message: Message, server: str) -> bytes:
+        """The notification with the ids that clients know. Raises: AmbiguousKeys, NotJson."""
+        if not message.may_mention("taskId"):
+            return raw
+        edits = self._related(message.params(), "params", server)
+        if (message.method or "").startswith("notifications/tasks"):
+            edits |= self._wrapped(message.params(), ("params", "taskId"), server)
+        return replace_values(raw, edits) if edits else raw
 
+    def _related(self, members: Members, at: str, server: str) -> dict[Path, bytes]:
+        related = level_of(member(level_of(member(members, "_meta")), META_RELATED))
+        return self._wrapped(related, (at, "_meta", META_RELATED, "taskId"), server)
 
-def wrap_in_notification(raw: bytes, message: Message, server: str) -> bytes:
-    """The notification with the ids that clients know. Raises: AmbiguousKeys, NotJson."""
-    if not message.may_mention("taskId"):
-        return raw
-    edits = _related(message.params(), "params", server)
-    if (message.method or "").startswith("notifications/tasks"):
-        edits |= _wrapped(message.params(), ("params", "taskId"), server)
-    return replace_values(raw, edits) if edits else raw
-
-
-def _related(members: Members, at: str, server: str) -> dict[Path, bytes]:
-    related = level_of(member(level_of(member(members, "_meta")), META_RELATED))
-    return _wrapped(related, (at, "_meta", META_RELATED, "taskId"), server)
-
-
-def _wrapped(members: Members, path: Path, server: str) -> dict[Path, bytes]:
-    own = text_member(members, "taskId")
-    return {} if own is None else {path: msgspec.json.encode(wrap_task_id(server, own))}
+    def _wrapped(self, members: Members, path: Path, server: str) -> dict[Path, bytes]:
+        own = text_member(members, "taskId")
+        return {} if own is None else {path: msgspec.json.encode(self.wrap(server, own))}

@@ -68,16 +68,15 @@ class ToolLists:
     async def fetch(self, message: Message, origin: Origin) -> ToolList:
         """A fresh list. Raises: ListRefused, AmbiguousKeys, NotJson."""
         found = ToolList()
-        cursor: bytes | None = None
+        cursor: str | None = None
         for _ in range(_MOST_PAGES):
             cursor = await self._add_page(found, cursor, message, origin)
             if cursor is None or found.size > _MOST_BYTES:
                 break
-        found.is_whole = cursor is None
         self._keep(_whose(message, origin), found)
         return found
 
-    async def _add_page(self, found: ToolList, cursor: bytes | None, message: Message, origin: Origin) -> bytes | None:
+    async def _add_page(self, found: ToolList, cursor: str | None, message: Message, origin: Origin) -> str | None:
         raw = await self._backend.request(_question(message, cursor), Origin(origin.caller, ignore, origin.actor))
         try:
             result = read_message(raw).result()
@@ -94,10 +93,11 @@ class ToolLists:
             found.meta, found.ttl_ms, found.is_private = member(result, "_meta"), ttl_ms, is_private
         found.ttl_ms = min(found.ttl_ms, ttl_ms)
         found.is_private = found.is_private or is_private
-        return page.next_cursor
+        found.is_whole = page.next_cursor is None  # also where the server's cursor is no text: nothing can follow it
+        return text_member(result, "nextCursor")
 
     def _keep(self, whose: tuple[str, bytes], found: ToolList) -> None:
-        found.expires = self._now() + min(max(found.ttl_ms / 1000, _LEAST_SECONDS), _MOST_SECONDS)
+        found.expires = self._now() + max(min(found.ttl_ms, _MOST_SECONDS * 1000) / 1000, _LEAST_SECONDS)
         self._kept[whose] = found
         self._kept.move_to_end(whose)
         while len(self._kept) > _MOST_KEPT or sum(kept.size for kept in self._kept.values()) > _KEPT_BYTES:
@@ -108,12 +108,12 @@ def _whose(message: Message, origin: Origin) -> tuple[str, bytes]:
     return origin.caller, bytes(message.meta().get(META_CAPABILITIES, b""))
 
 
-def _question(message: Message, cursor: bytes | None) -> Message:
+def _question(message: Message, cursor: str | None) -> Message:
     """A tools/list in the name of whoever sent the message."""
     assert message.id is not None
     params: dict[str, object] = {"_meta": {k: v for k, v in message.meta().items() if k != "progressToken"}}
     if cursor is not None:
-        params["cursor"] = msgspec.Raw(cursor)
+        params["cursor"] = cursor
     return read_message(request(message.id, "tools/list", params))
 
 
