@@ -168,7 +168,8 @@ def test_a_servers_odd_revision_never_becomes_a_header(tmp_path: Path, version: 
     assert said == {"2025-11-25"}
 
 
-@pytest.mark.requirement("S8", "E2")
+@pytest.mark.requirement("S8")
+@pytest.mark.requirement("E2")
 @pytest.mark.parametrize("way", ["stdio", "http-sse"])
 @pytest.mark.parametrize("state", [5, {"x": 1}, True, "", "never given out"])
 def test_a_state_that_was_never_given_out_does_not_begin_the_call_again(tmp_path: Path, way: Way, state: Json) -> None:

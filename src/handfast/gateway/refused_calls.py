@@ -1,4 +1,4 @@
-"""Requests that go no further than the gateway, whatever their server: what must be on record of them is."""
+"""What the combined endpoint and a gateway that stops put on record: requests that reach no server, and routes."""
 
 import msgspec
 
@@ -48,6 +48,20 @@ async def record_unrouted(runtime: Runtime, message: Message, actor: str, rule: 
     finally:
         # Only where it was not recorded by then.
         runtime.path.conclude(call, Status.CANCELLED, rule=rule, reason=reason)
+
+
+def record_templated(runtime: Runtime, message: Message, actor: str, server: str, uri: str) -> None:
+    """A URI that was taken for a server's because its template fits; the keyed digest shows afterwards which one."""
+    digest = runtime.recorder.digest(msgspec.json.encode(uri))
+    runtime.journal.note(
+        RecordType.DIAGNOSTIC,
+        Status.SUCCESS,
+        server=server,
+        rule="combined.templated",
+        reason="No server lists or links the URI, and of this one alone a template fits it.",
+        actor=actor,
+        details={"method": message.method, "uri_digest": digest},
+    )
 
 
 def _tool_of(message: Message) -> str | None:

@@ -108,6 +108,7 @@ class Rig:
     servers: dict[str, Backend]
     seconds: float = 5.0
     diagnosed: list[tuple[str, str, str]] = field(default_factory=list)
+    templated: list[tuple[str, str]] = field(default_factory=list)  # servers that got a URI by a template, and the URI
     refused: list[str] = field(default_factory=list)  # the rules of what was refused and recorded
     sent: list[Json] = field(default_factory=list)
     raw_sent: list[bytes] = field(default_factory=list)
@@ -123,6 +124,7 @@ class Rig:
                 first_wait=0.001,
                 seal=SEAL,
                 record_refused=self._record_refused,
+                record_templated=lambda _message, _actor, server, uri: self.templated.append((server, uri)),
             )
         )
 

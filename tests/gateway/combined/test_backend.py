@@ -67,6 +67,33 @@ def test_what_a_server_sends_during_a_call_arrives_as_it_was_sent() -> None:
     assert rig.raw_sent == said
 
 
+@pytest.mark.requirement("S9")
+def test_a_server_tells_of_no_uri_of_anothers_during_a_call() -> None:
+    def update(uri: str, method: str = "resources/updated") -> bytes:
+        return b'{"jsonrpc":"2.0","method":"notifications/%s","params":{"uri":"%s"}}' % (method.encode(), uri.encode())
+
+    said = [update("x:1"), update("x:1", "resources\\/updat\\u0065d"), update("x:mine"), update("x:unknown")]
+
+    class Talking(Scripted):
+        async def request(self, message, origin):  # type: ignore[no-untyped-def]  # as in the base
+            if message.method == "tools/call":
+                for raw in said:
+                    origin.send(raw)
+            return await super().request(message, origin)
+
+    mine = {"tools/list": [items("t")], "resources/list": [items("x:mine", key="uri")]}
+    other = Scripted({"resources/list": [items("x:1", key="uri")]})
+    rig = Rig({"a": Talking(mine, answers=_server().answers), "b": other})
+
+    async def call() -> None:
+        await rig.ask("resources/list")
+        await rig.ask("tools/call", {"name": "a__t"})
+
+    asyncio.run(call())
+    assert rig.raw_sent == said[2:]
+    assert [(server, rule) for server, rule, _ in rig.diagnosed] == [("a", "combined.foreign_update")] * 2
+
+
 def test_cancelling_a_call_cancels_it_at_its_server() -> None:
     server = _server()
     server.silent.add("tools/call")

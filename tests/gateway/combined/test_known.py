@@ -3,6 +3,7 @@
 import pytest
 
 from handfast.gateway.combined.known import Knowledge, Known
+from handfast.gateway.combined.ownership import find_owner
 
 pytestmark = pytest.mark.requirement("E5")
 BOTH = ["a", "b"]
@@ -16,53 +17,82 @@ def _known(**lists: dict[str, list[str]]) -> Known:
     return known
 
 
+def _owner(known: Known, uri: str, servers: list[str] = BOTH) -> str | None:
+    owner = find_owner(known.claims(uri, servers))
+    return None if owner is None else owner.server
+
+
 def test_a_uri_belongs_to_the_first_server_that_lists_it() -> None:
     known = _known(resources={"b": ["x:1", "x:2"], "a": ["x:2"]})
-    assert [known.owner(uri, BOTH) for uri in ("x:1", "x:2", "x:3")] == ["b", "a", None]
-    assert known.owner("x:2", ["b"]) == "b"  # a is gone
+    assert [_owner(known, uri) for uri in ("x:1", "x:2", "x:3")] == ["b", "a", None]
+    assert _owner(known, "x:2", ["b"]) == "b"  # a is gone
 
 
-def test_a_list_comes_before_a_template_and_a_template_before_a_link() -> None:
-    known = _known(resources={"b": ["x:1"]}, resourceTemplates={"a": ["x:{n}"]})
-    known.link("b", ["x:1", "x:2", "y:1"])
-    assert [known.owner(uri, BOTH) for uri in ("x:1", "x:2", "y:1")] == ["b", "a", "b"]
+@pytest.mark.requirement("S9")
+def test_a_list_comes_before_a_link_and_a_link_before_a_template() -> None:
+    known = _known(resources={"a": ["x:t:1"]}, resourceTemplates={"a": ["x:t:{n}"]})
+    known.link("b", ["x:t:1", "x:t:2", "y:1"])
+    assert [_owner(known, uri) for uri in ("x:t:1", "x:t:2", "x:t:3", "y:1")] == ["a", "b", "a", "b"]
 
 
-def test_of_servers_whose_templates_fit_the_one_that_linked_it_is_meant() -> None:
-    known = _known(resourceTemplates={"a": ["x:{n}"], "b": ["x:{m}"]})
-    known.link("b", ["x:2"])
-    assert [known.owner(uri, BOTH) for uri in ("x:1", "x:2")] == ["a", "b"]
+@pytest.mark.requirement("S9")
+def test_what_two_servers_link_or_template_is_nobodys_unless_one_does_both() -> None:
+    known = _known(resourceTemplates={"a": ["x:t:{n}"], "b": ["x:t:{m}"]})
+    known.link("b", ["x:t:2", "y:1"])
+    known.link("a", ["y:1"])
+    assert [_owner(known, uri) for uri in ("x:t:1", "x:t:2", "y:1")] == [None, "b", None]
+    known.learn("resourceTemplates", "b", {}, is_whole=True)
+    known.link("b", ["x:t:3"])
+    known.link("a", ["x:t:3"])
+    assert _owner(known, "x:t:3") == "a"
 
 
-def test_a_later_link_takes_nothing_over() -> None:
+@pytest.mark.requirement("S9")
+def test_a_template_that_only_names_a_scheme_fits_and_decides_nothing() -> None:
+    known = _known(resourceTemplates={"a": ["https://{+p}"]})
+    claims = known.claims("https://docs.example/x", BOTH)
+    assert (claims.templated, claims.fitting) == ((), ("a",))
+    known.link("b", ["https://docs.example/x"])
+    assert _owner(known, "https://docs.example/x") == "b"
+
+
+@pytest.mark.requirement("S9")
+def test_another_spelling_belongs_to_the_server_that_lists_the_uri_and_two_spellings_may_be_two() -> None:
+    known = _known(resources={"a": ["https://Docs.example/1", "db://Users/1"], "b": ["db://users/1"]})
+    known.link("b", ["HTTPS://docs.example/%31"])
+    spelt = ("https://docs.example/1", "HTTPS://docs.example/%31", "db://Users/1", "db://users/1")
+    assert [_owner(known, uri) for uri in spelt] == ["a", "a", "a", "b"]
+    known.learn("resources", "a", {}, is_whole=True)
+    assert [_owner(known, uri) for uri in spelt] == ["b", "b", "b", "b"]
+
+
+def test_a_link_is_the_one_of_its_server_alone() -> None:
     known = Known()
     known.link("b", ["x:1"])
-    known.link("a", ["x:1"])
-    assert known.owner("x:1", BOTH) == "b"
-    assert known.owner("x:1", ["a"]) is None
+    assert (_owner(known, "x:1"), _owner(known, "x:1", ["a"])) == ("b", None)
 
 
 def test_a_whole_list_takes_away_what_it_no_longer_shows_and_a_page_does_not() -> None:
     known = _known(resources={"a": ["x:1", "x:2"]})
     known.learn("resources", "a", {"x:3": "x:3"}, is_whole=False)
-    assert known.owner("x:1", BOTH) == "a"
+    assert _owner(known, "x:1") == "a"
     known.learn("resources", "a", {"x:3": "x:3"}, is_whole=True)
-    assert [known.owner(uri, BOTH) for uri in ("x:1", "x:3")] == [None, "a"]
+    assert [_owner(known, uri) for uri in ("x:1", "x:3")] == [None, "a"]
     assert known.bytes == len("x:3") + 100
 
 
 def test_a_template_is_found_by_its_text() -> None:
     known = _known(resourceTemplates={"b": ["x:{n}"]})
-    assert (known.template_owner("x:{n}", BOTH), known.template_owner("x:{m}", BOTH)) == ("b", None)
+    assert (known.template_owners("x:{n}", BOTH), known.template_owners("x:{m}", BOTH)) == (["b"], [])
 
 
 def test_what_one_caller_was_shown_says_nothing_to_another() -> None:
     knowledge = Knowledge()
     knowledge.of("ada").link("a", ["x:1"])
     knowledge.of("ada").learn("tools", "a", {"a__t": "t"}, is_whole=True)
-    assert knowledge.of("bob").owner("x:1", BOTH) is None
+    assert _owner(knowledge.of("bob"), "x:1") is None
     assert knowledge.of("bob").own("tools", "a", "a__t") is None
-    assert knowledge.of("ada").owner("x:1", BOTH) == "a"
+    assert _owner(knowledge.of("ada"), "x:1") == "a"
 
 
 def test_a_server_with_endless_lists_and_links_does_not_fill_the_memory() -> None:
@@ -74,6 +104,19 @@ def test_a_server_with_endless_lists_and_links_does_not_fill_the_memory() -> Non
     assert known.bytes <= 8 * 1024**2 + 10_000
 
 
+@pytest.mark.requirement("S9")
+def test_a_server_that_shows_and_links_without_end_crowds_out_nobody_else() -> None:
+    known = _known(resources={"a": ["x:listed"]})
+    known.link("a", ["x:linked"])
+    for page in range(10):
+        uris = [f"y:{page}-{n}" for n in range(10_000)]
+        known.learn("resources", "b", dict(zip(uris, uris, strict=True)), is_whole=False)
+        known.link("b", [f"z{uri}" for uri in uris])
+    known.learn("resources", "a", {"x:late": "x:late"}, is_whole=False)
+    known.link("a", ["x:linked-late"])
+    assert [_owner(known, f"x:{uri}") for uri in ("listed", "linked", "late", "linked-late")] == ["a"] * 4
+
+
 def test_callers_that_were_silent_longest_are_forgotten_first() -> None:
     knowledge = Knowledge()
     uris = {uri: uri for uri in (f"x:{k}" for k in range(40_000))}
@@ -81,6 +124,6 @@ def test_callers_that_were_silent_longest_are_forgotten_first() -> None:
     for n in range(40):
         knowledge.of("first")
         knowledge.of(f"caller-{n}").learn("resources", "a", uris, is_whole=True)
-    assert knowledge.of("first").owner("x:1", BOTH) == "a"
-    assert knowledge.of("caller-39").owner("x:1", BOTH) == "a"
-    assert knowledge.of("caller-0").owner("x:1", BOTH) is None
+    assert _owner(knowledge.of("first"), "x:1") == "a"
+    assert _owner(knowledge.of("caller-39"), "x:1") == "a"
+    assert _owner(knowledge.of("caller-0"), "x:1") is None

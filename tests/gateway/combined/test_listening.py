@@ -256,6 +256,42 @@ def test_a_subscription_to_a_uri_of_two_servers_goes_to_the_first() -> None:
     assert (_wishes(a), _wishes(b)) == ([{"resourceSubscriptions": ["x:1"]}], [])
 
 
+def _update(uri: str) -> bytes:
+    return notification("notifications/resources/updated", {"uri": uri})
+
+
+@pytest.mark.requirement("S9")
+def test_a_server_tells_of_what_it_was_asked_for_and_of_nothing_else() -> None:
+    a, b = _server("x://a"), _server("x://b", "x://a/b")
+    rig = Rig({"a": a, "b": b})
+
+    async def listen() -> None:
+        async with listening(rig, toolsListChanged=True, resourceSubscriptions=["x://a", "x://b"]):
+            for uri in ("x://a", "x://a/below", "x://b", "x://a/b", "x://other", "x://aa"):
+                a.listens[0].send(_update(uri))
+            a.listens[0].send(notification("notifications/resources/updated", {"uri": 5}))
+            b.listens[0].send(_update("x://b"))
+
+    asyncio.run(listen())
+    assert [message["params"]["uri"] for message in rig.sent[1:]] == ["x://a", "x://a/below", "x://b"]
+    assert [(server, rule) for server, rule, _ in rig.diagnosed] == [("a", "combined.foreign_update")] * 5
+
+
+@pytest.mark.requirement("S9")
+def test_a_subscription_to_what_cannot_be_told_whose_it_is_is_not_honoured_and_on_record() -> None:
+    a = _server("x:1")
+    a.lists["resources/templates/list"] = [items("x:t:{n}", "https://{+p}", key="uriTemplate")]
+    rig = Rig({"a": a, "b": _server()})
+
+    async def listen() -> None:
+        async with listening(rig, resourceSubscriptions=["x:1", "x:t:1", "https://docs.example/x"]):
+            pass
+
+    asyncio.run(listen())
+    assert rig.sent[0]["params"]["notifications"] == {"resourceSubscriptions": ["x:1", "x:t:1"]}
+    assert (rig.templated, rig.refused) == ([("a", "x:t:1")], ["combined.unrouted"])
+
+
 def test_tasks_are_listened_to_at_their_servers_under_their_wrapped_ids() -> None:
     a, b = _server(), _server()
     rig = Rig({"a": a, "b": b})

@@ -131,10 +131,11 @@ def test_a_uri_goes_only_to_the_server_that_lists_it() -> None:
 
 @pytest.mark.requirement("E5")
 def test_a_uri_of_a_template_goes_to_its_server() -> None:
-    a, b = _server(), _server(resources_templates=items("db://{table}/{row}", key="uriTemplate"))
+    a, b = _server(), _server(resources_templates=items("db://tables/{table}/{row}", key="uriTemplate"))
     rig = Rig({"a": a, "b": b})
-    assert _got(asyncio.run(rig.ask("resources/read", {"uri": "db://t/1"}))) == {"uri": "db://t/1"}
+    assert _got(asyncio.run(rig.ask("resources/read", {"uri": "db://tables/t/1"}))) == {"uri": "db://tables/t/1"}
     assert "resources/read" not in a.methods()
+    assert rig.templated == [("b", "db://tables/t/1")]
 
 
 @pytest.mark.requirement("E5")
@@ -167,10 +168,86 @@ def test_an_unknown_uri_is_asked_for_once_and_then_refused() -> None:
     rig = Rig({"a": server})
     assert asyncio.run(rig.ask("resources/read", {"uri": "x:9"}))["error"] == {
         "code": -32602,
-        "message": "No server has listed, templated or linked this URI. Take one from resources/list.",
+        "message": "No server has listed, linked or templated this URI."
+        " Take one from resources/list, or use /mcp/<server>.",
         "data": {"uri": "x:9"},
     }
     assert sorted(server.methods()) == ["resources/list", "resources/templates/list", "server/discover"]
+
+
+def _linking(uri: str, **lists: bytes) -> Scripted:
+    server = _server(tools=items("t"), **lists)
+    link = {"content": [{"type": "resource_link", "uri": uri, "name": "n"}]}
+    server.answers["tools/call"] = lambda message: answer(message.id, link)
+    return server
+
+
+@pytest.mark.requirement("S9")
+def test_lists_are_known_before_a_link_decides_and_are_not_asked_for_every_time() -> None:
+    lister, linker = _server(resources=items("x:1", key="uri")), _linking("x:2")
+    rig = Rig({"lister": lister, "linker": linker})
+
+    async def ask() -> None:
+        await rig.ask("tools/call", {"name": "linker__t"})
+        for _ in range(3):
+            await rig.ask("resources/read", {"uri": "x:2"})
+        assert (lister.methods().count("resources/list"), linker.methods().count("resources/read")) == (1, 3)
+        lister.lists["resources/list"] = [items("x:2", key="uri")]  # from now on it is the lister's
+        rig.now += 61
+        await rig.ask("resources/read", {"uri": "x:2"})
+        assert (lister.methods().count("resources/read"), linker.methods().count("resources/read")) == (1, 3)
+
+    asyncio.run(ask())
+
+
+@pytest.mark.requirement("S9")
+def test_a_link_to_what_fits_anothers_template_is_read_from_the_linker_and_noted() -> None:
+    templating = _server(resources_templates=items("x:t:{n}", key="uriTemplate"))
+    rig = Rig({"a": templating, "b": _linking("x:t:1")})
+
+    async def ask() -> None:
+        await rig.ask("tools/call", {"name": "b__t"})
+        assert _got(await rig.ask("resources/read", {"uri": "x:t:1"})) == {"uri": "x:t:1"}
+
+    asyncio.run(ask())
+    assert "resources/read" not in templating.methods()
+    assert [(server, rule) for server, rule, _ in rig.diagnosed] == [("b", "combined.contested_link")]
+
+
+@pytest.mark.requirement("S9")
+def test_what_two_servers_link_or_template_is_read_from_neither() -> None:
+    template = items("x:t:{n}", key="uriTemplate")
+    a, b = _linking("x:1", resources_templates=template), _linking("x:1", resources_templates=template)
+    rig = Rig({"a": a, "b": b})
+
+    async def ask() -> None:
+        for name in ("a__t", "b__t"):
+            await rig.ask("tools/call", {"name": name})
+        for uri in ("x:1", "x:t:1"):
+            said = _refusal(await rig.ask("resources/read", {"uri": uri}))
+            assert said == "More than one server claims this URI: a, b. Use /mcp/<server> of the one that is meant."
+
+    asyncio.run(ask())
+    assert rig.refused == ["combined.unrouted"] * 2
+    assert "resources/read" not in a.methods() + b.methods()
+
+
+@pytest.mark.requirement("S9")
+@pytest.mark.parametrize("template", ["https://{+p}", "https://{host}/{+p}", "HTTPS://{+p}", "https:{+p}"])
+def test_what_only_a_catch_all_fits_is_read_from_nobody(template: str) -> None:
+    greedy = _server(resources_templates=items(template, key="uriTemplate"))
+    rig = Rig({"greedy": greedy, "other": _server()})
+    said = _refusal(asyncio.run(rig.ask("resources/read", {"uri": "https://docs.example/x"})))
+    assert said == "Only templates that fit any URI of their scheme fit this one, of: greedy. Use /mcp/<server>."
+    assert rig.refused == ["combined.unrouted"]
+    assert "resources/read" not in greedy.methods()
+
+
+@pytest.mark.requirement("S9")
+def test_a_uri_that_two_servers_list_is_noted_also_when_nobody_asked_for_a_list() -> None:
+    rig = Rig({name: _server(resources=items("x:1", key="uri")) for name in "ab"})
+    asyncio.run(rig.ask("resources/read", {"uri": "x:1"}))
+    assert [(server, rule) for server, rule, _ in rig.diagnosed] == [("b", "combined.same_uri")]
 
 
 # --- completion ------------------------------------------------------------------------------------------------------
@@ -192,3 +269,12 @@ def test_a_completion_goes_where_its_prompt_or_template_is_from() -> None:
     assert "No server has listed" in _refusal(complete(type="ref/resource", uri="no:{t}"))
     assert "There is no prompt" in _refusal(complete(type="ref/prompt", name="a__q"))
     assert "params.ref.uri" in _refusal(complete(type="ref/resource"))
+
+
+def test_a_template_that_two_servers_list_is_the_firsts_and_noted() -> None:
+    a, b = (_server(resources_templates=items("db://{t}", key="uriTemplate")) for _ in "ab")
+    rig = Rig({"a": a, "b": b})
+    reference = {"type": "ref/resource", "uri": "db://{t}"}
+    asyncio.run(rig.ask("completion/complete", {"ref": reference, "argument": {"name": "t", "value": "v"}}))
+    assert ("completion/complete" in a.methods(), "completion/complete" in b.methods()) == (True, False)
+    assert [(server, rule) for server, rule, _ in rig.diagnosed] == [("b", "combined.same_uri")]

@@ -12,7 +12,7 @@ from handfast.gateway.combined.asking import error_text
 from handfast.gateway.combined.discovery import Discoveries, discover_all
 from handfast.gateway.combined.endpoint import FORGED, Endpoint, Refused
 from handfast.gateway.combined.links import linked_uris
-from handfast.gateway.combined.listening import Listen
+from handfast.gateway.combined.listening import FOREIGN_UPDATE, UPDATED, Listen
 from handfast.gateway.combined.lists import KINDS, ListKind, Lists
 from handfast.gateway.combined.opaque import Tampered
 from handfast.gateway.combined.reading import level_of
@@ -165,7 +165,9 @@ class CombinedBackend:
         asked = read_message(replace_values(message.raw, edits)) if edits else message
 
         def send(raw: bytes) -> None:
-            origin.send(self._for_client(raw, server))
+            shown = self._for_client(raw, server, origin)
+            if shown is not None:
+                origin.send(shown)
 
         try:
             raw = await backend.request(asked, replace(origin, send=send))
@@ -204,13 +206,24 @@ class CombinedBackend:
             edits["result", "requestState"] = msgspec.json.encode(wrapped)
         return replace_values(raw, edits) if edits else raw
 
-    def _for_client(self, raw: bytes, server: str) -> bytes:
-        if b"task" not in raw:  # nearly always
+    def _for_client(self, raw: bytes, server: str, origin: Origin) -> bytes | None:
+        """A notification of a server's; None where it tells of what is another server's."""
+        if b"task" not in raw and b"updated" not in raw and b"\\" not in raw:  # nearly always
             return raw
         try:
-            return self._task_ids.wrap_in_notification(raw, read_message(raw), server)
+            message = read_message(raw)
+            if message.method == UPDATED and not self._may_tell_of(message, server, origin):
+                return None
+            return self._task_ids.wrap_in_notification(raw, message, server)
         except (BadMessage, AmbiguousKeys, NotJson):
             return raw
+
+    def _may_tell_of(self, update: Message, server: str, origin: Origin) -> bool:
+        owner = self._resolver.owner(text_member(update.params(), "uri") or "", origin)
+        if owner is None or owner.server == server:
+            return True
+        self._endpoint.diagnose(server, FOREIGN_UPDATE, f"It told of a URI of {owner.server}.")
+        return False
 
 
 def _required(value: str | None, where: str) -> str:

@@ -18,6 +18,8 @@ Diagnose = Callable[[str, str, str], None]  # server, rule, reason
 RecordRefused = Callable[[Message, str, str, str], Awaitable[None]]  # the request, its actor, rule, reason
 # Something that only a gateway on this state folder gives out came back changed, or for something else.
 FORGED: Final = "combined.forged"
+UNROUTED: Final = "combined.unrouted"  # a URI that cannot be told whose it is
+RecordTemplated = Callable[[Message, str, str, str], None]  # the request, its actor, the server, the URI
 
 
 class Refused(Exception):
@@ -51,6 +53,8 @@ class Endpoint:
     seal: Seal
     record_refused: RecordRefused = record_nothing
     """Takes a request that reaches no server, so that none records it."""
+    record_templated: RecordTemplated = lambda _message, _actor, _server, _uri: None
+    """Takes a URI that went to a server for no other reason than that a template of it fits."""
     first_wait: float = 1.0
     """Seconds before a server that ended a subscription is asked again; doubled each time."""
     only: frozenset[str] | None = None

@@ -13,14 +13,14 @@ import msgspec
 from handfast.gateway.backend import Backend, Origin
 from handfast.gateway.combined.asking import Unavailable, own_request
 from handfast.gateway.combined.discovery import Discovered, Discoveries
-from handfast.gateway.combined.endpoint import FORGED, Endpoint, Refused
+from handfast.gateway.combined.endpoint import FORGED, UNROUTED, Endpoint, Refused
 from handfast.gateway.combined.opaque import Tampered
 from handfast.gateway.combined.reading import level_of
 from handfast.gateway.combined.resolving import Resolver
 from handfast.gateway.combined.task_ids import TaskIds
 from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from handfast.wire.eras import META_SUBSCRIPTION
-from handfast.wire.members import member
+from handfast.wire.members import member, text_member
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_level, read_message
 from handfast.wire.replies import notification
 from handfast.wire.reshape import put
@@ -32,6 +32,8 @@ LIST_CHANGES: Final = {
     "promptsListChanged": ("prompts", "notifications/prompts/list_changed"),
     "resourcesListChanged": ("resources", "notifications/resources/list_changed"),
 }
+UPDATED: Final = "notifications/resources/updated"
+FOREIGN_UPDATE: Final = "combined.foreign_update"
 _URIS: Final = "resourceSubscriptions"
 _TASKS: Final = "taskIds"
 _MOST_HELD: Final = 1000  # notifications that came before the acknowledgement could be sent
@@ -47,6 +49,7 @@ class _Server:
 
     backend: Backend
     task: asyncio.Task[None] | None = None
+    uris: list[str] = field(default_factory=list)  # what it was asked to tell of
     honoured: Filter = field(default_factory=dict)
     was_missing: bool = False  # lists that the client has may lack what is the server's
     has_spoken: bool = False  # it acknowledged, refused, or has nothing to listen for
@@ -91,6 +94,7 @@ class Listen:
     async def run(self) -> bytes:
         try:
             await self._follow_servers()
+            await self._note_owners()
             await self._wait_for_first_words()
             self._acknowledge()
             while True:
@@ -104,8 +108,7 @@ class Listen:
 
     async def _follow_servers(self) -> None:
         """A listen at each server of now, and none at those that are gone."""
-        if self._unowned():
-            await self._resolver.ask_for_uris(self._message, self._origin)
+        await self._resolver.learn_uris(self._uris(), self._message, self._origin)
         now = self._endpoint.servers()
         for name in [name for name, known in self._servers.items() if now.get(name) is not known.backend]:
             _cancel(self._servers.pop(name))
@@ -149,11 +152,12 @@ class Listen:
             self._tell_list_changes(
                 {key for key, (capability, _) in LIST_CHANGES.items() if offered.offers(capability)}
             )
-        if not is_first and self._unowned():
-            await self._resolver.ask_for_uris(self._message, self._origin, server=name)
+        if not is_first and any(self._owner(uri) is None for uri in self._uris()):
+            await self._resolver.learn_uris_of(name, self._message, self._origin)
         wanted = self._share(name, offered)
         if not wanted:
             raise _NothingToListenFor
+        server.uris = _texts(wanted.get(_URIS))
 
         def take(raw: bytes) -> None:
             self._take(name, server, raw, is_first=is_first)
@@ -173,6 +177,9 @@ class Listen:
             message = read_message(raw)
             if message.method == ACKNOWLEDGED:
                 self._take_acknowledgement(server, message, is_first=is_first)
+                return
+            if message.method == UPDATED and not self._is_of(name, server, message):
+                self._endpoint.diagnose(name, FOREIGN_UPDATE, "It told of a URI that it was not asked for.")
                 return
             raw = self._task_ids.wrap_in_notification(raw, message, name)
             raw = put(raw, {("params", "_meta", META_SUBSCRIPTION): msgspec.json.encode(self._message.id)})
@@ -199,7 +206,7 @@ class Listen:
                 if value is True and offered.offers(LIST_CHANGES[key][0], "listChanged"):
                     share[key] = True
             elif key == _URIS:
-                uris = [uri for uri in _texts(value) if self._resolver.known_owner(uri, self._origin) == name]
+                uris = [uri for uri in self._uris() if self._owner(uri) == name]
                 if uris and offered.offers("resources", "subscribe"):
                     share[key] = uris
             elif key == _TASKS and (own := [own for server, own in self._tasks if server == name]):
@@ -207,15 +214,36 @@ class Listen:
             # Of an extension that handfast does not know nobody can say whose it is.
         return share
 
-    def _unowned(self) -> bool:
-        uris = _texts(self._wanted.get(_URIS))
-        return any(self._resolver.known_owner(uri, self._origin) is None for uri in uris)
+    def _uris(self) -> list[str]:
+        return _texts(self._wanted.get(_URIS))
+
+    def _owner(self, uri: str) -> str | None:
+        found = self._resolver.owner(uri, self._origin)
+        return None if found is None else found.server
+
+    async def _note_owners(self) -> None:
+        """What is asked of nobody, or of a server by a template alone, is on record."""
+        owners = {uri: self._resolver.owner(uri, self._origin) for uri in self._uris()}
+        noted = {owner: uri for uri, owner in owners.items() if owner is not None}  # one of each is enough
+        for owner, uri in noted.items():
+            self._resolver.note_owner(uri, owner, self._message, self._origin)
+        if None in owners.values():
+            reason = "URIs of a subscription cannot be told whose they are, and are not listened to. Use /mcp/<server>."
+            await self._endpoint.record_refused(self._message, self._origin.actor, UNROUTED, reason)
+
+    def _is_of(self, name: str, server: _Server, message: Message) -> bool:
+        """Whether an update is of what the server was asked for, or of something below it that is no other's."""
+        uri = text_member(message.params(), "uri")
+        if uri is None or uri in server.uris:
+            return uri is not None
+        is_below = any(uri.startswith(f"{known.rstrip('/')}/") for known in server.uris)
+        return is_below and self._owner(uri) in (None, name)
 
     def _acknowledge(self) -> None:
         # handfast itself tells when servers come and go, so lists are always watched.
         honoured: Filter = {key: True for key in LIST_CHANGES if self._wanted.get(key) is True}
         uris = {uri for server in self._servers.values() for uri in _texts(server.honoured.get(_URIS))}
-        if shared := [uri for uri in _texts(self._wanted.get(_URIS)) if uri in uris]:
+        if shared := [uri for uri in self._uris() if uri in uris]:
             honoured[_URIS] = shared
         tasks = [
             self._task_ids.wrap(name, own)

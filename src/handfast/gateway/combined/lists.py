@@ -99,6 +99,8 @@ class Lists:
         for part in parts:
             is_whole = part.starts_anew and part.is_done and not part.problem and part.cursor is None
             known.learn(kind.key, part.server, part.own_names, is_whole=is_whole)
+            if part.starts_anew:
+                known.asked[kind.key, part.server] = self._endpoint.now()
             known.link(part.server, part.links)
             self._diagnose(kind, part)
 
@@ -148,11 +150,17 @@ class Lists:
                 owner = part.server if kind.is_named else owners.setdefault(identity, part.server)
                 if owner == part.server:
                     found.append(item)
-                elif (owner, part.server) not in self._told:
-                    self._told.add((owner, part.server))
-                    reason = f"It lists URIs that {owner} lists too; they lead to {owner}. Use /mcp/{part.server}."
-                    self._endpoint.diagnose(part.server, "combined.same_uri", reason)
+                else:
+                    self.note_same_uri(owner, part.server)
         return found
+
+    def note_same_uri(self, owner: str, server: str) -> None:
+        """Once for each two servers."""
+        if (owner, server) in self._told:
+            return
+        self._told.add((owner, server))
+        reason = f"It lists URIs that {owner} lists too; they lead to {owner}. Use /mcp/{server}."
+        self._endpoint.diagnose(server, "combined.same_uri", reason)
 
     def _diagnose(self, kind: ListKind, part: Part) -> None:
         if part.problem:

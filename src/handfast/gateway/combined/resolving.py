@@ -2,16 +2,21 @@
 
 import asyncio
 import difflib
+from collections.abc import Iterable
 from typing import Final
 
 from handfast.gateway.backend import Origin
-from handfast.gateway.combined.endpoint import Endpoint, Refused
+from handfast.gateway.combined.endpoint import UNROUTED, Endpoint, Refused
 from handfast.gateway.combined.lists import KINDS, ListKind, Lists
 from handfast.gateway.combined.names import is_short_form, public_server, split_name
+from handfast.gateway.combined.ownership import By, Owner, explain_no_owner, find_owner
 from handfast.wire.codes import INVALID_PARAMS
 from handfast.wire.message import Message
 
 _REST_SECONDS: Final = 30.0  # a server that would not list is not asked again for every call
+# A list comes before links and templates, so it must be known before one of these decides; this old it may be.
+_LISTED_SECONDS: Final = 60.0
+_URI_KINDS: Final = (KINDS["resources/list"], KINDS["resources/templates/list"])
 _MOST_COMPARED: Final = 300
 _MOST_SHOWN: Final = 20
 
@@ -37,34 +42,62 @@ class Resolver:
         return server, part  # its list is not to be had, so the server itself decides
 
     async def uri(self, uri: str, message: Message, origin: Origin) -> str:
-        """The server that listed, templated or linked it. Raises: Refused."""
-        owner = self.known_owner(uri, origin)
+        """The server that listed it, else linked it, else templated it. Raises: Refused."""
+        await self.learn_uris([uri], message, origin)
+        owner = self.owner(uri, origin)
         if owner is None:
-            await self.ask_for_uris(message, origin)
-            owner = self.known_owner(uri, origin)
-        if owner is None:
-            reason = "No server has listed, templated or linked this URI. Take one from resources/list."
-            raise Refused(INVALID_PARAMS, reason, data={"uri": uri})  # as the protocol has servers say which
-        return owner
+            reason = explain_no_owner(self._endpoint.known(origin).claims(uri, list(self._endpoint.servers())))
+            data = {"uri": uri}  # as the protocol has servers say which
+            raise Refused(INVALID_PARAMS, reason, rule=UNROUTED, data=data)
+        self.note_owner(uri, owner, message, origin)
+        return owner.server
 
     async def template(self, text: str, message: Message, origin: Origin) -> str:
         """The server that listed the template; a plain URI may stand for itself. Raises: Refused."""
-        known = self._endpoint.known(origin)
-        owner = known.template_owner(text, list(self._endpoint.servers()))
-        if owner is None:
-            await self.ask_for_uris(message, origin)
-            owner = known.template_owner(text, list(self._endpoint.servers()))
-        return owner or await self.uri(text, message, origin)
+        known, servers = self._endpoint.known(origin), list(self._endpoint.servers())
+        owners = known.template_owners(text, servers)
+        if not owners:
+            await self._ask_for_uris(servers, message, origin)
+            owners = known.template_owners(text, servers)
+        for other in owners[1:]:
+            self._lists.note_same_uri(owners[0], other)
+        return owners[0] if owners else await self.uri(text, message, origin)
 
-    def known_owner(self, uri: str, origin: Origin) -> str | None:
-        return self._endpoint.known(origin).owner(uri, list(self._endpoint.servers()))
+    def owner(self, uri: str, origin: Origin) -> Owner | None:
+        """Whose it is by what is known now."""
+        return find_owner(self._endpoint.known(origin).claims(uri, list(self._endpoint.servers())))
 
-    async def ask_for_uris(self, message: Message, origin: Origin, *, server: str | None = None) -> None:
-        """Learn what resources and templates there are: of one server, or of all."""
+    def note_owner(self, uri: str, owner: Owner, message: Message, origin: Origin) -> None:
+        """Put on record that a URI goes to a server by a template alone, or that another server claims it too."""
+        if owner.by is By.TEMPLATE:
+            self._endpoint.record_templated(message, origin.actor, owner.server, uri)
+        for other in owner.others if owner.by is By.LIST else ():
+            self._lists.note_same_uri(owner.server, other)
+        if owner.by is By.LINK and owner.others:
+            reason = f"It linked a URI that {', '.join(owner.others)} linked or templated; it is read from the linker."
+            self._endpoint.diagnose(owner.server, "combined.contested_link", reason)
+
+    async def learn_uris(self, uris: Iterable[str], message: Message, origin: Origin) -> None:
+        """Ask for the lists that may say whose these are: all where one is unknown, else those not seen lately."""
+        owners = [self.owner(uri, origin) for uri in uris]
+        if all(owner is not None and owner.by is By.LIST for owner in owners):
+            return
+        servers = list(self._endpoint.servers())
+        if all(owners):
+            asked, past = self._endpoint.known(origin).asked, self._endpoint.now() - _LISTED_SECONDS
+            servers = [
+                name for name in servers if any(asked.get((kind.key, name), past) <= past for kind in _URI_KINDS)
+            ]
+        await self._ask_for_uris(servers, message, origin)
+
+    async def learn_uris_of(self, server: str, message: Message, origin: Origin) -> None:
+        await self._ask_for_uris([server], message, origin)
+
+    async def _ask_for_uris(self, names: Iterable[str], message: Message, origin: Origin) -> None:
         servers = self._endpoint.servers()
-        asked = servers if server is None else {name: servers[name] for name in servers if name == server}
-        kinds = (KINDS["resources/list"], KINDS["resources/templates/list"])
-        await asyncio.gather(*(self._lists.refresh(kind, asked, message, origin) for kind in kinds))
+        asked = {name: servers[name] for name in names if name in servers}
+        if asked:
+            await asyncio.gather(*(self._lists.refresh(kind, asked, message, origin) for kind in _URI_KINDS))
 
     def _server_of(self, kind: ListKind, public: str, origin: Origin) -> tuple[str, str]:
         parts = split_name(public)

@@ -1,13 +1,15 @@
 """Whether a URI can come from a URI template (RFC 6570), found without running anything a server wrote. Pure.
 
 A template is read as text with gaps. The places that a match may have reached are kept as ranges, so nothing is tried
-twice and no template can take long, however it is written.
+twice and no template can take long, however it is written. Both stand in their comparable form.
 """
 
 import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+from handfast.gateway.combined.uris import comparable, has_dot_segments
 
 _EXPRESSION: Final = re.compile(r"\{([^{}]*)\}")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -16,6 +18,12 @@ _LONGEST_TEMPLATE: Final = 2048
 _MOST_GAPS: Final = 16
 _LONGEST_URI: Final = 4096
 _MOST_PLACES: Final = 128  # where one piece of text is looked for
+
+# Schemes that are nobody's own: only what follows first (a host, a bucket, the first folder) says whose a URI is.
+_WEB: Final = ("http", "https", "ws", "wss", "ftp", "ftps", "sftp", "ssh", "git", "file", "s3", "gs", "ui")
+_SHARED_SCHEMES: Final = frozenset((*_WEB, "data", "blob", "mailto", "urn", "tag"))
+_BEGINS_SEGMENT: Final = ("/", "?", "#", "&", ";")  # operators whose expansion is never part of what stands before it
+_VARIABLE: Final = "\0"
 
 # What ends an expansion, by the operator in front; after `+` and `#` only the end of the URI does.
 _STOPS_SIMPLE: Final = re.compile(r"[:/?#\[\]@!$&'()*+;=]")
@@ -50,9 +58,12 @@ Piece = str | Gap
 @dataclass(frozen=True, slots=True)
 class Template:
     pieces: tuple[Piece, ...]
+    decides: bool
+    """Whether it says whose a URI is: a whole segment of it must be text, and in a shared scheme the first one."""
 
     def matches(self, uri: str) -> bool:
-        if len(uri) > _LONGEST_URI:
+        """Whether a URI, in its comparable form, can come from it; one that leads back out of its folder never does."""
+        if len(uri) > _LONGEST_URI or has_dot_segments(uri):
             return False
         first, last = self.pieces[0], self.pieces[-1]
         if isinstance(first, str) and not uri.startswith(first):
@@ -69,12 +80,14 @@ class Template:
 
 @lru_cache(maxsize=1024)
 def read_template(text: str) -> Template | None:
-    """None where it is no template that may decide anything.
+    """None where it is no template that can be used.
 
     One that does not begin with a scheme would match the URIs of every server.
     """
     if len(text) > _LONGEST_TEMPLATE or not _SCHEME.match(text):
         return None
+    head, brace, rest = text.partition("{")
+    text = comparable(head) + brace + rest
     pieces: list[Piece] = []
     position = 0
     for expression in _EXPRESSION.finditer(text):
@@ -83,7 +96,19 @@ def read_template(text: str) -> Template | None:
     pieces.append(text[position:])
     if len(pieces) > 2 * _MOST_GAPS + 1 or any(isinstance(p, str) and ("{" in p or "}" in p) for p in pieces):
         return None
-    return Template(tuple(piece for piece in pieces if piece != ""))
+    return Template(tuple(piece for piece in pieces if piece != ""), _decides(text))
+
+
+def _decides(text: str) -> bool:
+    scheme, _, rest = text.partition(":")
+    marked = _EXPRESSION.sub(_mark, rest.lstrip("/"))
+    segments = re.split("[/?#]" if rest.startswith("/") else "[:/?#]", marked)
+    said = segments[:1] if scheme in _SHARED_SCHEMES else segments
+    return any(_VARIABLE not in segment and any(map(str.isalnum, segment)) for segment in said)
+
+
+def _mark(expression: re.Match[str]) -> str:
+    return f"/{_VARIABLE}" if expression[1].startswith(_BEGINS_SEGMENT) else _VARIABLE
 
 
 def _gap(expression: str) -> Gap:

@@ -1,0 +1,71 @@
+"""Whose a URI is, decided from what servers have said of it. Pure.
+
+A list comes before a link, a link before a template. Results may carry text from anywhere and a template may fit
+anything, so neither takes a URI from a server that lists it. Where two servers say the same of it, nothing is guessed.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+_MOST_NAMED: Final = 20
+
+
+class By(StrEnum):
+    LIST = "list"
+    LINK = "link"
+    TEMPLATE = "template"
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """The servers that say something of a URI, in their order."""
+
+    listed: tuple[str, ...] = ()
+    linked: tuple[str, ...] = ()
+    templated: tuple[str, ...] = ()
+    """A template of theirs fits it, with more than a scheme."""
+    fitting: tuple[str, ...] = ()
+    """Any template of theirs fits it, also one that fits everything of its scheme."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    server: str
+    by: By
+    others: tuple[str, ...] = ()
+    """Servers that say something of it too."""
+
+
+def find_owner(claims: Claims) -> Owner | None:
+    """None where no server is the only one that it can be."""
+    if claims.listed:
+        return Owner(claims.listed[0], By.LIST, claims.listed[1:])  # the one whose item is in the joined list
+    if claims.linked:
+        # Of several that link it the one whose template fits it as well is meant.
+        meant = claims.linked if len(claims.linked) == 1 else _both(claims.linked, claims.templated)
+        by, among = By.LINK, claims.linked + claims.templated
+    else:
+        meant, by, among = claims.templated, By.TEMPLATE, ()
+    if len(meant) != 1:
+        return None
+    return Owner(meant[0], by, tuple(dict.fromkeys(name for name in among if name != meant[0])))
+
+
+def explain_no_owner(claims: Claims) -> str:
+    """One line for the client: why nothing was read, and what to do."""
+    several = claims.linked or claims.templated
+    if several:
+        return f"More than one server claims this URI: {_named(several)}. Use /mcp/<server> of the one that is meant."
+    if claims.fitting:
+        names = _named(claims.fitting)
+        return f"Only templates that fit any URI of their scheme fit this one, of: {names}. Use /mcp/<server>."
+    return "No server has listed, linked or templated this URI. Take one from resources/list, or use /mcp/<server>."
+
+
+def _both(some: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in some if name in others)
+
+
+def _named(servers: tuple[str, ...]) -> str:
+    return ", ".join(servers[:_MOST_NAMED])
