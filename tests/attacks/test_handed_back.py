@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.contracts.rig import MODERN_META, HttpGateway
 from tests.gateway.bridge.asking import LEGACY, MODERN, WAYS, Json, entry_for
-from tests.gateway.running import Serving, eventually, read_records, running, stdio
+from tests.gateway.running import Serving, eventually, read_records, request, running, send, stdio
 from tests.stubs.run import Stub, answer, tool, write_stub
 
 pytestmark = pytest.mark.requirement("S8")
@@ -240,3 +241,30 @@ def _object(members: dict[str, str]) -> str:
 def _plain(text: str) -> str | None:
     value = json.loads(text) if not text.startswith("[[") else None
     return value if isinstance(value, str) and value.isascii() and value.isprintable() and value.strip() else None
+
+
+_HEADER = st.text(st.characters(min_codepoint=0x21, max_codepoint=0xFF, exclude_characters="\x7f"), max_size=40)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    method=st.sampled_from(["GET", "POST", "DELETE"]),
+    session=_HEADER | st.just("own"),
+    event=_HEADER | st.from_regex(r"[0-9a-f]{8}-[0-9]{1,30}-[0-9]{1,30}", fullmatch=True),
+    query=st.text(max_size=20).map(quote)
+    | st.sampled_from(["servers=", "servers=%ff", "servers=a&servers=b", "servers"]),
+)
+def test_no_session_event_or_choice_of_servers_breaks_the_gateway(
+    attacked: Attacked, method: str, session: str, event: str, query: str
+) -> None:
+    own = attacked.clients[False].session or ""
+    headers = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "Mcp-Session-Id": "x" + own if session == "own" else session,
+        "Last-Event-ID": event,
+    }
+    body = request(1, "tools/list") if method == "POST" else None
+    path = "/mcp?" + query if query else "/mcp"
+    assert send(attacked.gateway.base, method, path, body, headers).status < 500
+    attacked.require_whole()

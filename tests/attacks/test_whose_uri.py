@@ -73,7 +73,7 @@ class Routed:
     def reader(self, client: HttpGateway, uri: str) -> str | int:
         """The server that was read from, or the error's code."""
         message = client.request("resources/read", {"uri": uri}).message
-        return message["error"]["code"] if "error" in message else message["result"]["contents"][0]["text"]
+        return int(message["error"]["code"]) if "error" in message else str(message["result"]["contents"][0]["text"])
 
     def records(self, rule: str) -> list[tuple[str, str, str]]:
         found = read_records(self.gateway.state, rule=rule)

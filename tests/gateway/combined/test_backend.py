@@ -117,6 +117,14 @@ def test_a_server_that_is_down_says_so_under_its_name() -> None:
     }
 
 
+def test_an_error_of_a_server_that_gives_no_reason_is_an_answer_all_the_same() -> None:
+    rig = Rig({"files": _server(lambda _: b'{"jsonrpc":"2.0","id":7,"error":{"code":-31001}}')})
+    assert asyncio.run(rig.ask("tools/call", {"name": "files__t"}))["error"] == {
+        "code": -31001,
+        "message": "files: It gave no reason.",
+    }
+
+
 def test_an_error_of_the_servers_own_keeps_its_bytes() -> None:
     raw = b'{"jsonrpc":"2.0","id":7, "error":{"code":-32603,"message":"m","data":{"n":1.0}}}'
     rig = Rig({"a": _server(lambda _: raw)})

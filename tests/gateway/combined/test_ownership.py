@@ -14,7 +14,7 @@ _SOME = st.lists(st.sampled_from("abc"), unique=True).map(lambda names: tuple(so
     ("claims", "owner"),
     [
         (Claims(), None),
-        (Claims(listed=("b",), linked=("a",), templated=("a",)), Owner("b", By.LIST)),
+        (Claims(listed=("b",), linked=("a", "b"), templated=("a",)), Owner("b", By.LIST, ("a",))),
         (Claims(listed=("a", "b")), Owner("a", By.LIST, ("b",))),
         (Claims(linked=("b",)), Owner("b", By.LINK)),
         (Claims(linked=("b",), templated=("a",)), Owner("b", By.LINK, ("a",))),

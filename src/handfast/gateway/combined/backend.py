@@ -23,6 +23,7 @@ from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND, UPSTREAM_FAILE
 from handfast.wire.members import member, text_member
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_message
 from handfast.wire.replies import error_reply
+from handfast.wire.reshape import put
 from handfast.wire.scan import NotJson
 from handfast.wire.splice import Path, replace_values
 
@@ -243,4 +244,4 @@ def _with_server_named(answer: Message, server: str) -> bytes:
     text = error_text(answer)
     if answer.error_code() not in _UPSTREAM_ERRORS or server in text:
         return answer.raw
-    return replace_values(answer.raw, {("error", "message"): msgspec.json.encode(f"{server}: {text}")})
+    return put(answer.raw, {("error", "message"): msgspec.json.encode(f"{server}: {text}")})

@@ -98,11 +98,12 @@ class Known:
         # Exactly as it is spelt first: to some servers two spellings are two things.
         exact = tuple(server for server, shown in known if uri in shown.listed.get(_RESOURCES, {}))
         listed = exact or tuple(server for server, shown in known if shown.lists(form))
+        linked = tuple(server for server, shown in known if form in shown.links)
         if listed:
-            return Claims(listed=listed)  # nothing else matters, and templates take time
+            return Claims(listed, linked)  # a template cannot matter, and takes time
         fitting = {server: found for server, shown in known if (found := shown.fitting(form))}
         return Claims(
-            linked=tuple(server for server, shown in known if form in shown.links),
+            linked=linked,
             templated=tuple(server for server, found in fitting.items() if any(one.decides for one in found)),
             fitting=tuple(fitting),
         )

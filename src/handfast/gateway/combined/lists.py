@@ -159,7 +159,7 @@ class Lists:
         if (owner, server) in self._told:
             return
         self._told.add((owner, server))
-        reason = f"It lists URIs that {owner} lists too; they lead to {owner}. Use /mcp/{server}."
+        reason = f"It lists or links URIs that {owner} lists; they lead to {owner}. Use /mcp/{server}."
         self._endpoint.diagnose(server, "combined.same_uri", reason)
 
     def _diagnose(self, kind: ListKind, part: Part) -> None:

@@ -40,8 +40,8 @@ class Owner:
 def find_owner(claims: Claims) -> Owner | None:
     """None where no server is the only one that it can be."""
     if claims.listed:
-        return Owner(claims.listed[0], By.LIST, claims.listed[1:])  # the one whose item is in the joined list
-    if claims.linked:
+        meant, by, among = claims.listed[:1], By.LIST, claims.listed + claims.linked  # whose item the joined list shows
+    elif claims.linked:
         # Of several that link it the one whose template fits it as well is meant.
         meant = claims.linked if len(claims.linked) == 1 else _both(claims.linked, claims.templated)
         by, among = By.LINK, claims.linked + claims.templated
