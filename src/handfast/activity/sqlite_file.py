@@ -1,6 +1,5 @@
 """Opening activity.db: made once by whoever comes first, private to its owner, never newer than understood."""
 
-import os
 import secrets
 import sqlite3
 import time
@@ -9,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from handfast.activity.chain import GENESIS
+from handfast.activity.state_folder import check_not_linked, prepare_database
 from handfast.activity.store import StoreError, StoreMissing
 
 FILE_NAME = "activity.db"
@@ -65,11 +65,8 @@ def open_for_writing(folder: Path) -> sqlite3.Connection:
     """Open the store, making folder and file on first use. Raises: StoreError."""
     path = folder / FILE_NAME
     with explained(path):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Made here because SQLite would make it readable for everybody; its -wal and -shm take over this mode.
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        if path.stat().st_mode & 0o077:
-            path.chmod(0o600)
+        prepare_database(folder, FILE_NAME)
         connection = _connect(f"{path.absolute().as_uri()}?mode=rw")
         return _prepared(connection, path)
 
@@ -80,6 +77,7 @@ def open_for_reading(folder: Path) -> sqlite3.Connection:
     with explained(path):
         if not _is_present(path):
             raise StoreMissing(f"There is no activity store in {folder} yet.")
+        check_not_linked(path)
         connection = _connect(f"{path.absolute().as_uri()}?mode=ro")
         try:
             if _version(connection, path) == 0:

@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
 
+from handfast.activity.state_folder import prepare_database
 from handfast.catalog.contracts import ContractChange
 from handfast.core.contract import ToolContract
 
@@ -43,13 +44,14 @@ def source_of(command_or_url: Sequence[str]) -> str:
 
 
 class ContractStore:
-    """`catalog.db` in the state folder. Writing happens on one thread of its own: the caller never waits for disk."""
+    """`catalog.db` in the state folder. Writing happens on one thread of its own: the caller never waits for disk.
+
+    Raises: StoreError, where the folder or the file is not its owner's alone.
+    """
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._connection = sqlite3.connect(
-            folder / "catalog.db", timeout=30, check_same_thread=False, isolation_level=None
-        )
+        path = prepare_database(folder, "catalog.db")
+        self._connection = sqlite3.connect(path, timeout=30, check_same_thread=False, isolation_level=None)
         self._connection.execute("PRAGMA journal_mode=WAL")
         self._connection.execute("PRAGMA synchronous=NORMAL")
         self._connection.executescript(_SCHEMA)
