@@ -31,7 +31,7 @@ from handfast.core.policy import (
     Violation,
     Warned,
 )
-from handfast.core.redaction import redact_value, scrub_names, scrub_text
+from handfast.core.redaction import redact_value, scrub_names, scrub_sentence, scrub_text
 from handfast.core.result import ResultView
 from handfast.core.schema import CompiledSchema, UncompilableSchema
 
@@ -425,7 +425,7 @@ class CallPath:
             tool=call.tool,
             mode=mode,
             rule=rule,
-            reason=reason[:_MAX_REASON],
+            reason=scrub_sentence(reason)[:_MAX_REASON] if reason else "",
             request_id=call.request_id,
             duration_ms=round((self._clock.monotonic() - call.started) * 1_000_000) / 1000,
             actor=call.actor,

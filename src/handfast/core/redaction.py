@@ -1,64 +1,64 @@
-"""The only place that may turn somebody's value into something that can be shown or stored."""
+"""The only place that may turn a value of a client or server into something that can be shown or stored."""
 
 import re
 from collections.abc import Iterable
+from itertools import islice
+
+from handfast.core.secrets_in_text import MASK, is_secret_name, mask_in_urls, mask_known, mask_secrets
+
+__all__ = ["is_secret_name", "redact_value", "scrub_name", "scrub_names", "scrub_sentence", "scrub_text"]
 
 _MAX_NAME = 64  # a declared field is shorter; what is longer is a value in disguise
+_MAX_READ_NAME = 4 * _MAX_NAME  # what is shown of a longer name ends before a secret could be cut at this border
 _MAX_NAMES = 20
-
-# Names that hold secrets, wherever they stand in the name: `api_key`, `apiKey`, `x-auth-token`, `DB_PASSWORD`.
-_TELLING_NAMES = r"passw|passphrase|secret|token|credential|authorization|cookie|api.?key|private.?key|session.?id"
-_SECRET_NAME = re.compile(_TELLING_NAMES, re.I)
-# Values that are secrets whatever they are called: bearer headers, JWTs, well-known key prefixes, PEM blocks.
-_SECRET_VALUE = re.compile(
-    r"(?:bearer\s+\S+|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*|\b(?:sk|pk|ghp|gho|ghs|xox[abp]|AKIA|AIza|hfa_|hf_)[-_A-Za-z0-9]{12,}"
-    r"|-----BEGIN [A-Z ]+-----|\b[0-9a-fA-F]{32,}\b)",
-    re.I,
-)
-# In free text: what follows such a name, as in `password=…`, `"api_key": "…"`, `Authorization: Basic …`.
-_SECRET_PAIR = re.compile(
-    rf"((?:{_TELLING_NAMES})[\w.-]{{0,64}}\\?[\"']?\s*(?:=>|=|:)\s*)"
-    r"(?:\"(?:[^\"\\]|\\.)*(?:\"|$)|'(?:[^'\\]|\\.)*(?:'|$)|(?:basic|bearer|digest|token)\s+\S+|\S+)",
-    re.I | re.S,
-)
-_IN_ADDRESS = re.compile(r"(\w://[^\s/:@]{0,256}:)[^\s@]{1,256}@")  # scheme://user:password@host
-_MASK = "[redacted]"
 _MAX_TEXT = 500
 _MAX_READ = 4 * _MAX_TEXT  # of a longer text the rest is not even looked at
+_MAX_VALUE = 8192  # of one text in a body: twice as much as is kept of the whole body
+_KNOWN_NAMES = 4096  # names whose scrubbed form is remembered: those of hundreds of tools, under 1 MB
 
 
-def is_secret_name(name: str) -> bool:
-    """Whether what stands under this name is likely to be a secret."""
-    return _SECRET_NAME.search(name) is not None
+class _ShownNames(dict[str, str]):
+    """Names and what is shown of them: a call repeats the names of earlier calls, and a lookup is all that it pays."""
+
+    def __missing__(self, name: str) -> str:
+        shown = _scrub(name)
+        if len(name) <= _MAX_NAME:
+            if len(self) >= _KNOWN_NAMES:
+                self.clear()  # somebody invents names; those in use are back within a call
+            self[name] = shown
+        return shown
 
 
-def scrub_name(name: str) -> str:
-    """A key's name that is safe to show: no control characters, no surrogates, no more than 64 characters."""
-    if len(name) <= _MAX_NAME and name.isprintable():
-        return name  # nearly always, and ten times cheaper than looking at each character here
-    printable = "".join(c if c.isprintable() else "?" for c in name[: _MAX_NAME + 1])
-    if len(printable) > _MAX_NAME:
-        return printable[:_MAX_NAME] + "…"
-    return printable
+def _scrub(name: str) -> str:
+    read = name[:_MAX_READ_NAME]
+    printable = read if read.isprintable() else "".join(filter(str.isprintable, read))
+    masked = mask_secrets(printable)
+    if masked == printable:  # a character that cannot be shown must not hide a secret; otherwise its place is shown
+        masked = "".join(char if char.isprintable() else "?" for char in read)
+    return masked if len(masked) <= _MAX_NAME else masked[:_MAX_NAME] + "…"
+
+
+_shown = _ShownNames()
+scrub_name = _shown.__getitem__
+"""A key's name that is safe to show: no secret in it, no control characters, no more than 64 characters."""
 
 
 def scrub_names(names: Iterable[str]) -> list[str]:
     """The first twenty names, scrubbed; a literal `...` stands for the rest."""
-    shown: list[str] = []
-    for name in names:
-        if len(shown) == _MAX_NAMES:
-            return [*shown, "..."]
-        shown.append(name if len(name) <= _MAX_NAME and name.isprintable() else scrub_name(name))
+    shown = list(map(scrub_name, islice(names, _MAX_NAMES + 1)))
+    if len(shown) > _MAX_NAMES:
+        shown[_MAX_NAMES] = "..."
     return shown
 
 
+def scrub_sentence(text: str) -> str:
+    """A sentence of our own that quotes names and the like: known kinds of secrets masked, and nothing else changed."""
+    return mask_in_urls(mask_known(text))
+
+
 def scrub_text(text: str, *, most: int = _MAX_TEXT) -> str:
-    """Free text, such as an exception's, that is safe to log: secrets masked, one printable line, of bounded length."""
-    read = text[:_MAX_READ]
-    if len(read) < len(text):
-        # The end may have cut a secret so that it no longer looks like one.
-        read = read[: max(read.rfind(" "), 0)] + "…"
-    masked = _SECRET_VALUE.sub(_MASK, _IN_ADDRESS.sub(rf"\1{_MASK}@", _SECRET_PAIR.sub(rf"\1{_MASK}", read)))
+    """Foreign text, such as an exception's, that is safe to log: secrets masked, one printable line, bounded."""
+    masked = mask_secrets(_cut(text, _MAX_READ))
     shown = "".join(char if char.isprintable() else "?" for char in " ".join(masked.split()))
     return shown if len(shown) <= most else shown[: most - 1] + "…"
 
@@ -66,14 +66,22 @@ def scrub_text(text: str, *, most: int = _MAX_TEXT) -> str:
 def redact_value(value: object, *, depth: int = 8) -> object:
     """A copy of a JSON value with secrets masked, by the name they stand under and by their look."""
     if depth == 0:
-        return _MASK
+        return MASK
     if isinstance(value, dict):
         return {
-            scrub_name(str(key)): _MASK if is_secret_name(str(key)) else redact_value(inner, depth=depth - 1)
+            scrub_name(str(key)): MASK if is_secret_name(str(key)) else redact_value(inner, depth=depth - 1)
             for key, inner in value.items()
         }
     if isinstance(value, list):
         return [redact_value(inner, depth=depth - 1) for inner in value]
     if isinstance(value, str):
-        return _SECRET_VALUE.sub(_MASK, value)
+        return mask_secrets(_cut(value, _MAX_VALUE))
     return value
+
+
+_LAST_WORD = re.compile(r"\S*\Z")
+
+
+def _cut(text: str, most: int) -> str:
+    """The end may have cut a secret so that it no longer looks like one: the last word goes."""
+    return text if len(text) <= most else _LAST_WORD.sub("", text[:most]).rstrip() + "…"

@@ -13,6 +13,7 @@ from typing import Any
 import jsonschema_rs
 
 from handfast.core.declared import Declared, read_declared
+from handfast.core.redaction import scrub_names
 from handfast.core.schema_costs import COMPILE_BUDGET_MS, compile_ms
 from handfast.core.schema_references import References, UnresolvedReference, read_references
 from handfast.core.schema_weight import OVER, weigh
@@ -241,8 +242,7 @@ def build_validator(content: Any, *, regex_bytes: int) -> jsonschema_rs.Validato
 
 
 def _refusal(problem: jsonschema_rs.ValidationError) -> SchemaRefused:
-    where = "/".join(["#", *[str(part)[:64] for part in problem.instance_path[:8]]])
-    where = "".join(char if char.isprintable() else "?" for char in where)
+    where = "/".join(["#", *scrub_names(str(part) for part in problem.instance_path[:8])])
     if isinstance(problem.kind, jsonschema_rs.ValidationErrorKind.Referencing):
         return SchemaRefused("The schema refers to something that is not in it; references are never fetched.")
     if isinstance(problem.kind, jsonschema_rs.ValidationErrorKind.Format):

@@ -4,6 +4,9 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from handfast.core.redaction import scrub_name
+from handfast.core.secrets_in_text import mask_known
+
 MOST_VIOLATIONS = 5
 MOST_OPTIONS = 8
 MOST_SHOWN = 64  # characters of any one name, option or pattern
@@ -59,7 +62,7 @@ def wrong_type(types: Iterable[str], actual: str) -> str:
 
 
 def missing(name: str) -> str:
-    return f"must have the property '{scrubbed(name)}'"
+    return f"must have the property '{scrubbed_name(name)}'"
 
 
 def undeclared(names: Sequence[str], *, show_names: bool, count: int = 0) -> str:
@@ -68,7 +71,7 @@ def undeclared(names: Sequence[str], *, show_names: bool, count: int = 0) -> str
     text = "has 1 property that is not allowed" if count == 1 else f"has {count} properties that are not allowed"
     if not show_names:
         return text
-    first = ", ".join(f"'{scrubbed(name)}'" for name in names[:MOST_OPTIONS])
+    first = ", ".join(f"'{scrubbed_name(name)}'" for name in names[:MOST_OPTIONS])
     return f"{text}: {first}{', ...' if count > MOST_OPTIONS else ''}"
 
 
@@ -82,7 +85,7 @@ def one_of(options: Sequence[object]) -> str:
 
 
 def pattern(text: str) -> str:
-    return f"must match the pattern {scrubbed(text)}"
+    return f"must match the pattern {_of_schema(text)}"
 
 
 def counted(count: int, noun: str) -> str:
@@ -96,8 +99,12 @@ def properties(count: int) -> str:
 def shown(option: object) -> str:
     """A value of the schema's own, such as an option or a limit."""
     if isinstance(option, str):
-        return f"'{scrubbed(option)}'"
-    return scrubbed(json.dumps(option, default=str))
+        return f"'{_of_schema(option)}'"
+    return _of_schema(json.dumps(option, default=str))
+
+
+def _of_schema(text: str) -> str:
+    return scrubbed(mask_known(text[: 4 * MOST_SHOWN]))  # a secret that begins in what is shown is read whole
 
 
 def scrubbed(text: str, most: int = MOST_SHOWN) -> str:
@@ -106,10 +113,15 @@ def scrubbed(text: str, most: int = MOST_SHOWN) -> str:
     return clean if len(clean) <= most else clean[: most - 3] + "..."
 
 
+def scrubbed_name(name: str) -> str:
+    """The same for a name, which its sender may have chosen to be a secret."""
+    return scrubbed(scrub_name(name))
+
+
 def path_of(parts: Sequence[str | int], names: frozenset[str], *, show_names: bool) -> str:
     """`items/0/id`; a name that nobody declared is `*` unless names are shown."""
     return "/".join(
-        str(part) if isinstance(part, int) else scrubbed(part) if show_names or part in names else "*"
+        str(part) if isinstance(part, int) else scrubbed_name(part) if show_names or part in names else "*"
         for part in parts[:MOST_SHOWN]
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from handfast.catalog.contracts import ContractChange
 from handfast.clock import Clock
 from handfast.core.exchange import Detail, Record, Recorder, RecordType, Status
-from handfast.core.redaction import scrub_name
+from handfast.core.redaction import scrub_name, scrub_sentence
 
 # What these are about went no further; everything else was only noticed.
 _REFUSALS = frozenset(
@@ -49,7 +49,7 @@ class Journal:
                 server=server,
                 tool=tool,
                 rule=rule,
-                reason=reason,
+                reason=scrub_sentence(reason),
                 actor=actor,
                 details=details or {},
             )

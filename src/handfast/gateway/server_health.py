@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from handfast.clock import Clock
 from handfast.core.exchange import Status
+from handfast.core.redaction import scrub_text
 from handfast.gateway.breaker import Breaker
 from handfast.gateway.http_response import UpstreamFailed
 
@@ -108,7 +109,7 @@ class ServerHealth:
 
     def note_error(self, error: str) -> None:
         """Something the operator may want to see that says nothing about the next request: a slow call, a status."""
-        self._last_error = " ".join(error.split())[:_ERROR_CHARACTERS]
+        self._last_error = scrub_text(error, most=_ERROR_CHARACTERS)
         self._last_error_at = self._clock.now()
 
     def _become(self, state: State, reason: str, status: Status) -> None:

@@ -118,7 +118,7 @@ class TaskResults:
         now = self._clock.wall()
         kept = KeptTask(
             key=task_key(task_id),
-            tool=tool,
+            tool=tool if contract is not None else call.tool,  # a name that no server has listed is the caller's
             request_id=call.request_id,
             actor=call.actor,
             contract=None if contract is None else contract.contract,

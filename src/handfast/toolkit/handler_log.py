@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from handfast.boundary import errors_of
 from handfast.core.errors import CallRefused, ToolError
 from handfast.core.model_words import UNSEEN, describe_model_errors
-from handfast.core.redaction import is_secret_name, redact_value, scrub_name, scrub_text
+from handfast.core.redaction import is_secret_name, redact_value, scrub_name, scrub_sentence, scrub_text
 from handfast.toolkit.events import (
     MCP_HANDLER_ARGUMENT_INVALID,
     MCP_HANDLER_GUARDRAIL_VIOLATED,
@@ -25,6 +25,7 @@ logger = logging.getLogger("handfast.toolkit.handlers")
 
 _OWN_FIELDS = frozenset({"tool_name", "error_type", "error", "event", "log_level"})
 _RECORDS_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_LONGEST_WORDS = 500  # as long as any other text in a line
 _LARGEST = 2**64  # a longer number is no id, and Python refuses to print numbers of a certain length
 
 
@@ -74,7 +75,7 @@ def described(exc: BaseException) -> str:
         return scrub_text(exc.message)
     if isinstance(exc, ValidationError):
         words = describe_model_errors(errors_of(exc), UNSEEN, show_names=True)
-        return scrub_text("; ".join(str(told) for told in words))
+        return scrub_sentence("; ".join(str(told) for told in words))[:_LONGEST_WORDS]
     try:
         return scrub_text(str(exc))
     except Exception:  # noqa: BLE001  # an exception that cannot be printed; its class is in the line

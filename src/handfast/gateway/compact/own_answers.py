@@ -4,6 +4,7 @@ from collections.abc import Awaitable
 
 from handfast.core.exchange import Exchange, RecordingFailed, Status
 from handfast.core.policy import InputErrors, Violation
+from handfast.core.redaction import scrub_name
 from handfast.gateway.server_side import ServerSide
 from handfast.wire.codes import INVALID_PARAMS, RECORDING_FAILED, UPSTREAM_FAILED
 from handfast.wire.message import Message, read_message
@@ -48,7 +49,7 @@ class OwnAnswers:
             server=server.name, tool=self._dispatcher, policy=policy, contract=None, actor=server.actor
         )
         if tool is not None:
-            call.details["action"] = tool
+            call.details["action"] = scrub_name(tool)
         return call
 
     async def _recorded(self, call: Exchange, message: Message, reply: bytes, recording: Awaitable[None]) -> bytes:
