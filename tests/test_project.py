@@ -25,6 +25,7 @@ SUBCOMMANDS = [
 
 # Modules without a test file of their own: parts of what these tests import, at most one import away.
 TESTED_WITH = {
+    "core/secrets_in_text.py": "core/test_redaction.py",
     "activity/store.py": "activity/test_sqlite.py",
     "cli/activity_views.py": "cli/test_activity.py",
     "core/exchange.py": "activity/test_chain.py",
@@ -87,7 +88,6 @@ DRIVEN_BY = {
     "toolkit/args.py": "toolkit/test_serving.py",
     "toolkit/builders.py": "toolkit/test_serving.py",
     "toolkit/call.py": "toolkit/test_serving.py",
-    "toolkit/crashes.py": "toolkit/test_misbehaving_handlers.py",
     "toolkit/outcome_counts.py": "toolkit/test_serving.py",
     "toolkit/in_place.py": "toolkit/test_serving.py",
     "toolkit/recording.py": "toolkit/test_serving.py",

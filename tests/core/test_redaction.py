@@ -281,7 +281,7 @@ def test_a_character_that_cannot_be_seen_does_not_hide_a_secret_in_a_name(secret
         "123e4567-e89b-12d3-a456-426614174000",
         "2026-03-01T12:00:00.000000Z",
         "@modelcontextprotocol/server-filesystem",
-        "C:\\Users\\Ada\\AppData\\Local\\Temp",
+        "D:\\Ada\\AppData\\Local\\Temp",
         "日本語の名前",
     ],
 )

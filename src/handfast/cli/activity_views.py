@@ -65,7 +65,7 @@ def _watch_line(stored: StoredRecord) -> str:
     record = stored.record
     where = "/".join(filter(None, (record.server, record.tool)))
     said = "  ".join(filter(None, (record.type, where, record.rule, record.reason)))
-    start = f"{_short_time(record.time)}  {record.status:<9}  "
+    start = f"{console.escape(_short_time(record.time))}  {record.status:<9}  "
     width = console.terminal_width()
     shown = console.escape(said)
     if width is not None:
@@ -127,7 +127,8 @@ def write_summary(report: SummaryReport, kind: Format) -> None:
         console.write(json.dumps(asdict(report), indent=2))
         return
     console.write(
-        f"{report.count:,} records" + (f", {report.first_time} to {report.last_time}" if report.count else "")
+        f"{report.count:,} records"
+        + (console.escape(f", {report.first_time} to {report.last_time}") if report.count else "")
     )
     if report.p50_ms is not None:
         console.write(f"tool calls: p50 {report.p50_ms:.1f} ms, p95 {report.p95_ms:.1f} ms")

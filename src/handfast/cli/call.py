@@ -1,7 +1,6 @@
 """`handfast call SERVER TOOL [ARGUMENTS…]`, or `SERVER__TOOL`: one call through the gateway, for trying things."""
 
 import argparse
-import json
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +8,7 @@ from urllib.parse import quote
 
 from handfast.cli.console import CommandFailed, paint, run_command, write
 from handfast.cli.options import add_config_flag, add_state_flag, utf8_text
+from handfast.core.printable import escape, escape_text, json_text
 
 _EXAMPLES = """\
 examples:
@@ -120,7 +120,7 @@ async def _call(args: argparse.Namespace, target: Target, arguments: Any) -> int
     async with open_session(args, target.server, target.path) as session:
         answer = await session.ask("tools/call", {"name": target.tool, "arguments": arguments})
     if args.output == "json":
-        write(json.dumps(answer.get("result", answer), indent=2, ensure_ascii=False))
+        write(json_text(answer.get("result", answer)))
     if "error" in answer:
         raise CommandFailed(answer["error"].get("message", "the call failed"))
     result = answer["result"]
@@ -135,8 +135,8 @@ def _write_result(result: dict[str, Any], *, is_error: bool) -> None:  # Any: JS
         sys.stderr.write(paint("The call failed:", "red") + "\n")
     for block in result.get("content", []):
         if block.get("type") == "text":
-            write(str(block.get("text", "")))
+            write(escape_text(str(block.get("text", ""))))
         else:
-            write(f"[{block.get('type', 'unknown')} content]")
+            write(escape(f"[{block.get('type', 'unknown')} content]"))
     if not result.get("content") and "structuredContent" in result:
-        write(json.dumps(result["structuredContent"], indent=2, ensure_ascii=False))
+        write(json_text(result["structuredContent"]))

@@ -82,7 +82,7 @@ def run_check(args: argparse.Namespace) -> int:
         settings = load_settings(path, environ=os.environ, flags=settings_flags(args))
     except SettingsError as error:
         return _refuse(error.problems)
-    console.write(f"{path}: fine")
+    console.write(console.escape(f"{path}: fine"))
     for line in render_servers(settings) if settings.servers else ["no servers"]:
         console.write(line)
     return FINE

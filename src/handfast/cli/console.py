@@ -9,6 +9,10 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
+from handfast.core.printable import escape, escape_text
+
+__all__ = ["escape"]
+
 COLOURS = {"red": "31", "green": "32", "yellow": "33", "cyan": "36", "bold": "1", "dim": "2"}
 _GAP = "  "
 _NARROWEST_TEXT = 24
@@ -57,19 +61,25 @@ def write(text: str = "") -> None:
     sys.stdout.write(text + "\n")
 
 
+def log_to_stderr() -> None:
+    """What the package logs, with everything escaped that could drive a terminal."""
+    import logging  # `--help` does without it
+
+    class Lines(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            return escape_text(super().format(record))
+
+    handler = logging.StreamHandler()
+    handler.setFormatter(Lines("handfast: %(message)s"))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING)
+
+
 def print_error(message: str) -> None:
     sys.stderr.write(f"handfast: {escape(message)}\n")
 
 
 def print_hint(message: str) -> None:
     sys.stderr.write(f"{escape(message)}\n")
-
-
-def escape(text: str) -> str:
-    """Text from outside as visible characters only: no control codes, no direction marks, no line breaks."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def has_colours(stream: TextIO) -> bool:

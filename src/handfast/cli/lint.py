@@ -1,7 +1,6 @@
 """`handfast lint [PATHS]`: findings about Python sources and tool definitions, as text, JSON or SARIF."""
 
 import argparse
-import json
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from handfast.cli.call import add_connection_flags
 from handfast.cli.console import CommandFailed, escape, print_hint, render_table, run_command, write
 from handfast.cli.options import utf8_text
+from handfast.core.printable import json_text
 
 if TYPE_CHECKING:
     from handfast.lint.findings import Finding
@@ -150,11 +150,11 @@ def _check_tools(definitions: "Definitions") -> "list[Finding]":
 def _write(findings: "Sequence[Finding]", form: str) -> None:
     match form:
         case "json":
-            write(json.dumps([asdict(finding) for finding in findings], indent=2, ensure_ascii=False))
+            write(json_text([asdict(finding) for finding in findings]))
         case "sarif":
             from handfast.lint.sarif import render_sarif
 
-            write(json.dumps(render_sarif(findings), indent=2, ensure_ascii=False))
+            write(json_text(render_sarif(findings)))
         case _:
             for line in _table(findings) if sys.stdout.isatty() else _lines(findings):
                 write(line)

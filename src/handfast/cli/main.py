@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from handfast import __version__
+from handfast.core.printable import escape
 
 COMMANDS = ("wrap", "serve", "call", "tools", "servers", "activity", "config", "lint")
 
@@ -22,7 +23,7 @@ class _Parser(argparse.ArgumentParser):
     """Wrong usage is one line that says where to look, as every other error is; subcommands inherit it."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"handfast: {message}; see: {self.prog} --help\n")
+        self.exit(2, f"handfast: {escape(message)}; see: {self.prog} --help\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,12 +1,11 @@
 """`handfast serve`: many servers behind one gateway."""
 
 import argparse
-import logging
 import os
 import sys
 from typing import TYPE_CHECKING
 
-from handfast.cli.console import CommandFailed, has_colours, run_command
+from handfast.cli.console import CommandFailed, has_colours, log_to_stderr, run_command
 from handfast.cli.options import add_config_flag, add_state_flag, read_settings, settings_path
 
 if TYPE_CHECKING:  # at run time imported by the command, so that --help stays fast
@@ -39,7 +38,7 @@ def _serve(args: argparse.Namespace) -> int:
     from handfast.gateway.serving import AddressUnavailable, bind, serve
     from handfast.gateway.settings import load_settings
 
-    logging.basicConfig(format="handfast: %(message)s", level=logging.WARNING)
+    log_to_stderr()
     path = settings_path(args.config)
     flags: dict[str, object] = {"listen": args.listen} if args.listen else {}
     settings = read_settings(path, flags)

@@ -1,12 +1,12 @@
 """`handfast tools [SERVER]`: what each server promises, asked afresh through the gateway."""
 
 import argparse
-import json
 from typing import TYPE_CHECKING, Any
 
 from handfast.cli.call import add_connection_flags
 from handfast.cli.console import CommandFailed, print_error, render_table, run_command, terminal_width, write
 from handfast.cli.options import utf8_text
+from handfast.core.printable import json_text
 
 if TYPE_CHECKING:
     from handfast.cli.gateway_session import GatewaySession
@@ -40,7 +40,7 @@ async def _list(args: argparse.Namespace) -> int:
             print_error(f"{server}: {failure}")
             failed += 1
     if args.output == "json":
-        write(json.dumps(rows, indent=2, ensure_ascii=False))
+        write(json_text(rows))
     elif rows or not failed:
         for line in render_table(
             ("SERVER", "TOOL", "INPUT", "OUTPUT", "DESCRIPTION"),

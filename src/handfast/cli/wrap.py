@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from handfast.cli.console import CommandFailed, print_error, run_command
+from handfast.cli.console import CommandFailed, log_to_stderr, print_error, run_command
 from handfast.cli.options import MODES, add_config_flag, add_state_flag, read_settings, settings_path
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def _wrap(args: argparse.Namespace, command: list[str]) -> int:
     if bool(command) == bool(args.url):
         example = "handfast wrap -- npx -y SOME-SERVER, or: handfast wrap --url https://SOME-SERVER/mcp"
         raise CommandFailed(f"wrap needs a command after --, or a --url, and not both, such as: {example}", 2)
+    log_to_stderr()
     path, flags = _sources(args)
     settings = read_settings(path, flags, needs_servers=False)
     name = args.name or server_name(command or [_name_in(args.url)])

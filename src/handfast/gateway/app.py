@@ -5,6 +5,7 @@ from typing import Protocol
 
 import msgspec
 
+from handfast.crashes import describe_crash
 from handfast.gateway.draining import STOPPING, Drain
 from handfast.gateway.http_exchange import JSON, ClientLeft, HttpExchange, HttpProblem, Receive, Scope, Send
 from handfast.gateway.http_headers import check_described, check_repeated
@@ -48,9 +49,9 @@ class GatewayApp:
             await http.respond(problem.status, [JSON, *problem.headers], reply)
         except ClientLeft:
             pass
-        except Exception:  # noqa: BLE001 - logged with its traceback right here
+        except Exception as error:  # noqa: BLE001 - logged with its traceback right here
             # The outermost edge: one broken request must not take the others along.
-            _log.exception("A request failed inside the gateway")
+            _log.error("A request failed inside the gateway:\n%s", describe_crash(error))
             if not http.has_started:
                 text = "The gateway failed on this request. The operator finds the cause in its output."
                 await http.respond(500, [JSON], error_reply(None, INTERNAL_ERROR, text))

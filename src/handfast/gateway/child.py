@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
+from handfast.core.redaction import scrub_text
 from handfast.wire.lines import LineAssembler, OverlongLine, one_line
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
@@ -22,7 +23,10 @@ class ChildStartFailed(Exception):
 
 
 class Child(asyncio.SubprocessProtocol):
-    """A running child. `on_line` gets every line of its stdout; `on_exit` is called once, after the last line."""
+    """A running child. `on_line` gets every line of its stdout; `on_exit` is called once, after the last line.
+
+    `on_stderr` gets the bytes of its stderr, and none at the end; without it the child writes to ours.
+    """
 
     def __init__(
         self,
@@ -51,6 +55,7 @@ class Child(asyncio.SubprocessProtocol):
         self, command: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None
     ) -> None:
         """Raises: ChildStartFailed."""
+        shown = scrub_text(command[0])  # some write a whole command line here, with a token in it
         program = shutil.which(command[0], path=(env or os.environ).get("PATH")) or command[0]
         try:
             await asyncio.get_running_loop().subprocess_exec(
@@ -65,9 +70,9 @@ class Child(asyncio.SubprocessProtocol):
             )
         except FileNotFoundError:
             missing = "its working folder does not exist" if cwd and not os.path.isdir(cwd) else "no such command"
-            raise ChildStartFailed(f"cannot start '{command[0]}': {missing}. Check the command and the PATH.") from None
+            raise ChildStartFailed(f"cannot start '{shown}': {missing}. Check the command and the PATH.") from None
         except (OSError, ValueError) as problem:
-            raise ChildStartFailed(f"cannot start '{command[0]}': {problem}. Check the command.") from None
+            raise ChildStartFailed(f"cannot start '{shown}': {scrub_text(str(problem))}. Check the command.") from None
 
     @property
     def pid(self) -> int:
@@ -199,4 +204,6 @@ class Child(asyncio.SubprocessProtocol):
         self.returncode = self._connected().get_returncode() or 0
         self.gone.set()
         self._connected().close()
+        if self._on_stderr is not None:
+            self._on_stderr(b"")
         self._on_exit(self.returncode)

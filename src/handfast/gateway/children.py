@@ -1,7 +1,6 @@
 """The processes of one stdio server: started as its health allows, shared by those who may, stopped at the end."""
 
 import asyncio
-import sys
 from collections.abc import Callable
 
 from handfast.core.exchange import Status
@@ -9,6 +8,7 @@ from handfast.gateway.channel import Channel, Owner
 from handfast.gateway.child import ChildStartFailed
 from handfast.gateway.launch import Launch
 from handfast.gateway.server_health import Era, ServerHealth, State
+from handfast.gateway.server_output import ServerOutput
 from handfast.gateway.server_side import ServerSide
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.message import Message
@@ -46,7 +46,8 @@ class Children:
         """
         self._health.check_admission()
         limit = self._limits().message_bytes
-        channel = Channel(self._launch, owner or self._owner, message_limit=limit, on_stderr=self._pass_on_stderr)
+        output = ServerOutput(f"[{self._server.name}] ")
+        channel = Channel(self._launch, owner or self._owner, message_limit=limit, on_stderr=output)
         try:
             await channel.start()
         except ChildStartFailed as problem:
@@ -127,7 +128,3 @@ class Children:
             return channel
         channel.greeting = await self.greet(channel, lambda own_id: initialize(own_id, key, {}, self._version))
         return channel
-
-    def _pass_on_stderr(self, text: bytes) -> None:
-        lines = (f"[{self._server.name}] {line}\n" for line in text.decode(errors="replace").splitlines())
-        sys.stderr.write("".join(lines))  # at once: a write per line would keep everybody else waiting

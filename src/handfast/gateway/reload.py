@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from handfast.core.exchange import RecordType, Status
+from handfast.core.redaction import scrub_sentence
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.settings import Settings, SettingsError
 from handfast.gateway.settings.changes import keys_that_wait
@@ -40,7 +41,7 @@ def watching(
     def refuse(error: SettingsError) -> None:
         reason = f"Changed settings were refused and the old ones kept: {error}"
         runtime.journal.note(RecordType.SETTINGS_CHANGE, Status.ERROR, rule="settings.refused", reason=reason)
-        _log.error("changed settings were refused, the old ones stay: %s", error)
+        _log.error("changed settings were refused, the old ones stay: %s", scrub_sentence(str(error)))
 
     if path is None:
         yield

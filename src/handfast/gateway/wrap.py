@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any
 
+from handfast.crashes import describe_crash
 from handfast.gateway.call_places import CLOSED
 from handfast.gateway.child import Child
 from handfast.gateway.conversation import Conversation
+from handfast.gateway.server_output import ServerOutput
 from handfast.gateway.server_side import ServerSide
 from handfast.pipes import InputPipe, OutputPipe
 from handfast.wire.codes import INTERNAL_ERROR, REQUEST_TOO_LARGE, UPSTREAM_TIMEOUT
@@ -64,6 +66,8 @@ class Wrapper:
             limit=message_limit,
             on_line=self._line_from_server,
             on_exit=lambda _code: None,
+            # Its stderr is ours, to the byte. Only a terminal would do what the bytes say, so there it gets text.
+            on_stderr=ServerOutput() if sys.stderr.isatty() else None,
             on_congestion=lambda is_paused: self._input.pause(is_paused),
         )
         self._input = InputPipe(self._bytes_from_client, self._client_left)
@@ -165,8 +169,8 @@ class Wrapper:
     async def _from_client(self, message: Message) -> None:
         try:
             step = await self._conversation.from_client(message)
-        except Exception:  # noqa: BLE001 - the outermost edge: one message that breaks us must not silence the others
-            _log.exception("A message from the client failed inside the wrapper")
+        except Exception as error:  # noqa: BLE001 - the outermost edge: one that breaks us must not silence the others
+            _log.error("A message from the client failed inside the wrapper:\n%s", describe_crash(error))
             if message.is_request:
                 self._output.write_line(error_reply(message.id, INTERNAL_ERROR, _BROKEN))
             return
@@ -205,8 +209,8 @@ class Wrapper:
     async def _reply_to(self, message: Message) -> bytes | None:
         try:
             return await self._conversation.from_server(message)
-        except Exception:  # noqa: BLE001 - as above
-            _log.exception("A message from the server failed inside the wrapper")
+        except Exception as error:  # noqa: BLE001 - as above
+            _log.error("A message from the server failed inside the wrapper:\n%s", describe_crash(error))
             return error_reply(message.id, INTERNAL_ERROR, _BROKEN) if message.is_answer else None
 
     async def _list_page(self, cursor: bytes | None) -> Message:

@@ -36,10 +36,10 @@ from handfast.core.protocol_arguments import ProtocolArguments
 from handfast.core.result import ResultView, ambiguous_violation, blocked_text
 from handfast.core.schema import CompiledSchema
 from handfast.core.undeclared import NameTree, Undeclared, check_inside, find_undeclared, ignored_notice
+from handfast.crashes import where_it_happened
 from handfast.tool_call import CallPath
 from handfast.toolkit.actor import is_known, label_of
 from handfast.toolkit.call import Call, Report, unheard
-from handfast.toolkit.crashes import where_it_happened
 from handfast.toolkit.deadlines import Deadline, start_deadline
 from handfast.toolkit.json_text import read_own, write_json
 from handfast.toolkit.large_results import LargeResults, Origin

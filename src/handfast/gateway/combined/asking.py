@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from handfast.core.redaction import scrub_text
 from handfast.gateway.backend import Backend, Origin
 from handfast.wire.codes import INTERNAL_ERROR
 from handfast.wire.eras import MODERN_META
@@ -49,7 +50,9 @@ async def ask_server(backend: Backend, asked: Message, origin: Origin) -> Member
     except OSError:  # also ConnectionError and TimeoutError
         raise Unavailable("It cannot be reached.") from None
     if answer.has_error:
-        raise Unavailable(f"It answered with an error: {error_text(answer)}", answer.error_code() or INTERNAL_ERROR)
+        raise Unavailable(
+            f"It answered with an error: {scrub_text(error_text(answer))}", answer.error_code() or INTERNAL_ERROR
+        )
     if result is None:
         raise Unavailable("It sent an answer without a result.")
     return result

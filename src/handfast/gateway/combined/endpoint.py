@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
+from handfast.crashes import describe_crash
 from handfast.gateway.backend import Backend, Origin
 from handfast.gateway.combined.known import Knowledge, Known
 from handfast.gateway.combined.opaque import Seal
@@ -91,4 +92,4 @@ class Endpoint:
         self.leaving.discard(task)
         if not task.cancelled() and (problem := task.exception()) is not None:
             # One server's part failed inside the gateway: the others must not suffer, the operator must know.
-            _log.error("A part of a combined answer failed inside the gateway", exc_info=problem)
+            _log.error("A part of a combined answer failed inside the gateway:\n%s", describe_crash(problem))

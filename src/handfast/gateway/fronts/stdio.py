@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import IO, Final
 
+from handfast.crashes import describe_crash
 from handfast.gateway.backend import Backend, Origin
 from handfast.gateway.fronts.legacy_client import Diagnose, LegacyClient, cancelled_id
 from handfast.pipes import InputPipe, OutputPipe
@@ -223,8 +224,8 @@ class _Request:
     async def _run(self, message: Message, *, is_modern: bool) -> bytes | None:
         try:
             return await self._front.answer(message, self, is_modern=is_modern)
-        except Exception:  # noqa: BLE001 - the outermost edge: one message that breaks us must not silence the others
-            _log.exception("A request from the client failed inside the gateway")
+        except Exception as error:  # noqa: BLE001 - the outermost edge: one that breaks us must not silence the others
+            _log.error("A request from the client failed inside the gateway:\n%s", describe_crash(error))
             return error_reply(self._id, INTERNAL_ERROR, _BROKEN)
 
     def _over(self, task: "asyncio.Task[bytes | None]") -> None:
