@@ -225,3 +225,20 @@ def test_an_author_tells_a_rule_of_his_own_in_a_literal(caplog: pytest.LogCaptur
     with pytest.raises(ValidationError):
         parse_typed("window", {"since": 31415926}, Window)
     assert vars(caplog.records[0])["description"] == "since: must come before 'until'"
+
+
+@pytest.mark.requirement("S10", "D17")
+@pytest.mark.parametrize(
+    "secret", ["sk-abcdefghijklmnop", "ghp_abcdefghijklmnopqrstuv", "https://host/?token=hunter2x"]
+)
+def test_a_key_that_is_a_secret_is_not_logged(secret: str, caplog: pytest.LogCaptureFixture) -> None:
+    class Inner(BaseModel):
+        model_config = ConfigDict(extra="forbid")
+        numbers: dict[str, int] = {}
+
+    with caplog.at_level(logging.WARNING), pytest.raises(ValidationError):
+        parse_typed("test.keys", {secret: 1, "numbers": {secret: "no number"}}, Inner)
+    (line,) = caplog.records
+    for text in (line.getMessage(), str(vars(line))):
+        assert secret not in text
+        assert "[redacted]" in text

@@ -5,13 +5,11 @@ import csv
 import io
 import json
 import os
-import pty
 import re
 import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -23,6 +21,7 @@ from handfast.activity.store import Retention
 from handfast.cli import activity
 from handfast.clock import time_text
 from handfast.core.exchange import Record, RecordType, Status
+from tests.terminal import on_a_terminal
 
 NOW = datetime.now(UTC)
 CALL, DECISION = RecordType.TOOL_CALL, RecordType.POLICY_DECISION
@@ -398,23 +397,6 @@ def test_on_a_terminal_rows_fit_its_width_and_statuses_have_colours(folder: Path
 
 def test_no_color_switches_colours_off(folder: Path) -> None:
     assert "\x1b" not in on_a_terminal(command_line("list", folder), columns=100, more={"NO_COLOR": "1"})
-
-
-def on_a_terminal(command: list[str], *, columns: int, more: Mapping[str, str] | None = None) -> str:
-    leader, follower = pty.openpty()
-    environment = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm", **(more or {})}
-    if not more:
-        environment.pop("NO_COLOR", None)
-    with subprocess.Popen(command, stdout=follower, stderr=follower, stdin=follower, env=environment):
-        os.close(follower)
-        shown = b""
-        try:
-            while chunk := os.read(leader, 65536):
-                shown += chunk
-        except OSError:  # how Linux says that the last writer has left
-            pass
-    os.close(leader)
-    return shown.decode()
 
 
 def test_asking_for_help_loads_no_store(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from urllib.parse import urlsplit
 
 from handfast.core.policy import Overrides
+from handfast.core.redaction import scrub_text
 from handfast.gateway.settings import Settings, TracedSettings
 from handfast.gateway.settings.keys import BLOCKS, GLOBAL_KEYS, POLICY_BLOCKS, SERVER_KEYS, TOP_KEYS
 from handfast.gateway.settings.server import ServerSettings
@@ -52,7 +53,7 @@ def _masked(server: ServerSettings) -> dict[str, object]:
     shown = _server(server, lambda _: MASK)
     shown["transport"] = server.transport.value
     if server.command is not None:
-        shown["command"] = server.command
+        shown["command"] = scrub_text(server.command)  # some write a whole command line here
     if server.cwd is not None:
         shown["cwd"] = server.cwd
     if server.url is not None:
