@@ -227,7 +227,8 @@ def test_an_author_tells_a_rule_of_his_own_in_a_literal(caplog: pytest.LogCaptur
     assert vars(caplog.records[0])["description"] == "since: must come before 'until'"
 
 
-@pytest.mark.requirement("S10", "D17")
+@pytest.mark.requirement("S10")
+@pytest.mark.requirement("D17")
 @pytest.mark.parametrize(
     "secret", ["sk-abcdefghijklmnop", "ghp_abcdefghijklmnopqrstuv", "https://host/?token=hunter2x"]
 )

@@ -164,7 +164,8 @@ def opened(process: "subprocess.Popen[bytes]", front: Front, era: Era, folder: P
     return client
 
 
-@pytest.mark.requirement("S10", "D17")
+@pytest.mark.requirement("S10")
+@pytest.mark.requirement("D17")
 @pytest.mark.parametrize("bodies", ["none", "redacted"])
 @pytest.mark.parametrize(("front", "way", "era"), PLACES, ids=["-".join(place) for place in PLACES])
 def test_no_planted_secret_is_ever_written(front: Front, way: Way, era: Era, bodies: str, tmp_path: Path) -> None:
@@ -194,7 +195,8 @@ def written_by(folder: Path, errors: list[bytes]) -> bytes:
     return b"".join([path.read_bytes() for path in (folder / "state").iterdir()] + errors)
 
 
-@pytest.mark.requirement("S10", "D17")
+@pytest.mark.requirement("S10")
+@pytest.mark.requirement("D17")
 @pytest.mark.parametrize(
     "entry",
     [
@@ -243,7 +245,8 @@ def saying(folder: Path) -> Stub:
     )
 
 
-@pytest.mark.requirement("S10", "D17")
+@pytest.mark.requirement("S10")
+@pytest.mark.requirement("D17")
 @pytest.mark.parametrize("bodies", ["none", "redacted"])
 def test_what_a_server_chooses_to_say_is_recorded_without_its_secrets(tmp_path: Path, bodies: str) -> None:
     stub = saying(tmp_path)

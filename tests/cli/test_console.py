@@ -1,5 +1,8 @@
 """The common look: tables that fit, text that cannot harm."""
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -59,6 +62,19 @@ def test_a_failed_command_ends_with_a_line_for_each_problem_and_its_code(capsys:
 
     assert console.run_command(body) == 2
     assert capsys.readouterr() == ("", "handfast: It broke.\nhandfast: Badly.\n")
+
+
+@pytest.mark.requirement("S10")
+def test_what_is_logged_holds_no_secret_of_an_exception_and_drives_no_terminal() -> None:
+    program = (
+        "import logging\nfrom handfast.cli.console import log_to_stderr\nlog_to_stderr()\n"
+        "try: raise KeyError('token=sk-abcdefghijklmnop')\n"
+        "except KeyError: logging.getLogger('asyncio').exception('odd \\x9b2J thing')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    first, *_, last = done.stderr.splitlines()
+    assert (first, last) == ("handfast: odd \\x9b2J thing", "KeyError: 'token=[redacted]")
+    assert "sk-" not in done.stderr
 
 
 def test_ctrl_c_ends_a_command_without_a_traceback() -> None:

@@ -74,6 +74,18 @@ def test_field_lists_are_cut_after_twenty_names(count: int) -> None:
     assert f"Unwrap 'data': send {', '.join(shown)} directly" in message
 
 
+@pytest.mark.requirement("000-14")
+def test_wrappers_beyond_twenty_are_counted() -> None:
+    message = nested_wrapper_message({f"w{number}": {} for number in range(300)}, CONTACT) or ""
+    lines = message.splitlines()
+    assert lines[19:21] == [
+        "Argument 'w19' is not a declared field and its value is a nested object.",
+        "So are 280 more.",
+    ]
+    assert lines[-2:] == ["Remove 'w19': it is empty.", 'Declared fields: ["email", "first_name"].']
+    assert len(lines) == 43
+
+
 @pytest.mark.requirement("000-11")
 @pytest.mark.parametrize("key", ["objects", "data", "items", "_items", "body"])
 def test_a_list_body_is_one_list_under_one_of_five_keys(key: str) -> None:

@@ -15,7 +15,7 @@ from handfast.core.redaction import (
     scrub_sentence,
     scrub_text,
 )
-from handfast.core.secrets_in_text import mask_secrets
+from handfast.core.secrets_in_text import _KNOWN, mask_known, mask_secrets
 
 ANY_TEXT = st.text(st.characters(exclude_categories=[]))
 JSON = st.recursive(
@@ -46,6 +46,7 @@ SECRETS = (
     "AIzaSyA-1234567890abcdefghijklmnopqrstu",
     "ya29.a0AfH6SMBx-abcdefghijkl",
     "GOCSPX-abcdefghijklmnop",
+    "hfa_a-b_cdefghijklmnopqrstuvwxyz0123456789-_AB",
     "npm_abcdefghijklmnopqrstuvwxyz0123456789",
     "pypi-AgEIcHlwaS5vcmcCJDAwMDAw",
     "SG.abcdefghijklmnopqrstuv.abcdefghijklmnopqrstuvwxyz",
@@ -229,13 +230,15 @@ ODDLY_SPELT = (
 )
 
 
-@pytest.mark.requirement("D17", "S10")
+@pytest.mark.requirement("D17")
+@pytest.mark.requirement("S10")
 @pytest.mark.parametrize("name", [*SECRET_NAMES.split(), *ODDLY_SPELT])
 def test_these_names_hold_secrets(name: str) -> None:
     assert is_secret_name(name)
 
 
-@pytest.mark.requirement("D17", "S10")
+@pytest.mark.requirement("D17")
+@pytest.mark.requirement("S10")
 @pytest.mark.parametrize("name", [*PLAIN_NAMES.split(), "", "\u2603", "42"])
 def test_these_names_hold_none(name: str) -> None:
     assert not is_secret_name(name)
@@ -244,7 +247,8 @@ def test_these_names_hold_none(name: str) -> None:
 # --- names that are secrets themselves -------------------------------------------------------------------------------
 
 
-@pytest.mark.requirement("D17", "S10")
+@pytest.mark.requirement("D17")
+@pytest.mark.requirement("S10")
 @pytest.mark.parametrize("secret", SECRETS)
 @pytest.mark.parametrize("form", ["{}", "x {}", "https://host/?q={}", "password={}", "{}\u200b", "\u202e{}\n"])
 def test_a_name_that_is_a_secret_is_not_shown(secret: str, form: str) -> None:
@@ -255,7 +259,8 @@ def test_a_name_that_is_a_secret_is_not_shown(secret: str, form: str) -> None:
     assert secret not in json.dumps(redact_value({name: 1}))
 
 
-@pytest.mark.requirement("D17", "S10")
+@pytest.mark.requirement("D17")
+@pytest.mark.requirement("S10")
 @pytest.mark.parametrize("secret", [secret for secret in SECRETS if " " not in secret])
 def test_a_character_that_cannot_be_seen_does_not_hide_a_secret_in_a_name(secret: str) -> None:
     for hidden in ("\u200b", "\0", "\u202e"):
@@ -263,7 +268,8 @@ def test_a_character_that_cannot_be_seen_does_not_hide_a_secret_in_a_name(secret
         assert secret[6:] not in shown
 
 
-@pytest.mark.requirement("D17", "S10")
+@pytest.mark.requirement("D17")
+@pytest.mark.requirement("S10")
 @pytest.mark.parametrize(
     "name",
     [
@@ -304,7 +310,8 @@ def test_what_is_remembered_of_names_is_bounded() -> None:
 # --- texts and urls --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.requirement("003-8", "S10")
+@pytest.mark.requirement("003-8")
+@pytest.mark.requirement("S10")
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -372,6 +379,12 @@ def test_text_without_any_sign_of_a_secret_is_left_alone(text: str) -> None:
     short = " ".join(plain[at : at + 7] for at in range(0, len(plain), 7))
     assert mask_secrets(short) == short
     assert scrub_sentence(short) == short
+
+
+@pytest.mark.requirement("S10")
+@given(st.lists(ANY_TEXT | st.sampled_from(SECRETS)).map("".join))
+def test_what_is_passed_over_quickly_holds_nothing_that_is_known(text: str) -> None:
+    assert mask_known(text) == _KNOWN.sub("[redacted]", text)
 
 
 @pytest.mark.requirement("S10")

@@ -7,7 +7,7 @@ import sys
 import time
 import unicodedata
 from collections.abc import Callable, Sequence
-from typing import TextIO
+from typing import Any, TextIO
 
 from handfast.core.printable import escape, escape_text
 
@@ -62,12 +62,17 @@ def write(text: str = "") -> None:
 
 
 def log_to_stderr() -> None:
-    """What the package logs, with everything escaped that could drive a terminal."""
-    import logging  # `--help` does without it
+    """What is logged here and by what we stand on: tracebacks scrubbed, and nothing that could drive a terminal."""
+    import logging  # these two only where something runs: `--help` does without them
+
+    from handfast.crashes import describe_crash
 
     class Lines(logging.Formatter):
         def format(self, record: logging.LogRecord) -> str:
             return escape_text(super().format(record))
+
+        def formatException(self, ei: Any) -> str:  # noqa: N802 - logging's name. Any: its own tuple of three
+            return describe_crash(ei[1])
 
     handler = logging.StreamHandler()
     handler.setFormatter(Lines("handfast: %(message)s"))

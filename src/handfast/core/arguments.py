@@ -11,7 +11,7 @@ from handfast.core.redaction import scrub_name, scrub_names
 # A body that is one list under one of these keys is a bulk call, by convention of the REST frameworks.
 LIST_BODY_KEYS = frozenset({"objects", "data", "items", "_items", "body"})
 
-_MOST_LINES = 20  # about names that are almost right: as many as are shown of any names
+_MOST_LINES = 20  # as many as are shown of any names; a call may hold a million
 
 
 def is_list_body(arguments: Mapping[str, object]) -> bool:
@@ -38,11 +38,12 @@ def nested_wrapper_message(
     offenders = find_nested_wrappers(arguments, declared, ignore)
     if not offenders:
         return None
-    lines = [
-        f"Argument '{scrub_name(key)}' is not a declared field and its value is a nested object." for key in offenders
-    ]
+    shown = offenders[:_MOST_LINES]
+    lines = [f"Argument '{scrub_name(key)}' is not a declared field and its value is a nested object." for key in shown]
+    if len(offenders) > len(shown):
+        lines.append(f"So are {len(offenders) - len(shown)} more.")
     lines.append("Likely cause: REST-style wrapper — send fields flat at the top level.")
-    for key in offenders:
+    for key in shown:
         inner = arguments[key]
         lines.append(_unwrap_line(scrub_name(key), inner if isinstance(inner, dict) else {}))
     lines.append(declared_line(declared))

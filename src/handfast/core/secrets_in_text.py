@@ -53,7 +53,7 @@ _KNOWN: Final = re.compile(
     r"|gh[oprsu]_[A-Za-z0-9]{12}[\w-]*|github_pat_\w{12,}|gl(?:agent|cbt|dt|ft|imt|oas|pat|ptt|rt|soat)-[\w-]{12,}"
     r"|xox[a-z](?:\.xox[a-z])?-[\w-]{10,}|xapp-[\w-]{10,}"
     r"|(?:AKIA|ASIA|AGPA|AROA|AIDA|ANPA)[A-Z0-9]{12,}|AIza[\w-]{16,}|ya29\.[\w-]{16,}|GOCSPX-[\w-]{12,}"
-    r"|hfa?_[A-Za-z0-9]{16}[\w-]*|npm_[A-Za-z0-9]{16,}|pypi-AgE[\w-]{12,}|SG\.[\w-]{12,}\.[\w-]{12,}"
+    r"|hf_[A-Za-z0-9]{16}[\w-]*|hfa_[\w-]{12,}|npm_[A-Za-z0-9]{16,}|pypi-AgE[\w-]{12,}|SG\.[\w-]{12,}\.[\w-]{12,}"
     r"|(?:dop|doo|dor)_v1_[0-9a-f]{16,}|shp[a-z]{2}_[0-9a-fA-F]{16,}|sq0[a-z]{3}-[\w-]{16,}|hv[bs]\.[\w-]{16,}"
     r"|AGE-SECRET-KEY-1[A-Z0-9]{16,}|(?:gsk|lin_api|dckr_pat|figd|r8)_[A-Za-z0-9]{12}[\w-]*"
     r"|(?:xai|nvapi|pplx|tvly)-[\w-]{16,}|\d{8,10}:[\w-]{35}(?![\w-])"
@@ -61,9 +61,10 @@ _KNOWN: Final = re.compile(
     r")",
     re.S,
 )
+_LEAST: Final = 14  # characters of the shortest of them
 _IN_HEADER: Final = re.compile(r"\bbearer\s+\S+", re.I)
 _HEX: Final = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{32,}(?![0-9A-Za-z])")
-_RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
+_RUN: Final = re.compile(rf"[A-Za-z0-9+/_-]{{{_LEAST},}}={{0,2}}")
 _LEAST_RANDOM: Final = 32  # characters; shorter ones cannot be told from the names and ids of everyday
 _SURELY_RANDOM: Final = 40
 _KINDS: Final = str.maketrans(
@@ -156,16 +157,20 @@ def _mask_pairs(text: str) -> str:
 
 def mask_known(text: str) -> str:
     """The text without secrets that say what they are."""
+    if max(map(len, text.split()), default=0) < _LEAST and "-----BEGIN" not in text:
+        return text  # most sentences, at a tenth of the cost
     return _KNOWN.sub(MASK, text)
 
 
 def mask_in_urls(text: str) -> str:
     """The text without what urls in it carry beside scheme, host and path."""
-    return _ADDRESS.sub(_mask_address, text)
+    return _ADDRESS.sub(_mask_address, text) if "://" in text else text
 
 
 def mask_secrets(text: str) -> str:
     """The text without anything that is likely to be a secret."""
+    if len(text) < _LEAST and text.isidentifier():
+        return text  # most names
     masked = mask_in_urls(_mask_pairs(mask_known(text)))
     masked = _IN_HEADER.sub(MASK, _BASIC.sub(_mask_basic, masked))
     return _RUN.sub(_mask_run, _HEX.sub(MASK, masked))
