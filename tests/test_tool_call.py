@@ -27,7 +27,7 @@ from handfast.core.policy import (
     Warned,
 )
 from handfast.core.result import ResultView
-from handfast.core.schema import CompiledSchema, SchemaBounds, UncompilableSchema
+from handfast.core.schema import ANYTHING, CompiledSchema, SchemaBounds, UncompilableSchema
 from handfast.tool_call import CallPath
 
 TOTAL = b'{"type":"object","properties":{"total":{"type":"integer"}},"required":["total"]}'
@@ -75,13 +75,17 @@ class LaneVerdict:
 
 
 class Lane:
-    """A slow lane with one answer for everything."""
+    """A slow lane with one answer for every schema that says something."""
 
     def __init__(self, verdict: LaneVerdict | None = None) -> None:
         self.answer = verdict or LaneVerdict(True)
         self.asked: list[bytes] = []
 
-    async def verdict(self, schema: CompiledSchema, value_text: bytes, *, wording: bool) -> LaneVerdict:
+    async def verdict(
+        self, schema: CompiledSchema, value_text: bytes, *, wording: bool, lenient: bool = False
+    ) -> LaneVerdict:
+        if schema is ANYTHING:
+            return LaneVerdict(True)
         self.asked.append(value_text)
         return self.answer
 
@@ -294,7 +298,7 @@ class Counting:
         (STRICT, None, WRONG, 0, 0),
         (STRICT, TOTAL, ResultView(None), 0, 0),
         (STRICT, TOTAL, ResultView(b'{"total":"x"}', is_error=True), 0, 0),
-        (STRICT, b'{"type":"nonsense"}', WRONG, 0, 0),
+        (ToolPolicy(), b'{"type":"nonsense"}', WRONG, 1, 1),  # whether it is ambiguous needs no schema
     ],
     ids=["judged", "off", "no schema", "no content", "error", "unusable"],
 )
@@ -343,7 +347,7 @@ def test_a_call_without_a_contract_is_recorded_as_unjudged() -> None:
         (LaneVerdict(False), "result.schema", "the schema was not met"),
         (LaneVerdict(None, problem="too slow"), "result.schema", "took too long"),
         (LaneVerdict(None, ("an object has the same key twice",), "ambiguous"), "result.ambiguous", "same key twice"),
-        (LaneVerdict(None, problem="uncompilable"), "", ""),
+        (LaneVerdict(None, problem="uncompilable"), "result.schema", "cannot be used (because)"),
     ],
     ids=["conforms", "words", "no words", "too slow", "ambiguous", "uncompilable"],
 )
@@ -356,11 +360,45 @@ def test_what_is_too_heavy_in_place_is_decided_by_the_slow_lane(verdict: LaneVer
     assert words in (decision.reason if isinstance(decision, Blocked) else "")
 
 
+def policies(mode: Mode, posture: Posture | None = None) -> ToolPolicy:
+    return ToolPolicy(
+        InputPolicy(mode=mode, uncompilable_schema=posture), OutputPolicy(mode=mode, uncompilable_schema=posture)
+    )
+
+
+UNJUDGED = [
+    (policies(Mode.WARN), "allowed"),
+    (policies(Mode.STRICT), "blocked"),
+    (policies(Mode.STRICT, Posture.ALLOW), "allowed"),
+    (policies(Mode.STRICT, Posture.BLOCK), "blocked"),
+    (policies(Mode.WARN, Posture.ALLOW), "allowed"),
+    (policies(Mode.WARN, Posture.BLOCK), "warned"),
+]
+
+
 @pytest.mark.requirement("D14")
-def test_arguments_whose_schema_only_the_lane_finds_unusable_are_not_refused() -> None:
-    bench = Bench(lane=Lane(LaneVerdict(None, problem="uncompilable")))
+@pytest.mark.requirement("S3")
+@pytest.mark.parametrize(("policy", "ends"), UNJUDGED)
+@pytest.mark.parametrize("is_known_here", [True, False], ids=["here", "in the lane"])
+def test_what_a_schema_cannot_judge_is_marked_and_passes_by_posture_or_by_mode(
+    policy: ToolPolicy, ends: str, is_known_here: bool
+) -> None:
+    schema = b'{"properties":{"total":{"type":"nonsense"}}}' if is_known_here else TOTAL
     large = b'{"total":1,"pad":"%s"}' % (b"x" * 400_000)
-    assert run(lambda: bench.path.admit(bench.call, large)) == ALLOWED
+
+    def bench() -> Bench:
+        lane = Lane(LaneVerdict(True) if is_known_here else LaneVerdict(None, problem="uncompilable"))
+        return Bench(policy, input_schema=schema, output_schema=schema, lane=lane)
+
+    why = "The schema is not valid at #/properties/total/type." if is_known_here else "because"
+    calling, answering = bench(), bench()
+    decisions = [
+        run(lambda: calling.path.admit(calling.call, large)),
+        run(lambda: answering.path.settle(answering.call, ResultView(large))),
+    ]
+    assert [type(decision).__name__.lower() for decision in decisions] == [ends, ends]
+    assert calling.call.details["unjudged"] == [f"arguments: {why}"]
+    assert answering.call.details["unjudged"] == [f"result: {why}"]
 
 
 @pytest.mark.requirement("D14")
@@ -370,11 +408,14 @@ def test_the_operator_hears_of_a_schema_that_cannot_be_used() -> None:
     def tell(call: Exchange, schema: UncompilableSchema, direction: str) -> None:
         told.append((call.tool, direction))
 
-    bench = Bench(input_schema=b'{"type":"nonsense"}', output_schema=b"[]", on_uncompilable=tell)
+    bench = Bench(policies(Mode.WARN), input_schema=b'{"type":"nonsense"}', output_schema=b"[]", on_uncompilable=tell)
     assert through(bench, b'{"a":{}}', WRONG) == ALLOWED
-    assert told == [("t", "input"), ("t", "output")]
-    blocking = ToolPolicy(output=OutputPolicy(mode=Mode.STRICT, uncompilable_schema=Posture.BLOCK))
-    assert isinstance(through(Bench(blocking, output_schema=b"[]"), b'{"total":1}', RIGHT), Blocked)
+    assert told == [("t", "arguments"), ("t", "result")]
+    assert bench.call.details["unjudged"] == [
+        "arguments: The schema is not valid at #/type.",
+        "result: The schema is neither an object nor a boolean.",
+    ]
+    assert bench.recorder.records[-1].details["unjudged"] == bench.call.details["unjudged"]
 
 
 @pytest.mark.requirement("D17")

@@ -19,13 +19,11 @@ from handfast.core import result as result_rules
 from handfast.core.contract import CompiledContract
 from handfast.core.exchange import Detail, Exchange, Record, Recorder, RecordType, Status
 from handfast.core.judged_text import UNREAD, Ambiguous, decode_arguments, decode_judged
-from handfast.core.lenient import is_valid_if_coerced
 from handfast.core.policy import (
     ALLOWED,
     Blocked,
     Decision,
     Mode,
-    Posture,
     ToolPolicy,
     UnknownArguments,
     Violation,
@@ -33,7 +31,8 @@ from handfast.core.policy import (
 )
 from handfast.core.redaction import redact_value, scrub_names, scrub_sentence, scrub_text
 from handfast.core.result import ResultView
-from handfast.core.schema import CompiledSchema, UncompilableSchema
+from handfast.core.schema import ANYTHING, CompiledSchema, UncompilableSchema
+from handfast.core.unjudged import Direction, unjudged_arguments, unjudged_result
 
 _MAX_BODY = 4096  # characters of a redacted body kept with a record
 _MAX_REASON = 2000
@@ -55,7 +54,9 @@ class LaneVerdict(Protocol):
 class SlowLane(Protocol):
     """Judges what is too heavy to judge in place."""
 
-    async def verdict(self, schema: CompiledSchema, value_text: bytes, *, wording: bool) -> LaneVerdict: ...
+    async def verdict(
+        self, schema: CompiledSchema, value_text: bytes, *, wording: bool, lenient: bool = False
+    ) -> LaneVerdict: ...
 
 
 class Terms(Protocol):
@@ -75,6 +76,7 @@ class _Met:
     conforms: bool
     words: tuple[str, ...] = ()
     problem: str = ""
+    reason: str = ""  # of a schema that the slow lane could not compile
 
 
 class CallPath:
@@ -89,7 +91,7 @@ class CallPath:
         keeps_bodies: bool = False,
         waits_for_all: bool = False,
         waits_for_decisions: bool = True,
-        on_uncompilable: Callable[[Exchange, UncompilableSchema, str], None] | None = None,
+        on_uncompilable: Callable[[Exchange, UncompilableSchema, Direction], None] | None = None,
     ) -> None:
         self._recorder = recorder
         self._lane = lane
@@ -207,7 +209,7 @@ class CallPath:
     ) -> tuple[Violation | None, bool]:
         """The first broken rule, and whether it blocks whatever the mode."""
         policy = call.policy.input
-        schema = self._usable(call, call.contract.input if call.contract else None, "input")
+        schema = call.contract.input if call.contract else None
         if schema is None:
             return None, False
         if policy.unknown_arguments is not UnknownArguments.SCHEMA:
@@ -218,17 +220,31 @@ class CallPath:
                 # Also when the schema was broken: a wrapped payload misses every field, and that text would mislead.
                 return unknown, True
         words = terms.shape(text, value) if terms is not None else None
-        if words is not None:
-            if not words:
-                return None, False
-            return argument_rules.schema_violation(words, declared=schema.declared, mode=policy.mode), False
-        met = await self._meets(call, schema, text, value=value, direction="input")
-        if met.conforms or met.problem == "uncompilable":
+        if words is None:
+            return await self._unmet_by_arguments(call, schema, text, value), False
+        if not words:
             return None, False
-        if policy.lenient_scalars and is_valid_if_coerced(schema, value):
-            return None, False
-        words = met.words or (("checking them took too long and was stopped",) if met.problem else ())
         return argument_rules.schema_violation(words, declared=schema.declared, mode=policy.mode), False
+
+    async def _unmet_by_arguments(
+        self, call: Exchange, schema: CompiledSchema | UncompilableSchema, text: bytes, value: dict[str, object]
+    ) -> Violation | None:
+        policy = call.policy.input
+        if isinstance(schema, UncompilableSchema):
+            return self._unjudged_arguments(call, schema)
+        if schema.fits_in_place(len(text)) and schema.is_valid(value):
+            return None  # nearly always; what follows is for saying why not
+        met = await self._look_closer(schema, text, value=value, lenient=policy.lenient_scalars)
+        if met.conforms:
+            return None
+        if met.problem == "uncompilable":
+            return self._unjudged_arguments(call, schema.refused(met.reason))
+        words = met.words or (("checking them took too long and was stopped",) if met.problem else ())
+        return argument_rules.schema_violation(words, declared=schema.declared, mode=policy.mode)
+
+    def _unjudged_arguments(self, call: Exchange, schema: UncompilableSchema) -> Violation | None:
+        self._mark_unjudged(call, schema, "arguments")
+        return unjudged_arguments(schema.reason) if call.policy.input.objects_to_unjudged else None
 
     # --- wherever the answer appears ---------------------------------------------------------------------------
 
@@ -287,10 +303,19 @@ class CallPath:
         if result.structured is None:
             # Never a failure in warn: many real tools declare a schema and send only text.
             return result_rules.check_presence(policy) if policy.mode is Mode.STRICT else None
-        schema = self._usable(call, declared, "output")
-        if schema is None:
-            return result_rules.UNCOMPILABLE if policy.uncompilable_schema is Posture.BLOCK else None
-        return await self._structured_violation(schema, result.structured, result.value, call)
+        if isinstance(declared, UncompilableSchema):
+            return await self._unjudged_result(declared, result.structured, result.value, call)
+        return await self._structured_violation(declared, result.structured, result.value, call)
+
+    async def _unjudged_result(
+        self, schema: UncompilableSchema, text: bytes, value: object, call: Exchange
+    ) -> Violation | None:
+        self._mark_unjudged(call, schema, "result")
+        # What needs no schema is judged all the same.
+        violation = await self._structured_violation(ANYTHING, text, value, call)
+        if violation is None and call.policy.output.objects_to_unjudged:
+            return unjudged_result(schema.reason)
+        return violation
 
     async def _structured_violation(
         self, schema: CompiledSchema, text: bytes, value: object, call: Exchange
@@ -307,14 +332,13 @@ class CallPath:
                 call.details["structured_content"] = _body(value)
             if schema.is_valid(value):
                 return None  # nearly always; what follows is for saying why not
-        met = await self._meets(call, schema, text, value=value, direction="output")
+        met = await self._look_closer(schema, text, value=value)
         if met.conforms:
             return None
         if met.problem == "ambiguous":
             return result_rules.ambiguous_violation("; ".join(met.words))
-        if met.problem == "uncompilable":
-            blocks = call.policy.output.uncompilable_schema is Posture.BLOCK
-            return result_rules.UNCOMPILABLE if blocks else None
+        if met.problem == "uncompilable" and schema is not ANYTHING:
+            return await self._unjudged_result(schema.refused(met.reason), text, value, call)
         return result_rules.TOO_SLOW if met.problem else result_rules.schema_violation(met.words)
 
     async def reject(self, call: Exchange, violation: Violation) -> Blocked:
@@ -329,30 +353,26 @@ class CallPath:
 
     # --- what both halves use ----------------------------------------------------------------------------------
 
-    def _usable(
-        self, call: Exchange, schema: CompiledSchema | UncompilableSchema | None, direction: str
-    ) -> CompiledSchema | None:
-        """A schema that cannot be compiled judges nothing; the operator is told once."""
-        if isinstance(schema, UncompilableSchema):
-            if self._on_uncompilable is not None:
-                self._on_uncompilable(call, schema, direction)
-            return None
-        return schema
+    def _mark_unjudged(self, call: Exchange, schema: UncompilableSchema, direction: Direction) -> None:
+        """The call's own record says what could not be judged and why; the operator is told once."""
+        marks = call.details.get("unjudged")
+        earlier = marks if isinstance(marks, list) else []
+        call.details["unjudged"] = [*earlier, f"{direction}: {schema.reason}"]
+        if self._on_uncompilable is not None:
+            self._on_uncompilable(call, schema, direction)
 
-    async def _meets(
-        self, call: Exchange, schema: CompiledSchema, text: bytes, *, value: object, direction: str
-    ) -> _Met:
-        if schema.fits_in_place(len(text)):
-            if schema.is_valid(value):
-                return _Met(conforms=True)
-            if schema.words_fit_in_place(value):
-                return _Met(conforms=False, words=schema.describe(value))
-            verdict = await self._lane.verdict(schema, text, wording=True)
-            return _Met(conforms=False, words=verdict.words)  # the verdict is known, only its wording was asked for
-        verdict = await self._lane.verdict(schema, text, wording=True)
-        if verdict.problem == "uncompilable":
-            self._usable(call, UncompilableSchema(verdict.reason, schema.digest), direction)
-        return _Met(conforms=bool(verdict.conforms), words=verdict.words, problem=verdict.problem)
+    async def _look_closer(self, schema: CompiledSchema, text: bytes, *, value: object, lenient: bool = False) -> _Met:
+        """A value that was not judged in place, or does not conform there."""
+        if not schema.fits_in_place(len(text)):
+            verdict = await self._lane.verdict(schema, text, wording=True, lenient=lenient)
+            return _Met(bool(verdict.conforms), verdict.words, verdict.problem, verdict.reason)
+        if not schema.words_fit_in_place(value):
+            verdict = await self._lane.verdict(schema, text, wording=True, lenient=lenient)
+            # Without leniency the verdict is known, and only its wording was asked for.
+            return _Met(lenient and verdict.conforms is True, verdict.words)
+        if lenient and schema.is_valid_if_coerced(value):
+            return _Met(conforms=True)
+        return _Met(conforms=False, words=schema.describe(value))
 
     def conclude(self, call: Exchange, status: Status, *, rule: str = "", reason: str = "", mode: str = "") -> None:
         """Record the end of a call, once: synchronous, so that no cancellation can come between."""

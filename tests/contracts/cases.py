@@ -48,7 +48,7 @@ def case(
     is_listed: bool = True,
     **policy: Json,
 ) -> Case:
-    """Register a case; `policy` are keys of the validation blocks, `mode` prefixed with the block it is meant for."""
+    """Register a case; `policy` are keys of the validation blocks, prefixed with the block where both have one."""
     assert name not in _registered, f"{name} is taken"
     overrides: dict[str, Json] = {}
     for key, value in policy.items():
@@ -71,7 +71,17 @@ def unregister(*cases: Case) -> list[Case]:
     return [_registered.pop(each.tool) for each in cases]
 
 
-_INPUT_KEYS = frozenset({"input_mode", "unknown_arguments", "ignore", "errors", "lenient_scalars", "unknown_tools"})
+_INPUT_KEYS = frozenset(
+    {
+        "input_mode",
+        "unknown_arguments",
+        "ignore",
+        "errors",
+        "lenient_scalars",
+        "unknown_tools",
+        "input_uncompilable_schema",
+    }
+)
 
 
 class Sent(NamedTuple):

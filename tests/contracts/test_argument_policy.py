@@ -405,28 +405,3 @@ def test_elsewhere_it_is_forwarded_and_on_record_as_unjudged(seen: Seen, which: 
     outcome = seen[LET_PASS[which]]
     assert outcome.passed()
     assert (outcome.call["status"], outcome.call["rule"]) == ("warning", "contract.unknown")
-
-
-UNCOMPILABLE_INPUT = case(
-    "uncompilable_input",
-    {"type": "object", "properties": {"a": {"type": "string", "pattern": "(?=x)"}}},
-    calls=['{"a": 1}', '{"a": 2}'],
-    input_mode="strict",
-)
-# Too large for a pattern in place and too large for the slow lane: only the lane can say so.
-LANE_UNCOMPILABLE_INPUT = case(
-    "lane_uncompilable_input",
-    {"type": "object", "properties": {"a": {"type": "string", "pattern": "^(\\p{L}{1,1000}){1,50}$"}}},
-    calls=['{"a": "b"}', '{"a": "c"}'],
-    input_mode="strict",
-)
-
-
-@pytest.mark.requirement("D14")
-@pytest.mark.parametrize("which", [UNCOMPILABLE_INPUT, LANE_UNCOMPILABLE_INPUT], ids=lambda which: which.tool)
-def test_an_input_schema_that_cannot_be_compiled_judges_nothing_and_is_reported_once(seen: Seen, which: Case) -> None:
-    outcome = seen[which]
-    assert outcome.passed()
-    assert outcome.decisions == []
-    (diagnostic,) = [record for record in outcome.records if record["type"] == "diagnostic"]
-    assert (diagnostic["rule"], diagnostic["status"]) == ("schema.uncompilable", "warning")

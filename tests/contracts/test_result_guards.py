@@ -1,4 +1,4 @@
-"""Guards, schemas that cannot be used, and content that two readers could take differently (004-6, 004-9, D20)."""
+"""Guards, and content that two readers could take differently (004-6, D20)."""
 
 import pytest
 
@@ -114,59 +114,6 @@ def test_guards_need_a_schema_unless_the_operator_opts_in(seen: Seen) -> None:
     assert is_unremarkable(seen[NO_GUARD])
     assert is_blocked(seen[OPTED_IN], "result.max_depth", TOO_DEEP)
     assert is_unremarkable(seen[OPTED_IN_RIGHT])
-
-
-UNUSABLE = {
-    "type": {"type": "nonsense"},
-    "lookaround": {"type": "object", "properties": {"total": {"pattern": "(?=x)"}}},
-    "elsewhere": {"$ref": "https://example.com/schema.json"},
-    "dangling": {"$ref": "#/$defs/none"},
-    "draft": {"$schema": "https://example.com/own-draft"},
-}
-ALLOWED = {
-    name: case(f"unusable_{name}", None, schema, result=structured(WRONG), calls=["{}", "{}"], output_mode="strict")
-    for name, schema in UNUSABLE.items()
-}
-LANE_UNUSABLE = case(
-    "unusable_in_the_lane",
-    None,
-    {"type": "object", "properties": {"a": {"type": "string", "pattern": "^(\\p{L}{1,1000}){1,50}$"}}},
-    result=structured('{"a":"b"}'),
-    calls=["{}", "{}"],
-    output_mode="strict",
-)
-UNUSABLE_BLOCK = case(
-    "unusable_block",
-    None,
-    UNUSABLE["type"],
-    result=structured(RIGHT),
-    output_mode="strict",
-    uncompilable_schema="block",
-)
-UNUSABLE_BLOCK_WARN = case(
-    "unusable_block_warn", None, UNUSABLE["type"], result=structured(RIGHT), uncompilable_schema="block"
-)
-
-
-@pytest.mark.requirement("004-9")
-@pytest.mark.requirement("D14")
-@pytest.mark.parametrize("which", [*ALLOWED.values(), LANE_UNUSABLE], ids=lambda which: which.tool)
-def test_a_schema_that_cannot_be_used_judges_nothing_and_is_reported_once(seen: Seen, which: Case) -> None:
-    outcome = seen[which]
-    assert outcome.passed()
-    assert outcome.decisions == []
-    (diagnostic,) = [record for record in outcome.records if record["type"] == "diagnostic"]
-    assert (diagnostic["server"], diagnostic["rule"], diagnostic["status"]) == ("up", "schema.uncompilable", "warning")
-
-
-@pytest.mark.requirement("D14")
-def test_the_operator_may_block_what_cannot_be_judged(seen: Seen) -> None:
-    reason = "the tool's declared output schema cannot be used, and the policy blocks that"
-    outcome = seen[UNUSABLE_BLOCK]
-    assert outcome.answer.is_error
-    assert (outcome.decision["status"], outcome.decision["reason"]) == ("blocked", reason)
-    assert seen[UNUSABLE_BLOCK_WARN].passed()
-    assert seen[UNUSABLE_BLOCK_WARN].decision["status"] == "warning"
 
 
 TWICE = "the structured content is ambiguous: an object has the same key twice"

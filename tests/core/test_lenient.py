@@ -2,6 +2,7 @@
 
 import json
 
+import jsonschema_rs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,10 +11,11 @@ from handfast.core.lenient import is_valid_if_coerced
 from handfast.core.schema import CompiledSchema, compile_schema
 
 
-def compiled(schema: object) -> CompiledSchema:
+def compiled(schema: object) -> jsonschema_rs.Validator:
     found = compile_schema(json.dumps(schema).encode())
     assert isinstance(found, CompiledSchema)
-    return found
+    assert found.validator is not None
+    return found.validator
 
 
 TYPED = compiled(

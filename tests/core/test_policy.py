@@ -41,16 +41,34 @@ def test_the_defaults_observe_first() -> None:
             ignore=frozenset(),
             errors=InputErrors.RESULT,
             lenient_scalars=False,
+            uncompilable_schema=None,
         ),
         OutputPolicy(
             mode=Mode.WARN,
             max_bytes=5 * 1024 * 1024,
             max_depth=64,
             missing_structured_content=Posture.ALLOW,
-            uncompilable_schema=Posture.ALLOW,
+            uncompilable_schema=None,
             guards_without_schema=False,
         ),
     )
+
+
+@pytest.mark.requirement("D14")
+@pytest.mark.parametrize("policy", [InputPolicy, OutputPolicy])
+def test_what_cannot_be_judged_is_objected_to_in_strict_unless_a_posture_says_otherwise(
+    policy: type[InputPolicy | OutputPolicy],
+) -> None:
+    found = {
+        (mode, posture): policy(mode=mode, uncompilable_schema=posture).objects_to_unjudged
+        for mode in (Mode.WARN, Mode.STRICT)
+        for posture in (None, Posture.ALLOW, Posture.BLOCK)
+    }
+    assert [key for key, objects in found.items() if objects] == [
+        (Mode.WARN, Posture.BLOCK),
+        (Mode.STRICT, None),
+        (Mode.STRICT, Posture.BLOCK),
+    ]
 
 
 @given(st.lists(st.none() | LEVELS, max_size=4))

@@ -17,9 +17,11 @@ from handfast.core.schema import (
     SchemaBounds,
     SchemaRefused,
     UncompilableSchema,
+    build_slow_validator,
     build_validator,
     compile_schema,
 )
+from handfast.core.schema_patterns import linear_engine
 from handfast.core.schema_weight import OVER
 
 
@@ -37,7 +39,7 @@ def refusal(text: str | bytes, bounds: SchemaBounds | None = None) -> str:
 
 
 OUTSIDE = "The schema refers to something outside itself; references are never fetched."
-NOT_IN_IT = "The schema refers to something that is not in it; references are never fetched."
+NOT_IN_IT = "The schema refers to something that is not in it."
 
 
 @pytest.mark.requirement("004-9")
@@ -54,26 +56,87 @@ NOT_IN_IT = "The schema refers to something that is not in it; references are ne
             "The schema has the same key twice in one object, so readers may disagree about it.",
         ),
         ('{"type": "strin"}', "The schema is not valid at #/type."),
-        ('{"$ref": "#/$defs/none"}', OUTSIDE),
+        ('{"$ref": "#/$defs/none"}', NOT_IN_IT),
         ('{"$ref": "other.json"}', OUTSIDE),
-        ('{"$defs": {"x": {"$ref": "https://example.com/x"}}}', NOT_IN_IT),
+        ('{"$defs": {"x": {"$ref": "https://example.com/x"}}}', OUTSIDE),
         (
             '{"$schema": "https://example.com/mine"}',
             "The schema's $schema names no draft known here; use draft-07 or 2020-12.",
         ),
         (
-            '{"properties": {"a": {"pattern": "(?=x)y"}}}',
-            "The pattern at #/properties/a/pattern is too large or uses lookaround or backreferences.",
+            '{"properties": {"a": {"pattern": "(a"}}}',
+            "The pattern at #/properties/a/pattern is not a valid regular expression.",
+        ),
+        (
+            # Found behind another one that only needs the other engine.
+            '{"properties": {"a": {"pattern": "(?=x)"}, "b": {"pattern": "[z-a]"}}}',
+            "The pattern at #/properties/b/pattern is not a valid regular expression.",
+        ),
+        (
+            '{"patternProperties": {"\\\\p{Nonsense}": {}}}',
+            "The pattern at #/patternProperties/\\p{Nonsense} uses something that no engine here can match.",
         ),
         ('{"const": "\\ud800"}', "The schema cannot be compiled."),
         ("[" * 100_000, "The schema is nested more than 64 levels deep."),
         ('{"a":' * 40_000 + "1" + "}" * 40_000, "The schema is nested more than 64 levels deep."),
-        ('"' + "x" * 262_144, "The schema is larger than 262144 bytes."),
+        ('"' + "x" * 1_048_576, "The schema's text is larger than 1048576 bytes."),
+        (
+            json.dumps({"enum": ["x" * 262_144]}),
+            "The schema is larger than 262144 bytes, not counting its annotations.",
+        ),
         (json.dumps({"x": [{}] * 10_001}), "The schema has more than 10000 subschemas."),
     ],
 )
 def test_a_schema_that_cannot_be_used_is_refused_with_its_reason(text: str | bytes, reason: str) -> None:
     assert refusal(text) == reason
+
+
+@pytest.mark.requirement("S3")
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"properties": {"a": {}, "b": {"$ref": "https://example.com/x"}}}',
+        '{"properties": {"a": {}, "b": {"pattern": "("}}}',
+        '{"properties": {"a": {}}, "properties": {"b": {}}}',
+        '{"properties": {"a": {"maximum": NaN}, "b": {}}}',
+        '{"$schema": "https://example.com/mine", "properties": {"a": {}, "b": {}}}',
+        json.dumps({"properties": {"a": {"enum": ["x" * 300_000]}, "b": {}}}),
+        '{"properties": {"a": ' + '{"not":' * 90 + "true" + "}" * 90 + ', "b": {}}}',
+    ],
+    ids=["remote", "pattern", "twice", "NaN", "draft", "large", "deep"],
+)
+def test_what_a_schema_declares_is_known_although_it_cannot_be_compiled(text: str) -> None:
+    schema = compile_schema(text.encode())
+    assert isinstance(schema, UncompilableSchema)
+    assert (schema.declared.names, schema.declared.is_open("other")) == (("a", "b"), False)
+
+
+@pytest.mark.requirement("S3")
+@pytest.mark.parametrize(
+    "text", ["{", '{"x":' * 600 + "1" + "}" * 600, '{"properties": {"a": {}}, "$ref": "https://example.com/x"}']
+)
+def test_where_it_cannot_be_known_what_is_declared_every_name_is_let_be(text: str) -> None:
+    schema = compile_schema(text.encode())
+    assert isinstance(schema, UncompilableSchema)
+    assert schema.declared.is_open("other")
+
+
+@pytest.mark.requirement("S3")
+def test_annotations_count_towards_no_bound() -> None:
+    prose = "x" * 300_000
+    schema = compiled(
+        {"description": prose, "examples": [{}] * 11_000, "properties": {"default": {"type": "integer", "title": "t"}}}
+    )
+    assert [schema.is_valid(value) for value in ({"default": 1}, {"default": "x"})] == [True, False]
+    assert json.loads(schema.text) == {"properties": {"default": {"type": "integer"}}}
+    assert schema.declared.names == ("default",)
+
+
+@pytest.mark.requirement("S3")
+@pytest.mark.parametrize("pattern", [r"^(?=.*[A-Z])(?=.*\d).{8,}$", r"^(?!-)[a-z0-9-]+$", r"(a)\1"])
+def test_a_pattern_beyond_the_linear_engine_is_left_to_the_slow_lane(pattern: str) -> None:
+    assert compiled({"pattern": pattern}).validator is None
+    assert build_slow_validator({"pattern": pattern}).backtracks
 
 
 @pytest.mark.parametrize("name", ["http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft-07/schema"])
@@ -131,7 +194,7 @@ def test_no_reference_is_ever_fetched(tmp_path: Path) -> None:
             # Never reached by any value, yet the library would fetch it.
             refusal(json.dumps({"$defs": {"x": {"$ref": address}}}))
             with pytest.raises(SchemaRefused):
-                build_validator({"$ref": address}, regex_bytes=65_536)
+                build_validator({"$ref": address}, linear_engine(65_536))
         server.shutdown()
     assert asked == []
 

@@ -122,8 +122,12 @@ ONE_FAULT = {
         ("tool-schema-uncompilable", "outputSchema"),
     ),
     "larger than the bound": (
-        fine(outputSchema={"type": "object", "description": "x" * 300_000}),
+        fine(outputSchema={"type": "object", "required": ["x" * 300_000]}),
         ("tool-schema-uncompilable", "outputSchema"),
+    ),
+    "with look-ahead in a pattern": (
+        fine(outputSchema={"type": "object", "properties": {"a": {"type": "string", "pattern": "^(?!-)[a-z-]+$"}}}),
+        ("tool-schema-heavy", "outputSchema"),
     ),
     "heavier than may run in place": (
         fine(outputSchema={"type": "object", "properties": {"a": {"enum": [[n] for n in range(200)]}}}),

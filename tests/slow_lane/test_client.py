@@ -15,6 +15,7 @@ import pytest
 
 from handfast.core.schema import CompiledSchema, compile_schema
 from handfast.slow_lane import client
+from handfast.slow_lane.client import TOO_SLOW as TOO_SLOW_VERDICT
 from handfast.slow_lane.client import TOO_SLOW_TO_COMPILE, LaneVerdict, SlowLane
 
 TOO_SLOW = LaneVerdict(None, problem="too slow")
@@ -49,7 +50,11 @@ SLOW_TO_WORD = compiled(
 )
 _TWICE = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2, "unevaluatedProperties": False} for n in range(22)}
 SLOW_TO_COMPILE = compiled({"$ref": "#/$defs/d0", "$defs": {**_TWICE, "d22": {}}})
-LOOKAROUND = compiled({"allOf": [unevaluated(10), {"pattern": "(?=a)"}]})
+TOO_LARGE = compiled({"allOf": [unevaluated(10), {"pattern": "^(\\p{L}{1,1000}){1,50}$"}]})
+LOOK_AHEAD = compiled({"pattern": r"^(?=.*[A-Z])(?=.*\d).{8,}$"})
+# Matching takes two to the power of the letters.
+ENDLESS = compiled({"items": {"pattern": r"^(?:(a+)\1?)+$"}})
+ENDLESS_TEXT = "a" * 30 + "b"
 
 
 def with_lane(steps: Callable[[SlowLane], Awaitable[None]]) -> None:
@@ -122,8 +127,8 @@ def test_what_compiles_too_slowly_or_not_at_all_is_uncompilable() -> None:
     async def steps(lane: SlowLane) -> None:
         late = await lane.verdict(SLOW_TO_COMPILE, b"{}", wording=True)
         assert late == LaneVerdict(None, problem="uncompilable", reason="The schema takes too long to compile.")
-        never = await lane.verdict(LOOKAROUND, b"{}", wording=True)
-        reason = "The pattern at #/allOf/1/pattern is too large or uses lookaround or backreferences."
+        never = await lane.verdict(TOO_LARGE, b"{}", wording=True)
+        reason = "The pattern at #/allOf/1/pattern is too large."
         assert never == LaneVerdict(None, problem="uncompilable", reason=reason)
 
     with_lane(steps)
@@ -138,6 +143,78 @@ def test_a_large_pattern_is_compiled_here() -> None:
         assert await lane.verdict(schema, b'""', wording=True) == wrong
 
     with_lane(steps)
+
+
+@pytest.mark.requirement("S3")
+@pytest.mark.requirement("D14")
+def test_a_pattern_with_look_ahead_is_judged_both_ways() -> None:
+    async def steps(lane: SlowLane) -> None:
+        assert await lane.verdict(LOOK_AHEAD, b'"Passw0rd"', wording=True) == LaneVerdict(True)
+        wrong = LaneVerdict(False, (r"must match the pattern ^(?=.*[A-Z])(?=.*\d).{8,}$",))
+        assert await lane.verdict(LOOK_AHEAD, b'"password"', wording=True) == wrong
+
+    with_lane(steps)
+
+
+@pytest.mark.requirement("S3")
+@pytest.mark.requirement("C1")
+def test_a_text_that_is_searched_without_end_is_given_up_and_the_worker_goes_on() -> None:
+    async def steps(lane: SlowLane) -> None:
+        await lane.verdict(ENDLESS, b"[]", wording=False)
+        worker = worker_pid(lane)
+        for _ in range(client.MOST_KILLS + 1):
+            text = json.dumps([ENDLESS_TEXT]).encode()
+            assert await lane.verdict(ENDLESS, text, wording=True, deadline=10) == TOO_SLOW
+        assert await lane.verdict(ENDLESS, b'["aaaa"]', wording=True) == LaneVerdict(True)
+        assert worker_pid(lane) == worker
+
+    with_lane(steps)
+
+
+@pytest.mark.requirement("S3")
+@pytest.mark.requirement("C1")
+def test_many_texts_that_each_take_a_while_are_ended_at_the_deadline_however_long_that_is() -> None:
+    # Just short of where one of them is given up.
+    text = json.dumps(["a" * 12 + "b"] + ["a" * 12] * 400_000 + ["b"]).encode()
+
+    async def steps(lane: SlowLane) -> None:
+        await lane.verdict(ENDLESS, b"[]", wording=False)
+        started = time.monotonic()
+        verdict = await lane.verdict(ENDLESS, text, wording=True, deadline=60)
+        assert verdict in (TOO_SLOW, LaneVerdict(False))
+        assert time.monotonic() - started < 20
+
+    with_lane(steps)
+
+
+@pytest.mark.requirement("D7")
+def test_scalars_sent_as_text_count_as_what_they_spell_where_that_is_asked_for() -> None:
+    schema = compiled({"properties": {"n": {"type": "integer"}, "p": {"pattern": "^(?!x)"}}})
+
+    async def steps(lane: SlowLane) -> None:
+        assert await lane.verdict(schema, b'{"n": "3"}', wording=False) == LaneVerdict(False)
+        assert await lane.verdict(schema, b'{"n": "3"}', wording=False, lenient=True) == LaneVerdict(True)
+        assert await lane.verdict(schema, b'{"n": "3", "p": "x"}', wording=False, lenient=True) == LaneVerdict(False)
+
+    with_lane(steps)
+
+
+@pytest.mark.requirement("C1")
+def test_a_schema_that_was_too_slow_is_tried_again_after_a_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1_000.0
+    monkeypatch.setattr(client, "monotonic", lambda: now)
+    trouble = client._Trouble()
+    said = [trouble.verdict]
+    for _ in range(client.MOST_KILLS):
+        trouble.blame(TOO_SLOW_VERDICT)
+    said.append(trouble.verdict)
+    now += client.REST_SECONDS
+    said.append(trouble.verdict)
+    # What cannot be compiled in time is the schema's own fault, and stays so.
+    for _ in range(client.MOST_KILLS):
+        trouble.blame(TOO_SLOW_TO_COMPILE)
+    now += 10 * client.REST_SECONDS
+    assert [*said, trouble.verdict] == [None, TOO_SLOW_VERDICT, None, TOO_SLOW_TO_COMPILE]
 
 
 @pytest.mark.requirement("C1")

@@ -38,8 +38,8 @@ def test_each_stage_is_told_as_soon_as_it_is_reached() -> None:
 
 
 def test_a_schema_that_cannot_be_compiled_is_told_with_its_reason() -> None:
-    refused = Stage("uncompilable", words=("The schema is not valid JSON.",))
-    assert answers(job(b"{", b"1"), job(b"true", b"1", digest="e")) == [
+    refused = Stage("uncompilable", words=("The schema is not valid at #/type.",))
+    assert answers(job(b'{"type": "strin"}', b"1"), job(b"true", b"1", digest="e")) == [
         READY,
         refused,
         COMPILED,

@@ -114,11 +114,52 @@ def test_a_map_whose_values_have_a_type_is_not_open() -> None:
     ToolRegistry("r").add(read_tool("t", "T.", input_schema=schema, handler=handler))
 
 
-def test_a_schema_that_cannot_be_used_is_said_before_anything_is_served() -> None:
+ELSEWHERE = {"$ref": "https://example.com/x"}
+UNUSABLE = {
+    "elsewhere": (ELSEWHERE, "The schema refers to something outside itself; references are never fetched."),
+    "pattern": ({"pattern": "(a"}, r"The pattern at #/properties/p/pattern is not a valid regular expression."),
+    "hidden": (
+        {"anyOf": [{"pattern": "(?=a)"}, {"pattern": "(a"}]},
+        "The pattern at #/properties/p/anyOf/1/pattern is not a valid regular expression.",
+    ),
+}
+
+
+@pytest.mark.requirement("S3")
+@pytest.mark.requirement("D14")
+@pytest.mark.parametrize("name", UNUSABLE)
+@pytest.mark.parametrize("side", ["input", "output"])
+def test_a_schema_that_cannot_be_used_is_refused_where_the_tool_is_registered(name: str, side: str) -> None:
+    part, reason = UNUSABLE[name]
+    schema = {**CLOSED, "properties": {"p": part}}
+    spec = read_tool("u", "U.", handler=handler, **{f"{side}_schema": schema})
+    with pytest.raises(ContractError) as refused:
+        Toolbox("r").add(spec)
+    assert str(refused.value) == f"The {side} schema of 'u' cannot be used: {reason} Correct the schema."
+
+
+@pytest.mark.requirement("S3")
+def test_a_pattern_that_is_too_large_is_refused_before_anything_is_served() -> None:
     tools = Toolbox("r")
-    tools.add(read_tool("u", "U.", output_schema={"$ref": "https://example.com/x"}, handler=handler))
-    with pytest.raises(ContractError, match="A schema of 'u' cannot be used"):
+    schema = {**CLOSED, "properties": {"p": {"pattern": r"^(\p{L}{1,1000}){1,50}$"}}}
+    tools.add(read_tool("fine", "F.", handler=handler))
+    tools.add(read_tool("u", "U.", input_schema=schema, handler=handler))
+    with pytest.raises(ContractError) as refused:
         tools.build_server()
+    reason = "The pattern at #/properties/p/pattern is too large."
+    assert str(refused.value) == f"The input schema of 'u' cannot be used: {reason} Correct the schema."
+
+
+@pytest.mark.requirement("S3")
+def test_look_ahead_in_a_schema_of_our_own_is_judged() -> None:
+    tools = Toolbox("r")
+    schema = {**CLOSED, "properties": {"p": {"type": "string", "pattern": r"^(?=.*[A-Z])(?=.*\d).{8,}$"}}}
+    tools.add(read_tool("t", "T.", input_schema=schema, handler=handler))
+    right, wrong, endless = (
+        asyncio.run(tools.dispatch("t", {"p": text})) for text in ("Passw0rd", "password", "Passw0rd" * 10_000)
+    )
+    assert (right.is_error, wrong.is_error, endless.is_error) == (False, True, False)
+    assert "p: must match the pattern" in wrong.text
 
 
 # --- definitions and their handlers ------------------------------------------------------------------------------

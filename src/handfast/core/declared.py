@@ -7,6 +7,7 @@ import jsonschema_rs
 
 from handfast.core.names import fold_name
 from handfast.core.schema_costs import mapping
+from handfast.core.schema_patterns import can_match, linear_engine
 from handfast.core.schema_references import REFERENCE_KEYWORDS, Node, References, UnresolvedReference, read_references
 
 # More parts than any author writes at one root; a longer list is cut, never followed without end.
@@ -28,7 +29,7 @@ class Declared:
 
     names: tuple[str, ...]  # in the order the schema gives them
     declares_nothing_said: bool  # no `properties` anywhere, which is not the same as `properties: {}`
-    is_open_to_all: bool  # an explicit additionalProperties or unevaluatedProperties that is not false
+    is_open_to_all: bool  # an explicit additionalProperties or unevaluatedProperties that is not false, or not known
     _patterns: jsonschema_rs.Validator | None = field(default=None, repr=False, compare=False)
     known: frozenset[str] = field(init=False, repr=False, compare=False)  # the names, to look one up in
     folded: Mapping[str, str] = field(init=False, repr=False, compare=False)  # the names, by how lax readers take them
@@ -50,38 +51,59 @@ class Declared:
 
 
 def read_declared(schema: object) -> Declared:
-    """Gather what is declared through `properties`, local references and every keyword that applies in place."""
+    """Gather what is declared through `properties`, local references and every keyword that applies in place.
+
+    Where part of it cannot be known, more may be declared than is seen here: then every other name is let be.
+    """
     names: dict[str, None] = {}
     patterns: dict[str, None] = {}
     has_properties = is_open_to_all = False
-    for part in _parts(schema):
+    parts = _Parts(schema)
+    for part in parts.walk():
         has_properties = has_properties or isinstance(part.get("properties"), dict)
         names.update(dict.fromkeys(mapping(part, "properties")))
         patterns.update(dict.fromkeys(mapping(part, "patternProperties")))
         is_open_to_all = is_open_to_all or any(part.get(keyword, False) is not False for keyword in _REST)
-    return Declared(tuple(names), not has_properties, is_open_to_all, _any_pattern(list(patterns)))
+    matching, are_all = _any_pattern(list(patterns))
+    is_open_to_all = is_open_to_all or not parts.are_all_known or not are_all
+    return Declared(tuple(names), not has_properties, is_open_to_all, matching)
 
 
-def _parts(schema: object) -> Iterator[Node]:
-    """The root and everything that applies to the same object, in the order it is written."""
-    if not isinstance(schema, dict):
-        return
-    references = read_references(schema)
-    seen: set[int] = set()
-    pending: list[Node] = [schema]
-    while pending and len(seen) < MOST_PARTS:
-        part = pending.pop()
-        if id(part) in seen:
-            continue
-        seen.add(id(part))
-        yield part
-        pending.extend(reversed(list(_applied_in_place(part, references))))
+class _Parts:
+    """The root of a schema and everything that applies to the same object."""
+
+    def __init__(self, schema: object) -> None:
+        self._root = schema
+        self.are_all_known = True  # so far: no reference led elsewhere, and nothing was cut
+
+    def walk(self) -> Iterator[Node]:
+        """In the order it is written."""
+        if not isinstance(self._root, dict):
+            return
+        references = read_references(self._root)
+        seen: set[int] = set()
+        pending: list[Node] = [self._root]
+        while pending:
+            part = pending.pop()
+            if id(part) in seen:
+                continue
+            if len(seen) == MOST_PARTS:
+                self.are_all_known = False
+                return
+            seen.add(id(part))
+            yield part
+            pending.extend(reversed([*self._targets(part, references), *_applied_in_place(part)]))
+
+    def _targets(self, part: Node, references: References) -> Iterator[Node]:
+        for keyword in REFERENCE_KEYWORDS:
+            if isinstance(reference := part.get(keyword), str):
+                try:
+                    yield from references.targets(reference)
+                except UnresolvedReference:
+                    self.are_all_known = False
 
 
-def _applied_in_place(part: Node, references: References) -> Iterator[Node]:
-    for keyword in REFERENCE_KEYWORDS:
-        if isinstance(reference := part.get(keyword), str):
-            yield from _targets(reference, references)
+def _applied_in_place(part: Node) -> Iterator[Node]:
     for keyword in _LISTS:
         if isinstance(parts := part.get(keyword), list):
             yield from (item for item in parts if isinstance(item, dict))
@@ -92,27 +114,14 @@ def _applied_in_place(part: Node, references: References) -> Iterator[Node]:
         yield from (item for item in mapping(part, keyword).values() if isinstance(item, dict))
 
 
-def _targets(reference: str, references: References) -> list[Node]:
-    try:
-        return references.targets(reference)
-    except UnresolvedReference:
-        return []  # whoever compiles the schema says so
+def _any_pattern(patterns: list[str]) -> tuple[jsonschema_rs.Validator | None, bool]:
+    """A validator that accepts a name when one of the patterns does, in linear time; and whether it knows them all.
 
-
-def _any_pattern(patterns: list[str]) -> jsonschema_rs.Validator | None:
-    """A validator that accepts a name when one of the patterns does: in linear time, unlike Python's own engine."""
-    if not patterns:
-        return None
-    options = jsonschema_rs.RegexOptions(size_limit=PATTERN_BYTES)
-    usable = [{"pattern": pattern} for pattern in patterns[:MOST_PATTERNS] if _is_usable(pattern, options)]
+    A pattern with look-around is left to the slow lane, which judges names by the whole schema.
+    """
+    engine = linear_engine(PATTERN_BYTES)
+    usable = [{"pattern": pattern} for pattern in patterns[:MOST_PATTERNS] if can_match(pattern, engine)]
+    are_all = len(usable) == len(patterns)
     if not usable:
-        return None
-    return jsonschema_rs.Draft202012Validator({"anyOf": usable}, offline=True, pattern_options=options)
-
-
-def _is_usable(pattern: str, options: jsonschema_rs.RegexOptions) -> bool:
-    try:
-        jsonschema_rs.Draft202012Validator({"pattern": pattern}, offline=True, pattern_options=options)
-    except ValueError:
-        return False
-    return True
+        return None, are_all
+    return jsonschema_rs.Draft202012Validator({"anyOf": usable}, offline=True, pattern_options=engine), are_all

@@ -3,25 +3,22 @@
 from copy import deepcopy
 from typing import Any
 
+import jsonschema_rs
 import msgspec
-
-from handfast.core.schema import CompiledSchema
 
 _MOST_PLACES = 50  # a call with more wrong scalars than this is wrong in another way
 
 
-def is_valid_if_coerced(schema: CompiledSchema, value: object) -> bool:
+def is_valid_if_coerced(validator: jsonschema_rs.Validator, value: object) -> bool:
     """Whether the arguments meet the schema once numbers and booleans sent as text are read as such.
 
     Only judged so: what is forwarded stays as it was sent.
     """
-    if schema.validator is None or not schema.words_fit_in_place(value):
-        return False
     copy = deepcopy(value)
-    for count, error in enumerate(schema.validator.iter_errors(value)):
+    for count, error in enumerate(validator.iter_errors(value)):
         if count == _MOST_PLACES or not _coerce_at(copy, list(error.instance_path)):
             return False
-    return schema.is_valid(copy)
+    return validator.is_valid(copy)
 
 
 def _coerce_at(root: Any, path: list[str | int]) -> bool:  # Any: decoded JSON

@@ -44,11 +44,17 @@ class InputPolicy:
     errors: InputErrors = InputErrors.RESULT
     lenient_scalars: bool = False
     unknown_tools: Posture | None = None  # None: blocked where a mode is strict
+    uncompilable_schema: Posture | None = None
 
     @property
     def judges(self) -> bool:
         """Whether arguments need to be looked at: off switches every argument rule off."""
         return self.mode is not Mode.OFF
+
+    @property
+    def objects_to_unjudged(self) -> bool:
+        """Whether arguments that the schema cannot judge break a rule: unless a posture says so, in strict."""
+        return _objects(self.uncompilable_schema, self.mode)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,12 +63,21 @@ class OutputPolicy:
     max_bytes: int = 5 * 1024 * 1024
     max_depth: int = 64
     missing_structured_content: Posture = Posture.ALLOW
-    uncompilable_schema: Posture = Posture.ALLOW
+    uncompilable_schema: Posture | None = None
     guards_without_schema: bool = False
 
     @property
     def judges(self) -> bool:
         return self.mode is not Mode.OFF
+
+    @property
+    def objects_to_unjudged(self) -> bool:
+        """As for arguments."""
+        return _objects(self.uncompilable_schema, self.mode)
+
+
+def _objects(posture: Posture | None, mode: Mode) -> bool:
+    return mode is Mode.STRICT if posture is None else posture is Posture.BLOCK
 
 
 @dataclass(frozen=True, slots=True)

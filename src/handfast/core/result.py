@@ -52,9 +52,6 @@ TOO_SLOW = Violation(
     "result.schema",
     "checking the structured content against the declared output schema took too long and was stopped",
 )
-UNCOMPILABLE = Violation(
-    "result.schema", "the tool's declared output schema cannot be used, and the policy blocks that"
-)
 
 
 def blocked_text(tool: str, reason: str) -> str:

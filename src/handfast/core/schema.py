@@ -1,21 +1,27 @@
 """Compile a JSON Schema within bounds; judge values by it, in place where that is safe."""
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from itertools import accumulate
-from re import DOTALL
-from re import compile as compile_pattern
-from sys import float_info
-from typing import Any
+from typing import Any, NamedTuple
 
 import jsonschema_rs
 
 from handfast.core.declared import Declared, read_declared
+from handfast.core.lenient import is_valid_if_coerced
 from handfast.core.redaction import scrub_names
 from handfast.core.schema_costs import COMPILE_BUDGET_MS, compile_ms
+from handfast.core.schema_patterns import Engine, backtracking_engine, linear_engine, pattern_fault
 from handfast.core.schema_references import References, UnresolvedReference, read_references
+from handfast.core.schema_text import (
+    DEFAULT_BOUNDS,
+    SchemaBounds,
+    SchemaRefused,
+    decode_checked,
+    decode_schema,
+    read_schema,
+    strip_ballast,
+)
 from handfast.core.schema_weight import OVER, weigh
 from handfast.core.schema_words import declared_names, describe_errors, words_cost_ms
 from handfast.core.wording import Wording
@@ -30,45 +36,39 @@ IN_PLACE_WORDS_MS = 1.0
 MOST_QUOTED = 500
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaBounds:
-    """What a schema may be at most. The largest of 640 real schemas stays far below each."""
-
-    bytes: int = 262_144  # four times the largest real one; parsing this much takes some 10 ms
-    depth: int = 64  # the same as the depth of results; every recursive reader is safe below it
-    subschemas: int = 10_000  # compiling this many takes 50 ms
-    regex_bytes: int = 65_536  # a compiled pattern in place: under 1 ms to build
-    slow_regex_bytes: int = 1_048_576  # in the slow lane, for `^.{1,255}$` and its like; larger is uncompilable
-    weight: int = 1_000  # the heaviest real schema weighs a twentieth of it, the known bombs a thousand times it
-
-
-DEFAULT_BOUNDS = SchemaBounds()
-
-
-@dataclass(frozen=True, slots=True)
-class UncompilableSchema:
-    """A schema nothing can be judged by, and why, in one line for the operator."""
-
-    reason: str
-    digest: str
-
-
 @dataclass(frozen=True)
-class CompiledSchema:
-    """A schema that is known to be within bounds; without a validator only the slow lane may run it."""
+class _Schema:
+    """What is known of a schema whether or not values can be judged by it."""
 
-    text: bytes
     digest: str
-    weight: int
-    validator: jsonschema_rs.Validator | None
-    content: object  # the decoded schema; treat as read-only
-    judges_names: bool = False
-    quotes_itself: bool = False
+    content: object  # the decoded schema, None where it cannot be decoded; treat as read-only
 
     @cached_property
     def declared(self) -> Declared:
-        """What the schema declares at its root."""
+        """What the schema declares at its root; open where that cannot be known."""
         return read_declared(self.content)
+
+
+@dataclass(frozen=True)
+class UncompilableSchema(_Schema):
+    """A schema by which no value can be judged, and why, in one line for the operator."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class CompiledSchema(_Schema):
+    """A schema that is known to be within bounds; without a validator only the slow lane may run it."""
+
+    text: bytes  # as it is judged: a long one without its annotations
+    weight: int
+    validator: jsonschema_rs.Validator | None
+    judges_names: bool = False
+    quotes_itself: bool = False
+
+    def refused(self, reason: str) -> UncompilableSchema:
+        """The same schema, once the slow lane has found that it cannot be compiled."""
+        return UncompilableSchema(self.digest, self.content, reason)
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -93,6 +93,10 @@ class CompiledSchema:
         except UnicodeEncodeError:
             return False  # a lone surrogate is not text, so it is not a JSON string either
 
+    def is_valid_if_coerced(self, value: object) -> bool:
+        """The same, with numbers and booleans that were sent as text read as such."""
+        return is_valid_if_coerced(self._in_place(), value)
+
     def describe(self, value: object, *, show_names: bool = False) -> tuple[str, ...]:
         """At most five violations in words, such as `items/0/id: must be an integer, not a string`."""
         return tuple(str(wording) for wording in self.describe_parts(value, show_names=show_names))
@@ -113,87 +117,36 @@ class CompiledSchema:
 
 
 def compile_schema(text: bytes, bounds: SchemaBounds = DEFAULT_BOUNDS) -> CompiledSchema | UncompilableSchema:
-    """Compile the exact text of a schema, or say why it cannot be. Takes some 70 ms at worst."""
+    """Compile the exact text of a schema, or say why it cannot be. Takes some 0.2 s at worst."""
     digest = sha256(text).hexdigest()
+    content: object = None
     try:
-        content = read_schema(text, bounds)
-        references = read_references(content, limit=bounds.subschemas)
-        weight = _weigh(content, references, bounds)
+        content, fault = decode_schema(text, bounds)
+        if fault:
+            raise SchemaRefused(fault)
+        judged, judged_text = strip_ballast(content, text, bounds)
+        references = read_references(judged, limit=bounds.subschemas)
+        weight = _weigh(judged, references, bounds)
         validator = None
         if weight <= bounds.weight and compile_ms(references, weight) <= COMPILE_BUDGET_MS:
-            validator = _build_in_place(content, bounds)
+            validator = _build_in_place(judged, bounds)
     except SchemaRefused as refused:
-        return UncompilableSchema(str(refused), digest)
-    return CompiledSchema(text, digest, weight, validator, content, references.judges_names, references.quotes_itself)
+        return UncompilableSchema(digest, content, str(refused))
+    traits = (references.judges_names, references.quotes_itself)
+    return CompiledSchema(digest, content, judged_text, weight, validator, *traits)
 
 
-class SchemaRefused(ValueError):
-    """Why a schema cannot be compiled, in one line."""
+# By this everything can be judged that needs no schema: whether a value is unambiguous.
+ANYTHING = CompiledSchema("", True, b"true", 1, jsonschema_rs.Draft202012Validator(True))
 
 
 class _PatternRefused(SchemaRefused):
-    """A pattern the engine refuses: too large, or beyond what it can match in linear time."""
+    """A pattern that the engine does not take."""
 
-    def __init__(self, reason: str, pattern: str) -> None:
-        super().__init__(reason)
+    def __init__(self, place: str, pattern: str) -> None:
+        super().__init__(f"The pattern at {place} is too large.")
+        self.place = place
         self.pattern = pattern
-
-
-def read_schema(text: bytes, bounds: SchemaBounds = DEFAULT_BOUNDS) -> Any:  # Any: an object or a boolean
-    """Decode a schema so that no reader after this one can be hurt by it. Raises: SchemaRefused."""
-    if len(text) > bounds.bytes:
-        raise SchemaRefused(f"The schema is larger than {bounds.bytes} bytes.")
-    if _depth(text) > bounds.depth:
-        raise SchemaRefused(f"The schema is nested more than {bounds.depth} levels deep.")
-    may_be_huge = _HUGE_NUMBER.search(text) is not None  # looking at each number takes three times as long
-    try:
-        content = json.loads(
-            text,
-            object_pairs_hook=_without_duplicates,
-            parse_constant=_refuse_constant,
-            parse_float=finite_float if may_be_huge else None,
-            parse_int=finite_int if may_be_huge else None,
-        )
-    except SchemaRefused:
-        raise
-    except (ValueError, RecursionError) as problem:
-        raise SchemaRefused("The schema is not valid JSON.") from problem
-    if not isinstance(content, dict | bool):
-        raise SchemaRefused("The schema is neither an object nor a boolean.")
-    return content
-
-
-# Fewer digits and a smaller exponent than these together stay within a double's range.
-_HUGE_NUMBER = compile_pattern(rb"[0-9]{100}|[eE]\+?[0-9]{3}")
-_STRING = compile_pattern(rb'"[^"\\]*(?:\\.[^"\\]*)*"', DOTALL)
-_NOT_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
-_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
-
-
-def _depth(text: bytes) -> int:
-    """How deep brackets nest outside strings, found without recursion."""
-    brackets = _STRING.sub(b"", text).translate(None, _NOT_BRACKETS)
-    return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0)
-
-
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:  # Any: JSON values
-    content = dict(pairs)
-    if len(content) != len(pairs):
-        raise SchemaRefused("The schema has the same key twice in one object, so readers may disagree about it.")
-    return content
-
-
-def _refuse_constant(_: str) -> object:
-    raise SchemaRefused("The schema contains NaN or Infinity, which JSON does not have.")
-
-
-def finite_float(digits: str) -> float:
-    """Beyond a double's range, the largest finite double of that sign: the library takes infinity for no number."""
-    return max(-float_info.max, min(float_info.max, float(digits)))
-
-
-def finite_int(digits: str) -> int | float:
-    return int(digits) if len(digits) <= float_info.max_10_exp else finite_float(digits)
 
 
 def _weigh(content: object, references: References, bounds: SchemaBounds) -> int:
@@ -203,7 +156,13 @@ def _weigh(content: object, references: References, bounds: SchemaBounds) -> int
     try:
         return weigh(content, references, bound=bounds.weight)
     except UnresolvedReference as problem:
-        raise SchemaRefused("The schema refers to something outside itself; references are never fetched.") from problem
+        raise _unresolved(references) from problem
+
+
+def _unresolved(references: References) -> SchemaRefused:
+    if references.leads_outside:
+        return SchemaRefused("The schema refers to something outside itself; references are never fetched.")
+    return SchemaRefused("The schema refers to something that is not in it.")
 
 
 _DRAFTS: dict[str, type[jsonschema_rs.Validator]] = {
@@ -227,52 +186,83 @@ def draft_class(content: object) -> type[jsonschema_rs.Validator]:
     raise SchemaRefused("The schema's $schema names no draft known here; use draft-07 or 2020-12.")
 
 
-def build_validator(content: Any, *, regex_bytes: int) -> jsonschema_rs.Validator:  # Any: what read_schema returned
-    """Hand a schema to the library: nothing is fetched, patterns match in linear time, `format` only annotates.
+def build_validator(content: Any, engine: Engine) -> jsonschema_rs.Validator:  # Any: what read_schema returned
+    """Hand a schema to the library: nothing is fetched, the engine matches patterns, `format` only annotates.
 
     Raises: SchemaRefused.
     """
-    options = jsonschema_rs.RegexOptions(size_limit=regex_bytes)
     try:
-        return draft_class(content)(content, offline=True, pattern_options=options, validate_formats=False)
+        return draft_class(content)(content, offline=True, pattern_options=engine, validate_formats=False)
     except jsonschema_rs.ValidationError as problem:
-        raise _refusal(problem) from problem
+        raise _refusal(problem, content) from problem
     except (ValueError, jsonschema_rs.ReferencingError) as problem:
         raise SchemaRefused("The schema cannot be compiled.") from problem
 
 
-def _refusal(problem: jsonschema_rs.ValidationError) -> SchemaRefused:
-    where = "/".join(["#", *scrub_names(str(part) for part in problem.instance_path[:8])])
-    if isinstance(problem.kind, jsonschema_rs.ValidationErrorKind.Referencing):
-        return SchemaRefused("The schema refers to something that is not in it; references are never fetched.")
-    if isinstance(problem.kind, jsonschema_rs.ValidationErrorKind.Format):
-        reason = f"The pattern at {where} is too large or uses lookaround or backreferences."
-        return _PatternRefused(reason, str(problem.instance))
-    return SchemaRefused(f"The schema is not valid at {where}.")
+class SlowValidator(NamedTuple):
+    validator: jsonschema_rs.Validator
+    backtracks: bool  # may give up on a value
 
 
-_BEYOND_LINEAR = compile_pattern(r"\(\?<?[=!]|\\[1-9]|\\k<")
+def build_slow_validator(content: Any, bounds: SchemaBounds = DEFAULT_BOUNDS) -> SlowValidator:  # Any: as above
+    """The same with larger patterns, and where one needs it an engine that backtracks: only where it can be ended.
+
+    Raises: SchemaRefused.
+    """
+    try:
+        return SlowValidator(build_validator(content, linear_engine(bounds.slow_regex_bytes)), backtracks=False)
+    except _PatternRefused:
+        pass
+    try:
+        return SlowValidator(build_validator(content, backtracking_engine(bounds.slow_regex_bytes)), backtracks=True)
+    except _PatternRefused as refused:
+        _require_faultless(refused, bounds)
+        raise
 
 
 def _build_in_place(content: object, bounds: SchemaBounds) -> jsonschema_rs.Validator | None:
+    """None where only the slow lane can match a pattern, or say that it cannot either. Raises: SchemaRefused."""
     try:
-        return build_validator(content, regex_bytes=bounds.regex_bytes)
+        return build_validator(content, linear_engine(bounds.regex_bytes))
     except _PatternRefused as refused:
-        if _BEYOND_LINEAR.search(refused.pattern):
-            raise
-        # Probably too large for here but not for the slow lane, which says so if it is not.
-        return None
+        _require_faultless(refused, bounds)
+    try:
+        # Never run here; it finds a faulty pattern behind one that only needs the other engine.
+        build_validator(content, backtracking_engine(bounds.regex_bytes))
+    except _PatternRefused as refused:
+        _require_faultless(refused, bounds)
+    return None
+
+
+def _require_faultless(refused: _PatternRefused, bounds: SchemaBounds) -> None:
+    """Raises: SchemaRefused, unless only the size of the pattern or the choice of engine is in its way."""
+    fault = pattern_fault(refused.pattern, bounds.slow_regex_bytes)
+    if fault:
+        raise SchemaRefused(f"The pattern at {refused.place} {fault}.")
+
+
+def _refusal(problem: jsonschema_rs.ValidationError, content: object) -> SchemaRefused:
+    where = "/".join(["#", *scrub_names(str(part) for part in problem.instance_path[:8])])
+    if isinstance(problem.kind, jsonschema_rs.ValidationErrorKind.Referencing):
+        return _unresolved(read_references(content))
+    if isinstance(problem.kind, jsonschema_rs.ValidationErrorKind.Format):
+        return _PatternRefused(where, str(problem.instance))
+    return SchemaRefused(f"The schema is not valid at {where}.")
 
 
 __all__ = [
+    "ANYTHING",
     "DEFAULT_BOUNDS",
     "OVER",
     "CompiledSchema",
     "SchemaBounds",
     "SchemaRefused",
+    "SlowValidator",
     "UncompilableSchema",
     "Wording",
+    "build_slow_validator",
     "build_validator",
     "compile_schema",
+    "decode_checked",
     "read_schema",
 ]

@@ -22,6 +22,7 @@ class References:
     anchors: dict[str, list[Node]] = field(default_factory=dict)
     # Holds resources of their own $id, or names some elsewhere: there a reference may mean what is not known here.
     is_compound: bool = False
+    leads_outside: bool = False  # names another document, which is never fetched
     objects: int = 0  # at least as many as there are subschemas
     count: int = 0
     unevaluated: int = 0
@@ -38,7 +39,7 @@ class References:
         for keyword in REFERENCE_KEYWORDS:
             if isinstance(reference := node.get(keyword), str):
                 self.count += 1
-                self.is_compound = self.is_compound or self._leads_elsewhere(reference)
+                self._follow(reference.partition("#")[0])
         for keyword in _ANCHOR_KEYWORDS:
             if isinstance(name := node.get(keyword), str):
                 self.anchors.setdefault(name, []).append(node)
@@ -47,12 +48,13 @@ class References:
         if isinstance(patterns := node.get("patternProperties"), dict):
             self.patterns.extend(patterns)
 
-    def _leads_elsewhere(self, reference: str) -> bool:
-        """To a bundled meta-schema, or to a place that only the rules of relative addresses can tell."""
-        base = reference.partition("#")[0]
+    def _follow(self, base: str) -> None:
         if not base or base == self.root_id:
-            return False
-        return bool(self.root_id) or "//json-schema.org/" in base
+            return
+        is_bundled = "//json-schema.org/" in base
+        self.leads_outside = self.leads_outside or not is_bundled
+        # To a bundled meta-schema, or to a place that only the rules of relative addresses can tell.
+        self.is_compound = self.is_compound or is_bundled or bool(self.root_id)
 
     def targets(self, reference: str) -> list[Node]:
         """Every subschema the reference may lead to; a boolean one asks nothing and is left out.

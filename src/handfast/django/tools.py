@@ -35,7 +35,7 @@ def policy_of(settings: Settings) -> ToolPolicy:
     """Strict both ways; undeclared scalars pass by default and are named in the answer."""
     return ToolPolicy(
         InputPolicy(mode=Mode.STRICT, unknown_arguments=settings.unknown_arguments, errors=settings.errors),
-        OutputPolicy(mode=Mode.STRICT, missing_structured_content=Posture.BLOCK, uncompilable_schema=Posture.BLOCK),
+        OutputPolicy(mode=Mode.STRICT, missing_structured_content=Posture.BLOCK),
     )
 
 

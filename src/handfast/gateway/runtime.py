@@ -14,6 +14,7 @@ from handfast.clock import Clock
 from handfast.core.exchange import Exchange, RecordType, Status
 from handfast.core.recording import Durability
 from handfast.core.schema import SchemaBounds, UncompilableSchema
+from handfast.core.unjudged import Direction, unused_schema
 from handfast.gateway.call_places import Bounds, LocalPlaces
 from handfast.gateway.journal import Journal
 from handfast.gateway.server_side import ServerSide
@@ -109,7 +110,7 @@ class Runtime:
         own = server.retry_idempotent if server is not None else None
         return self.settings.limits.retry_idempotent if own is None else own
 
-    def _diagnose_schema(self, call: Exchange, schema: UncompilableSchema, direction: str) -> None:
+    def _diagnose_schema(self, call: Exchange, schema: UncompilableSchema, direction: Direction) -> None:
         """Tell the operator once per tool and schema, not once per call or per start."""
         key = (call.server, call.tool, schema.digest)
         if key in self._diagnosed:
@@ -123,7 +124,7 @@ class Runtime:
             server=call.server,
             tool=call.tool,
             rule="schema.uncompilable",
-            reason=f"The tool's {direction} schema cannot be used, so it judges nothing: {schema.reason}",
+            reason=unused_schema(schema, direction),
             details={"schema": schema.digest},
         )
 

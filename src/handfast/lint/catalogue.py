@@ -173,7 +173,7 @@ _RULES = (
     Rule(
         "tool-schema-heavy",
         _INFO,
-        "A schema is heavy, so the gateway runs it in a process of its own.",
+        "A schema is heavy or looks around in a pattern, so the gateway runs it in a process of its own.",
         "Make it smaller where that is easy: nested options and long patterns cost most.",
     ),
     Rule(

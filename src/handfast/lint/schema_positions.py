@@ -4,24 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from handfast.core.redaction import scrub_name
+from handfast.core.schema_annotations import ONE_SCHEMA, SCHEMA_LISTS, SCHEMA_MAPS
 from handfast.core.schema_references import Node
-
-_ONE = (
-    "items",
-    "additionalItems",
-    "contains",
-    "unevaluatedItems",
-    "additionalProperties",
-    "unevaluatedProperties",
-    "propertyNames",
-    "not",
-    "if",
-    "then",
-    "else",
-    "contentSchema",
-)
-_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
-_MAPS = ("properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +30,14 @@ def _below(
     path: str, node: Node, names: tuple[str, ...] | None
 ) -> Iterator[tuple[str, object, tuple[str, ...] | None]]:
     for keyword, value in node.items():
-        if keyword in _MAPS and isinstance(value, dict):
+        if keyword in SCHEMA_MAPS and isinstance(value, dict):
             for name, part in value.items():
                 leads = (*names, name) if keyword == "properties" and names is not None else None
                 yield join(path, keyword, name), part, leads
-        elif keyword in _LISTS and isinstance(value, list):
+        elif keyword in SCHEMA_LISTS and isinstance(value, list):
             for place, part in enumerate(value):
                 yield join(path, keyword, str(place)), part, None
-        elif keyword in _ONE:
+        elif keyword in ONE_SCHEMA:
             yield join(path, keyword), value, None
 
 

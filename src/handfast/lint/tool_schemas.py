@@ -55,7 +55,11 @@ def _find_any_faults(text: bytes) -> Iterator[Fault]:
         return
     yield from find_stray_references(compiled.content)
     if compiled.validator is None:
-        yield "tool-schema-heavy", "", "The schema is heavy, and runs in a process of its own."
+        yield (
+            "tool-schema-heavy",
+            "",
+            "The schema is heavy or looks around in a pattern, and runs in a process of its own.",
+        )
     if not can_be_met(compiled):
         yield "tool-schema-impossible", "", "No value can meet this schema."
 

@@ -7,6 +7,7 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass
+from time import monotonic
 from typing import Literal
 
 from handfast.core.schema import CompiledSchema
@@ -18,14 +19,20 @@ START_SECONDS = 10.0
 # What compiles slower than this counts as uncompilable.
 COMPILE_SECONDS = 1.0
 
+# With look-around in a pattern a caller's text decides how long matching takes, so no deadline is longer than this,
+# not even for a schema of our own: the others wait meanwhile.
+BACKTRACKING_SECONDS = 1.0
+
 # A verdict waits this long for its wording, then goes without.
 WORDING_SECONDS = 0.05
 
 # Should the parent be gone, the worker ends itself this long after the last deadline.
 ORPHAN_SECONDS = 1.0
 
-# A schema that was too slow this often is not tried again, so that one bad tool cannot starve the others.
+# A schema that was too slow this often rests, so that one bad tool cannot starve the others: of a minute it takes
+# about a second. Not for good: it may be a caller's value that was slow, and the tool is other callers' too.
 MOST_KILLS = 3
+REST_SECONDS = 60.0
 MOST_REMEMBERED = 1_024
 
 # Callers beyond this many do not queue: at a quarter of a second each they would wait for a minute.
@@ -33,6 +40,9 @@ MOST_WAITING = 256
 
 # Nothing of the parent's environment is needed but what makes its Python start; tokens stay where they are.
 _KEPT_ENVIRONMENT = ("PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
+
+# -P: whatever lies in the working directory is not what we import.
+WORKER = (sys.executable, "-P", "-m", "handfast.slow_lane.worker")
 
 Problem = Literal["", "too slow", "uncompilable", "ambiguous"]
 
@@ -58,6 +68,22 @@ class _Trouble:
     kills: int = 0
     wording_kills: int = 0
     final: LaneVerdict | None = None
+    rests_until: float = 0.0  # monotonic seconds
+
+    @property
+    def verdict(self) -> LaneVerdict | None:
+        """What is said without asking the worker."""
+        return TOO_SLOW if self.rests_until > monotonic() else self.final
+
+    def blame(self, verdict: LaneVerdict) -> LaneVerdict:
+        """Note that the worker was lost over this schema."""
+        self.kills += 1
+        if self.kills >= MOST_KILLS:
+            if verdict is TOO_SLOW:
+                self.rests_until, self.kills = monotonic() + REST_SECONDS, 0
+            else:
+                self.final = verdict
+        return verdict
 
 
 class _WorkerLost(Exception):
@@ -83,17 +109,18 @@ class SlowLane:
         deadline: float = 0.25,
         wording: bool,
         show_names: bool = False,
+        lenient: bool = False,
     ) -> LaneVerdict:
         """Judge the JSON text by the schema, within the deadline once its turn has come."""
         trouble = self._trouble(schema.digest)
-        if trouble.final is not None:
-            return trouble.final
+        if (known := trouble.verdict) is not None:
+            return known
         if self._is_closed or self._waiting >= MOST_WAITING:
             return TOO_SLOW
         await self._take_turn()
         wanted = wording and trouble.wording_kills < MOST_KILLS
         seconds = COMPILE_SECONDS + deadline + WORDING_SECONDS + ORPHAN_SECONDS
-        job = Job(schema.digest, schema.text, value_text, wanted, show_names, seconds)
+        job = Job(schema.digest, schema.text, value_text, wanted, show_names, seconds, lenient)
         # A caller who leaves must not take the answer's reader along: the next job would read the wrong answer.
         task = asyncio.ensure_future(self._run(job, trouble, deadline))
         self._jobs.add(task)
@@ -122,8 +149,8 @@ class SlowLane:
             task.exception()  # seen, whether or not its caller is still there
 
     async def _run(self, job: Job, trouble: _Trouble, deadline: float) -> LaneVerdict:
-        if trouble.final is not None:
-            return trouble.final  # settled while this job waited
+        if (known := trouble.verdict) is not None:
+            return known  # settled while this job waited
         if self._is_closed:
             return TOO_SLOW
         try:
@@ -144,13 +171,15 @@ class SlowLane:
             if compiled.name == "uncompilable":
                 return LaneVerdict(None, problem="uncompilable", reason="".join(compiled.words))
             late = TOO_SLOW
-            async with asyncio.timeout(deadline):
-                verdict = await _hear(process, "verdict", "ambiguous")
+            async with asyncio.timeout(min(deadline, BACKTRACKING_SECONDS) if compiled.backtracks else deadline):
+                verdict = await _hear(process, "verdict", "ambiguous", "too slow")
+            if verdict.name == "too slow":
+                return TOO_SLOW  # it ended itself, and goes on
             if verdict.name == "ambiguous":
                 return LaneVerdict(None, verdict.words, problem="ambiguous")
         except (TimeoutError, _WorkerLost):
             await self._end_worker()
-            return late if self._is_closed else _blame(trouble, late)
+            return late if self._is_closed else trouble.blame(late)
         words = () if verdict.conforms or not job.wording else await self._words(process, trouble)
         return LaneVerdict(verdict.conforms, words)
 
@@ -174,11 +203,8 @@ class SlowLane:
         if self._process is not None and self._process.returncode is None:
             return self._process
         await self._end_worker()
-        environment = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
-        # -P: whatever lies in the working directory is not what we import.
-        command = (sys.executable, "-P", "-m", "handfast.slow_lane.worker")
         self._process = await asyncio.create_subprocess_exec(
-            *command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment
+            *WORKER, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=worker_environment()
         )
         async with asyncio.timeout(START_SECONDS):
             await _hear(self._process, "ready")
@@ -196,11 +222,8 @@ class SlowLane:
         await process.wait()
 
 
-def _blame(trouble: _Trouble, verdict: LaneVerdict) -> LaneVerdict:
-    trouble.kills += 1
-    if trouble.kills >= MOST_KILLS:
-        trouble.final = verdict
-    return verdict
+def worker_environment() -> dict[str, str]:
+    return {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
 
 
 async def _ask(process: Process, job: Job) -> Stage:

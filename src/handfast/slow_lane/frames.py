@@ -17,14 +17,16 @@ class Job(msgspec.Struct, frozen=True, array_like=True):
     wording: bool
     show_names: bool
     seconds: float  # after which the worker ends itself, should nobody be left to do so
+    lenient: bool = False  # scalars sent as text count as what they spell
 
 
 class Stage(msgspec.Struct, frozen=True, array_like=True):
-    """How far a job has come: ready, compiled, uncompilable, ambiguous, verdict or words."""
+    """How far a job has come: ready, compiled, uncompilable, ambiguous, too slow, verdict or words."""
 
     name: str
     conforms: bool = False
     words: tuple[str, ...] = ()
+    backtracks: bool = False  # of what was compiled: how long it takes is up to the value
 
 
 def pack(message: Job | Stage) -> bytes:

@@ -9,7 +9,8 @@ from typing import BinaryIO, NamedTuple
 import jsonschema_rs
 
 from handfast.core.judged_text import Ambiguous, decode_judged
-from handfast.core.schema import DEFAULT_BOUNDS, SchemaRefused, build_validator, read_schema
+from handfast.core.lenient import is_valid_if_coerced
+from handfast.core.schema import SchemaRefused, build_slow_validator, decode_checked
 from handfast.core.schema_words import declared_names, describe_errors
 from handfast.slow_lane.frames import HEADER_BYTES, Job, Stage, body_length, pack, unpack_job
 
@@ -22,6 +23,7 @@ MOST_SCHEMAS = 32
 
 class _Compiled(NamedTuple):
     validator: jsonschema_rs.Validator
+    backtracks: bool
     names: frozenset[str]
 
 
@@ -30,6 +32,19 @@ def _conforms(schema: _Compiled, value: object) -> bool:
         return schema.validator.is_valid(value)
     except UnicodeEncodeError:
         return False  # a lone surrogate is not text
+
+
+def _gave_up(schema: _Compiled, value: object) -> bool:
+    """Whether matching a pattern was ended at its bound: the library then says no, whatever the schema makes of it."""
+    if not schema.backtracks:
+        return False
+    try:
+        schema.validator.validate(value)
+    except jsonschema_rs.ValidationError as problem:
+        return isinstance(problem.kind, jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded)
+    except UnicodeEncodeError:
+        return False  # no pattern was asked about it
+    return False
 
 
 def _words(schema: _Compiled, value: object, *, show_names: bool) -> tuple[str, ...]:
@@ -63,13 +78,18 @@ class Worker:
         except SchemaRefused as refused:
             self.say(Stage("uncompilable", words=(str(refused),)))
             return
-        self.say(Stage("compiled"))
+        self.say(Stage("compiled", backtracks=schema.backtracks))
         try:
             value = decode_judged(job.value)
         except Ambiguous as problem:
             self.say(Stage("ambiguous", words=(str(problem),)))
             return
         conforms = _conforms(schema, value)
+        if not conforms and _gave_up(schema, value):
+            self.say(Stage("too slow"))
+            return
+        if not conforms and job.lenient:
+            conforms = is_valid_if_coerced(schema.validator, value)
         self.say(Stage("verdict", conforms=conforms))
         # Words nobody asked for would be taken for the answer to the next job.
         if not conforms and job.wording:
@@ -77,9 +97,8 @@ class Worker:
 
     def compile(self, job: Job) -> _Compiled:
         if job.digest not in self.compiled:
-            content = read_schema(job.schema)
-            validator = build_validator(content, regex_bytes=DEFAULT_BOUNDS.slow_regex_bytes)
-            self.compiled[job.digest] = _Compiled(validator, declared_names(content))
+            content = decode_checked(job.schema)
+            self.compiled[job.digest] = _Compiled(*build_slow_validator(content), declared_names(content))
             if len(self.compiled) > MOST_SCHEMAS:
                 self.compiled.popitem(last=False)
         self.compiled.move_to_end(job.digest)

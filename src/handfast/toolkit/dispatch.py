@@ -64,7 +64,7 @@ _UNRECORDED = (
 # Tools of our own are always held to their word, both ways.
 STRICT = ToolPolicy(
     InputPolicy(mode=Mode.STRICT, unknown_arguments=UnknownArguments.REJECT_ALL),
-    OutputPolicy(mode=Mode.STRICT, missing_structured_content=Posture.BLOCK, uncompilable_schema=Posture.BLOCK),
+    OutputPolicy(mode=Mode.STRICT, missing_structured_content=Posture.BLOCK),
 )
 
 

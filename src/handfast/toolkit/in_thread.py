@@ -42,9 +42,11 @@ class LaneInThread:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lane: SlowLane | None = None
 
-    async def verdict(self, schema: CompiledSchema, value_text: bytes, *, wording: bool) -> LaneVerdict:
+    async def verdict(
+        self, schema: CompiledSchema, value_text: bytes, *, wording: bool, lenient: bool = False
+    ) -> LaneVerdict:
         loop, lane = self._started()
-        asked = lane.verdict(schema, value_text, deadline=JUDGE_SECONDS, wording=wording)
+        asked = lane.verdict(schema, value_text, deadline=JUDGE_SECONDS, wording=wording, lenient=lenient)
         return asyncio.run_coroutine_threadsafe(asked, loop).result()
 
     def _started(self) -> tuple[asyncio.AbstractEventLoop, SlowLane]:

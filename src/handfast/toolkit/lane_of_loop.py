@@ -18,14 +18,18 @@ class LaneOfLoop:
     def __init__(self) -> None:
         self._lanes: dict[asyncio.AbstractEventLoop, tuple[SlowLane, AsyncGenerator[None]]] = {}
 
-    async def verdict(self, schema: CompiledSchema, value_text: bytes, *, wording: bool) -> LaneVerdict:
+    async def verdict(
+        self, schema: CompiledSchema, value_text: bytes, *, wording: bool, lenient: bool = False
+    ) -> LaneVerdict:
         loop = asyncio.get_running_loop()
         if loop not in self._lanes:
             lane = SlowLane()
             ending = self._end_with(loop, lane)
             self._lanes[loop] = lane, ending
             await anext(ending)  # from here on the loop knows it
-        return await self._lanes[loop][0].verdict(schema, value_text, deadline=JUDGE_SECONDS, wording=wording)
+        return await self._lanes[loop][0].verdict(
+            schema, value_text, deadline=JUDGE_SECONDS, wording=wording, lenient=lenient
+        )
 
     async def _end_with(self, loop: asyncio.AbstractEventLoop, lane: SlowLane) -> AsyncGenerator[None]:
         """A loop that ends closes the generators that it has seen: the one moment at which the worker can be ended."""

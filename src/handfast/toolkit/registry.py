@@ -1,7 +1,7 @@
 """ToolRegistry: every tool of one server, and `dispatch`, the only way in which one of them runs."""
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import replace
 from datetime import date
@@ -13,8 +13,9 @@ from handfast.core.envelopes import Envelope, envelope_schema, is_object_schema
 from handfast.core.exchange import Recorder
 from handfast.core.policy import ToolPolicy
 from handfast.core.protocol_arguments import PROTOCOL_ARGUMENTS
-from handfast.core.schema import DEFAULT_BOUNDS, UncompilableSchema
+from handfast.core.schema import DEFAULT_BOUNDS, CompiledSchema, UncompilableSchema
 from handfast.core.undeclared import read_tree
+from handfast.slow_lane.trial import find_refusals
 from handfast.toolkit.builders import with_handler
 from handfast.toolkit.dispatch import STRICT, Answer, Caller, Dispatcher, RegisteredTool
 from handfast.toolkit.dispatcher_tools import DispatcherTool, Names, dispatcher_spec, name_actions
@@ -105,7 +106,11 @@ class ToolRegistry:
         if spec.run is None and not spec.is_dispatcher:
             spec = with_handler(spec, spec.handler)
         require_sound(spec, may_be_open=self._takes_undeclared)
-        self._tools[spec.name] = self._registered(spec)
+        tool = self._registered(spec)
+        for side, schema in _schemas_of(tool):
+            if isinstance(schema, UncompilableSchema):
+                raise _unusable(tool, side, schema.reason)
+        self._tools[spec.name] = tool
         return spec
 
     def dispatcher(
@@ -231,10 +236,16 @@ class ToolRegistry:
         return self._dispatcher
 
     def _require_usable(self) -> None:
-        for tool in self._tools.values():
-            for schema in (tool.contract.input, tool.contract.output, tool.answering.output):
-                if isinstance(schema, UncompilableSchema):
-                    raise ContractError(f"A schema of '{tool.spec.name}' cannot be used: {schema.reason}")
+        """What is too heavy to compile here is compiled where it will run. Raises: ContractError."""
+        heavy = {
+            schema.digest: (schema, tool, side)
+            for tool in self._tools.values()
+            for side, schema in _schemas_of(tool)
+            if isinstance(schema, CompiledSchema) and schema.validator is None
+        }
+        for refused, reason in find_refusals([schema for schema, _, _ in heavy.values()]):
+            _, tool, side = heavy[refused.digest]
+            raise _unusable(tool, side, reason)
 
     def apart(self, run_of: Callable[[ToolSpec], Run] | None = None) -> "ToolRegistry":
         """The same tools for a session that ends before this registry does, run in another way where `run_of` says so.
@@ -335,6 +346,19 @@ class ToolRegistry:
             told = old.refusal(self.codes)
             return await refuse(dispatcher, old.under_old_name, arguments, caller, told=told, rule=RULE)
         return old.told(await self._call(self._tools[old.new_name], arguments, caller, dispatcher, called_as=name))
+
+
+def _schemas_of(tool: RegisteredTool) -> Iterator[tuple[str, CompiledSchema | UncompilableSchema]]:
+    """Every schema that a call of the tool may be judged by, and which one it is."""
+    contracts = [tool.contract, tool.answering, *([tool.listed.contract] if tool.listed is not None else [])]
+    for contract in contracts:
+        for side, schema in (("input", contract.input), ("output", contract.output)):
+            if schema is not None:
+                yield side, schema
+
+
+def _unusable(tool: RegisteredTool, side: str, reason: str) -> ContractError:
+    return ContractError(f"The {side} schema of '{tool.spec.name}' cannot be used: {reason} Correct the schema.")
 
 
 def _text(schema: Mapping[str, Any]) -> bytes:

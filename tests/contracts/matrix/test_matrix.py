@@ -125,6 +125,50 @@ def test_unknown_arguments_are_refused_where_the_policy_says_so(stage: Stage) ->
     assert outcome.decision["rule"] == outcome.call["rule"] == "arguments.unknown"
 
 
+# --- schemas that cannot be compiled, and those that only the slow lane can run --------------------------------------
+
+REMOTE = {"type": "object", "properties": {"count": {"$ref": "https://example.com/x"}, "name": {"type": "string"}}}
+REMOTE_REASON = "The schema refers to something outside itself; references are never fetched."
+PATTERNED = {"type": "object", "properties": {"count": {}, "name": {"pattern": r"^(?=.*[A-Z])(?=.*\d).{8,}$"}}}
+REMOTE_WRAPPED = matrix_case("remote_wrapped", REMOTE, calls=['{"data": {"count": 1}}'])
+REMOTE_STRICT = matrix_case("remote_strict", REMOTE, calls=['{"count": 1}'], input_mode="strict")
+REMOTE_WARN = matrix_case("remote_warn", REMOTE, REMOTE, calls=['{"count": 1}'], result=structured('{"count":1}'))
+REMOTE_RESULT = matrix_case(
+    "remote_result", None, REMOTE, result=structured('{"count":1}'), calls=["{}"], output_mode="strict"
+)
+AHEAD_RIGHT = matrix_case("ahead_right", PATTERNED, calls=['{"name": "Passw0rd"}'], input_mode="strict")
+AHEAD_WRONG = matrix_case("ahead_wrong", PATTERNED, calls=['{"name": "password"}'], input_mode="strict")
+
+
+@pytest.mark.requirement("S3")
+@pytest.mark.requirement("D14")
+def test_a_wrapper_is_refused_although_the_schema_cannot_be_compiled(stage: Stage) -> None:
+    outcome = stage.run(REMOTE_WRAPPED)
+    assert outcome.reached == []
+    assert outcome.decision["rule"] == outcome.call["rule"] == "arguments.nested_wrapper"
+
+
+@pytest.mark.requirement("S3")
+@pytest.mark.requirement("D14")
+def test_strict_refuses_what_cannot_be_judged_and_warn_marks_it(stage: Stage) -> None:
+    arguments, result, warned = stage.run(REMOTE_STRICT), stage.run(REMOTE_RESULT), stage.run(REMOTE_WARN)
+    assert (arguments.reached, arguments.call["rule"]) == ([], "arguments.schema")
+    assert arguments.call["details"]["unjudged"] == [f"arguments: {REMOTE_REASON}"]
+    assert (len(result.reached), result.answer.is_error, result.call["rule"]) == (1, True, "result.schema")
+    assert result.call["details"]["unjudged"] == [f"result: {REMOTE_REASON}"]
+    assert warned.passed()
+    assert warned.call["details"]["unjudged"] == [f"arguments: {REMOTE_REASON}", f"result: {REMOTE_REASON}"]
+
+
+@pytest.mark.requirement("S3")
+@pytest.mark.requirement("D14")
+def test_look_ahead_is_judged_both_ways(stage: Stage) -> None:
+    assert stage.run(AHEAD_RIGHT).passed()
+    outcome = stage.run(AHEAD_WRONG)
+    assert (outcome.reached, outcome.call["rule"]) == ([], "arguments.schema")
+    assert "name: must match the pattern" in outcome.answer.text
+
+
 # --- results ---------------------------------------------------------------------------------------------------------
 
 RESULT_WARN = matrix_case("result_warn", None, TOTAL, result=structured(WRONG))

@@ -10,18 +10,12 @@ UNKNOWN: Final = "An authored server knows its tools; a call of another one is a
 
 APART: Final[dict[str, tuple[str, ...]]] = {
     WRITTEN: (
-        "uncompilable_input",
         "open_additional_true",
         "open_additional_schema",
         "open_additional_empty_schema",
         "open_unmatched",
         "near_open",
-        "unusable_type",
-        "unusable_lookaround",
-        "unusable_elsewhere",
-        "unusable_dangling",
-        "unusable_block",
-        "unusable_block_warn",
+        "unusable_*",
     ),
     ENVELOPE: (
         "missing_*",

@@ -476,3 +476,35 @@ def test_a_refusal_is_on_disk_before_it_is_answered(tmp_path: Path) -> None:
         ]
 
     compacting(contacts(tmp_path), tmp_path, work)
+
+
+HARD = {
+    "remote": {"type": "object", "properties": {"email": {"$ref": "https://example.com/x"}, "tags": {}}},
+    "ahead": {"type": "object", "properties": {"email": {"pattern": r"^(?!-)[a-z0-9@.-]+$"}}},
+}
+
+
+@pytest.mark.requirement("S3")
+@pytest.mark.requirement("D14")
+@pytest.mark.parametrize("versions", [LEGACY, MODERN], ids=["legacy", "modern"])
+def test_actions_whose_schema_cannot_be_compiled_in_place_are_judged(
+    tmp_path: Path, way: Way, versions: list[str]
+) -> None:
+    listed = [tool(name, schema) for name, schema in HARD.items()]
+    done = FINE if versions is LEGACY else {**FINE, "resultType": "complete"}
+    stub = write_stub(tmp_path, tools=listed, answers={name: answer(done) for name in HARD}, versions=versions)
+
+    async def work(asker: Asker) -> None:
+        async def call(action: str, arguments: Json) -> str:
+            reply = await asker.call("up", {"action": action, "arguments": arguments})
+            return str(reply["result"]["content"][0]["text"])
+
+        assert await call("remote", {"data": {"email": "a"}}) == WRAPPED
+        assert "references are never fetched" in await call("remote", {"email": "a"})
+        assert await call("ahead", {"email": "a@b"}) == "fine"
+        assert "must match the pattern" in await call("ahead", {"email": "-a@b"})
+
+    compacting(stub, tmp_path, work, {"input_validation": {"mode": "strict"}}, way)
+    assert calls(stub) == [("ahead", {"email": "a@b"})]
+    rules = [rule for kind, _, _, rule in decisions(tmp_path) if kind == "tool_call"]
+    assert rules == ["arguments.nested_wrapper", "arguments.schema", "", "arguments.schema"]

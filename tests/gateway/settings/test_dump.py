@@ -46,13 +46,14 @@ INPUT = {
     "ignore": st.frozensets(LINES, max_size=3),
     "errors": st.sampled_from(InputErrors),
     "lenient_scalars": st.booleans(),
+    "uncompilable_schema": st.none() | st.sampled_from(Posture),
 }
 OUTPUT = {
     "mode": st.sampled_from(Mode),
     "max_bytes": st.integers(1, 1024**3),
     "max_depth": st.integers(1, 500),
     "missing_structured_content": st.sampled_from(Posture),
-    "uncompilable_schema": st.sampled_from(Posture),
+    "uncompilable_schema": st.none() | st.sampled_from(Posture),
     "guards_without_schema": st.booleans(),
 }
 OVERRIDES = st.builds(Overrides, st.fixed_dictionaries({}, optional=INPUT), st.fixed_dictionaries({}, optional=OUTPUT))

@@ -105,13 +105,14 @@ def test_defaults_are_those_that_are_documented() -> None:
             "errors": "result",
             "lenient_scalars": False,
             "unknown_tools": None,
+            "uncompilable_schema": None,
         },
         "output_validation": {
             "mode": "warn",
             "max_bytes": 5242880,
             "max_depth": 64,
             "missing_structured_content": "allow",
-            "uncompilable_schema": "allow",
+            "uncompilable_schema": None,
             "guards_without_schema": False,
         },
         "activity": {
@@ -310,7 +311,8 @@ def test_a_key_in_the_wrong_block_is_sent_home(tmp_path: Path) -> None:
         "handfast.json: input_validation.limits is not a setting here; it belongs at the top level of the file",
         (
             "handfast.json: input_validation.zzz is not a setting; "
-            "the keys here are mode, unknown_arguments, ignore, errors, lenient_scalars, unknown_tools"
+            "the keys here are mode, unknown_arguments, ignore, errors, lenient_scalars, unknown_tools, "
+            "uncompilable_schema"
         ),
     ]
 

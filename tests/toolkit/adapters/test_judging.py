@@ -170,16 +170,35 @@ def _children() -> bytes:
     return subprocess.run(["ps", "-o", "args", "--ppid", str(os.getpid())], capture_output=True, check=True).stdout
 
 
+NOT_IN_IT = "The schema refers to something that is not in it."
+
+
 @pytest.mark.requirement("D14")
-def test_a_schema_that_cannot_be_used_is_told_once_and_judges_nothing(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.requirement("S3")
+def test_a_schema_that_cannot_be_used_is_told_once_and_strict_refuses_what_it_cannot_judge(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     kept = Kept()
     shop = Shop([{"name": "odd", "inputSchema": {"type": "object", "$ref": "#/$defs/none"}}])
     under_contract(shop.server, recorder=kept)
     for _ in range(2):
-        assert call(shop.server, "odd", {"x": {}})["structuredContent"] == {"x": {}}
-    assert kept.told() == [
-        ("diagnostic", "warning", "odd", "schema.uncompilable"),
-        ("tool_call", "success", "odd", ""),
-        ("tool_call", "success", "odd", ""),
+        assert NOT_IN_IT in call(shop.server, "odd", {"x": {}})["content"][0]["text"]
+    refused = [
+        ("policy_decision", "blocked", "odd", "arguments.schema"),
+        ("tool_call", "blocked", "odd", "arguments.schema"),
     ]
-    assert len([record for record in caplog.records if record.name == "handfast.toolkit"]) == 1
+    assert kept.told() == [("diagnostic", "warning", "odd", "schema.uncompilable"), *refused, *refused]
+    (said,) = [record.getMessage() for record in caplog.records if record.name == "handfast.toolkit"]
+    assert said.endswith("What it cannot judge is refused; uncompilable_schema='allow' lets it pass.")
+
+
+@pytest.mark.requirement("D14")
+@pytest.mark.requirement("S3")
+def test_what_it_cannot_judge_passes_where_the_author_allows_it_and_undeclared_names_do_not() -> None:
+    kept = Kept()
+    schema = {"type": "object", "properties": {"x": {"$ref": "#/$defs/none"}}}
+    shop = Shop([{"name": "odd", "inputSchema": schema}])
+    under_contract(shop.server, recorder=kept, uncompilable_schema="allow")
+    assert call(shop.server, "odd", {"x": {}})["structuredContent"] == {"x": {}}
+    assert kept.records[-1].details["unjudged"] == [f"arguments: {NOT_IN_IT}"]
+    assert "is not a declared field" in call(shop.server, "odd", {"data": {"x": 1}})["content"][0]["text"]

@@ -12,7 +12,6 @@ from handfast.core.declared import Declared
 from handfast.core.dispatch import HELP, action_missing, action_unknown, check_beside, not_an_object
 from handfast.core.dispatch_asked import Asked, Refused
 from handfast.core.policy import Violation
-from handfast.core.schema import CompiledSchema
 from handfast.gateway.backend import Backend, Origin, leave
 from handfast.gateway.compact.asked import has_object, read_asked, read_wishes
 from handfast.gateway.compact.help import render_action, render_overview
@@ -145,7 +144,7 @@ class CompactBackend:
     def _declared(self, tool: str) -> Declared | None:
         contract = self._server.learner.contracts.find(tool)
         schema = None if contract is None else contract.input
-        return schema.declared if isinstance(schema, CompiledSchema) else None
+        return None if schema is None else schema.declared
 
 
 def _is_readable(message: Message) -> bool:

@@ -123,7 +123,12 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = 5.0
     schema_bytes: Annotated[
         # Above this a schema counts as uncompilable; real ones stay far below.
-        int, Meta(ge=1, le=64 * 1024**2, description="The largest tool schema that is compiled.")
+        int,
+        Meta(
+            ge=1,
+            le=64 * 1024**2,
+            description="The largest tool schema that is compiled, without annotations; with them four times that.",
+        ),
     ] = 256 * 1024
     sessions: Annotated[
         # A Node server takes about 60 MB, so a full house stays around one gigabyte.

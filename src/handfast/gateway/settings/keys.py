@@ -27,6 +27,10 @@ _POLICY_METAS: Mapping[str, Meta] = {
         description="Whether calls of tools that the server does not list are forwarded or refused; null refuses them "
         "where a mode is strict."
     ),
+    "input.uncompilable_schema": Meta(
+        description="Whether a call may pass that its tool's schema cannot judge, because it cannot be compiled; "
+        "null: in warn it may, in strict not. Undeclared names and wrappers are judged all the same."
+    ),
     "output.mode": Meta(
         description="What is done about results that do not fit the tool's schema: nothing, record, or block."
     ),
@@ -37,7 +41,8 @@ _POLICY_METAS: Mapping[str, Meta] = {
         description="What strict does when a schema is declared and the result has no structured content."
     ),
     "output.uncompilable_schema": Meta(
-        description="What strict does when the declared schema cannot be compiled within bounds."
+        description="Whether a result may pass that its tool's schema cannot judge, because it cannot be compiled; "
+        "null: in warn it may, in strict not."
     ),
     "output.guards_without_schema": Meta(
         description="Apply max_bytes and max_depth to tools without an output schema too."

@@ -19,10 +19,11 @@ from handfast.activity.store import StoreError
 from handfast.clock import Clock
 from handfast.core.contract import CompiledContract
 from handfast.core.exchange import Exchange, Record, Recorder, RecordingFailed, RecordType, Status
-from handfast.core.policy import Blocked, ToolPolicy
+from handfast.core.policy import Blocked, Mode, ToolPolicy
 from handfast.core.redaction import scrub_name
 from handfast.core.result import ResultView, blocked_text
 from handfast.core.schema import UncompilableSchema
+from handfast.core.unjudged import Direction, unused_schema
 from handfast.slow_lane.client import SlowLane
 from handfast.tool_call import CallPath
 from handfast.toolkit.adapters.listed_tools import MOST_VIEWS, ListedTools
@@ -30,6 +31,7 @@ from handfast.toolkit.call_result import no_such_tool
 from handfast.toolkit.recording import Unrecorded, open_recorder
 
 _log = logging.getLogger("handfast.toolkit")
+_UNLISTED = "Calls that cannot be judged are forwarded and recorded as such."
 
 # A call waits this long for the list that it is judged by, as it does at the gateway.
 LIST_SECONDS = 5.0
@@ -156,13 +158,20 @@ class Judge:
             if len(self._ask_after) >= MOST_VIEWS:
                 self._ask_after.clear()
             self._ask_after[view] = monotonic() + RETRY_SECONDS
-            self._warn_once("", "slow list", f"{self._server} did not list its tools in {LIST_SECONDS:g} s.")
+            self._warn_once(
+                "", "slow list", f"{self._server} did not list its tools in {LIST_SECONDS:g} s. {_UNLISTED}"
+            )
         except Exception as problem:  # noqa: BLE001 - the edge to somebody else's code: the call is forwarded unjudged
-            self._warn_once("", "no list", f"{self._server} would not list its tools ({type(problem).__name__}).")
+            self._warn_once(
+                "", "no list", f"{self._server} would not list its tools ({type(problem).__name__}). {_UNLISTED}"
+            )
 
-    def _diagnose(self, call: Exchange, schema: UncompilableSchema, direction: str) -> None:
-        reason = f"The tool's {direction} schema cannot be used, so it judges nothing: {schema.reason}"
-        if not self._warn_once(call.tool, schema.digest, f"{call.tool}: {reason}"):
+    def _diagnose(self, call: Exchange, schema: UncompilableSchema, direction: Direction) -> None:
+        reason = unused_schema(schema, direction)
+        side = self._policy.input if direction == "arguments" else self._policy.output
+        blocks = side.objects_to_unjudged and side.mode is Mode.STRICT
+        ends = "refused; uncompilable_schema='allow' lets it pass" if blocks else "passed on, and marked in its record"
+        if not self._warn_once(call.tool, schema.digest, f"{call.tool}: {reason} What it cannot judge is {ends}."):
             return
         clock = Clock()
         self._recorder().record(
@@ -183,7 +192,7 @@ class Judge:
         if (tool, what) in self._told:
             return False
         self._told.add((tool, what))
-        _log.warning("%s Calls that cannot be judged are forwarded and recorded as such.", text)
+        _log.warning("%s", text)
         return True
 
     # --- from the first call to the end ----------------------------------------------------------------------------

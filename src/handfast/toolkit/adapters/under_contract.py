@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from handfast.core.exchange import Recorder
-from handfast.core.policy import InputPolicy, Mode, OutputPolicy, ToolPolicy, UnknownArguments
+from handfast.core.policy import InputPolicy, Mode, OutputPolicy, Posture, ToolPolicy, UnknownArguments
 from handfast.toolkit.schemas import ContractError
 
 S = TypeVar("S")
@@ -20,25 +20,28 @@ def under_contract(
     output: Mode | str = Mode.STRICT,
     unknown_arguments: UnknownArguments | str = UnknownArguments.REJECT_ALL,
     lenient_scalars: bool = False,
+    uncompilable_schema: Posture | str | None = None,
     recorder: Recorder | None = None,
     state: Path | str | None = None,
 ) -> S:
     """Judge and record every tools/call of an MCPServer, a low-level Server or a FastMCP server, which is returned.
 
-    Its tools stay as they are. `state` is where calls are recorded, else HANDFAST_STATE or the platform's state
-    folder. Raises: ContractError.
+    Its tools stay as they are. `uncompilable_schema` None: what a schema cannot judge is refused in strict. `state` is
+    where calls are recorded, else HANDFAST_STATE or the platform's state folder. Raises: ContractError.
     """
     attach = _attach_of(server)
     middleware: list[object] = server.middleware  # type: ignore[attr-defined]  # all that are supported have it
     if any(type(each).__module__.startswith(f"{__package__}.") for each in middleware):
         raise ContractError("This server is under the contract already. Call under_contract once, where it is made.")
+    posture = None if uncompilable_schema is None else _chosen(Posture, "uncompilable_schema", uncompilable_schema)
     policy = ToolPolicy(
         InputPolicy(
             mode=_chosen(Mode, "input", input),
             unknown_arguments=_chosen(UnknownArguments, "unknown_arguments", unknown_arguments),
             lenient_scalars=lenient_scalars,
+            uncompilable_schema=posture,
         ),
-        OutputPolicy(mode=_chosen(Mode, "output", output)),
+        OutputPolicy(mode=_chosen(Mode, "output", output), uncompilable_schema=posture),
     )
     from handfast.toolkit.adapters.judging import Judge
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from mcp import MCPError
 
-from handfast.core.schema import UncompilableSchema
-from handfast.toolkit.registry import ToolRegistry
 from handfast.toolkit.spec import Kind
 from handfast.toolkit.testing.driving import Driver
 from handfast.toolkit.testing.event_loop import run_to_end
@@ -61,16 +59,9 @@ async def contract_problems(
         raise ValueError(f"There is no tool {', '.join(unknown)} to skip; correct the name.")
     with _quiet():
         found = schema_problems(toolbox.registry)
-        if not _can_be_served(toolbox.registry):
-            return found
         found += await _listing_problems(toolbox)
         found += await _refusal_problems(toolbox)
         return found + await _driving_problems(toolbox, actor, skip, examples=examples, patience_s=patience_s)
-
-
-def _can_be_served(registry: ToolRegistry) -> bool:
-    contracts = [registry.registered(spec.name).contract for spec in registry.list_registered()]
-    return not any(isinstance(side, UncompilableSchema) for each in contracts for side in (each.input, each.output))
 
 
 async def _listing_problems(toolbox: Toolbox) -> list[Problem]:

@@ -6,7 +6,8 @@ from typing import Any
 
 import jsonschema_rs
 
-from handfast.core.schema import DEFAULT_BOUNDS, CompiledSchema, build_validator, draft_class
+from handfast.core.schema import DEFAULT_BOUNDS, CompiledSchema, build_slow_validator, draft_class
+from handfast.core.schema_patterns import backtracking_engine
 
 Kind = jsonschema_rs.ValidationErrorKind
 
@@ -45,11 +46,11 @@ def _formats_in(error: jsonschema_rs.ValidationError) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _heavy(text: bytes) -> jsonschema_rs.Validator:
-    return build_validator(json.loads(text), regex_bytes=DEFAULT_BOUNDS.slow_regex_bytes)
+    return build_slow_validator(json.loads(text)).validator
 
 
 @lru_cache(maxsize=256)
 def _with_formats(text: bytes) -> jsonschema_rs.Validator:
     content = json.loads(text)
-    options = jsonschema_rs.RegexOptions(size_limit=DEFAULT_BOUNDS.slow_regex_bytes)
+    options = backtracking_engine(DEFAULT_BOUNDS.slow_regex_bytes)
     return draft_class(content)(content, offline=True, pattern_options=options, validate_formats=True, formats=_LOOSE)

@@ -40,7 +40,6 @@ def _listed(registry: ToolRegistry) -> dict[str, Json]:
 
 
 def _of_tool(tool: RegisteredTool, listed: Json) -> Iterator[str]:
-    yield from _of_compiling(tool)
     yield from _of_listing(listed, tool)
     for side, schema in (("input", tool.contract.input), ("output", tool.contract.output)):
         if isinstance(schema, CompiledSchema):
@@ -48,12 +47,6 @@ def _of_tool(tool: RegisteredTool, listed: Json) -> Iterator[str]:
     data = tool.spec.output_schema
     if data is not None and values(data) is None:
         yield "no result can meet its output schema; look for bounds and types that contradict each other"
-
-
-def _of_compiling(tool: RegisteredTool) -> Iterator[str]:
-    for side, schema in (("input", tool.contract.input), ("output", tool.contract.output)):
-        if isinstance(schema, UncompilableSchema):
-            yield f"its {side} schema cannot be used: {schema.reason}"
 
 
 def _of_listing(listed: Json, tool: RegisteredTool) -> Iterator[str]:
