@@ -39,7 +39,6 @@ TESTED_WITH = {
     "django/endpoint/offer.py": "django/endpoint/test_methods.py",
     "django/endpoint/refusal.py": "django/endpoint/test_incoming.py",
     "django/endpoint/replies.py": "django/endpoint/test_requests.py",
-    "gateway/result_view.py": "gateway/test_task_results.py",
     "gateway/combined/reading.py": "gateway/combined/test_links.py",
     "gateway/settings/blocks.py": "gateway/settings/test_environment.py",
     "gateway/settings/check.py": "gateway/settings/test_environment.py",

@@ -222,12 +222,21 @@ def test_only_structured_content_is_judged(seen: Seen, which: Case) -> None:
 
 
 NOT_FINAL = [
-    case(f"not_final_{kind}", None, TOTAL, result=structured(WRONG, f',"resultType":"{kind}"'), output_mode="strict")
+    case(
+        f"not_final_{kind}",
+        None,
+        TOTAL,
+        result=f'{{"content":[],"resultType":"{kind}"}}',
+        output_mode="strict",
+        missing_structured_content="block",
+    )
     for kind in ("input_required", "task")
 ]
+KINDS = {"complete": '"complete"', "unheard_of": '"odd"', "null": "null", "number": "1"}
+KINDS |= {"task": '"task"', "input_required": '"input_required"', "escaped": '"t\\u0061sk"'}
 FINAL = [
     case(f"final_{kind}", None, TOTAL, result=structured(WRONG, f',"resultType":{text}'), output_mode="strict")
-    for kind, text in {"complete": '"complete"', "unheard_of": '"odd"', "null": "null", "number": "1"}.items()
+    for kind, text in KINDS.items()
 ]
 
 
@@ -240,12 +249,14 @@ def test_what_is_not_final_passes_unjudged_where_the_revision_has_such_results(
     if is_modern:
         assert is_unremarkable(seen[which])
     else:
-        assert is_blocked(seen[which], "result.schema", WRONG_REASON)
+        missing = "the tool declares an output schema but sent no structured content"
+        assert is_blocked(seen[which], "result.missing", missing)
 
 
 @pytest.mark.requirement("D19")
+@pytest.mark.requirement("S5")
 @pytest.mark.parametrize("which", FINAL, ids=lambda which: which.tool)
-def test_any_other_result_type_is_judged(seen: Seen, which: Case) -> None:
+def test_structured_content_is_judged_whatever_its_result_type_says(seen: Seen, which: Case) -> None:
     assert is_blocked(seen[which], "result.schema", WRONG_REASON)
 
 
