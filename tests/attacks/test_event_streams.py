@@ -125,7 +125,7 @@ def assert_nothing_hidden(stream: bytes) -> None:
 @pytest.mark.parametrize("is_modern", [False, True], ids=["legacy", "modern"])
 def test_no_reader_finds_a_hidden_event_in_an_answer(rig: Rig, place: str, is_modern: bool) -> None:
     kind, stream = posted(rig.gateway.client("up", is_modern=is_modern), place)
-    assert kind.startswith("text/event-stream")
+    assert kind == "text/event-stream; charset=utf-8"  # or a reader of Latin-1 finds line ends in letters
     assert_nothing_hidden(stream)
 
 

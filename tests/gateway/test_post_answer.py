@@ -132,7 +132,7 @@ def test_an_answer_alone_is_json_and_one_with_progress_is_a_stream(rig: Rig) -> 
     for name, meta in (("plain", {"progressToken": 1}), ("busy", {}), ("busy", {"progressToken": 1})):
         body = call(1, name, _meta=meta)
         kinds.append(send(rig.gateway.base, "POST", client.path, body, client.headers(body)).headers["content-type"])
-    assert kinds == ["application/json", "application/json", "text/event-stream"]
+    assert kinds == ["application/json", "application/json", "text/event-stream; charset=utf-8"]
 
 
 def test_a_call_under_way_is_on_record_when_the_gateway_is_stopped(tmp_path: Path) -> None:

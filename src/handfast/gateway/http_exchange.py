@@ -14,7 +14,8 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]  # Any: as above
 Headers = list[tuple[bytes, bytes]]
 
 JSON = (b"content-type", b"application/json")
-EVENT_STREAM = (b"content-type", b"text/event-stream")
+# With its charset: to clients that take text without one for Latin-1, a byte of a letter may be a line end.
+EVENT_STREAM = (b"content-type", b"text/event-stream; charset=utf-8")
 # Proxies in between must neither keep a stream back nor change it.
 STREAM_HEADERS: Headers = [EVENT_STREAM, (b"cache-control", b"no-cache, no-transform"), (b"x-accel-buffering", b"no")]
 
