@@ -64,9 +64,10 @@ def run(cases: int, seed: int, route: str, findings: int) -> int:
             for report in fuzzer.reports[known:]:
                 print(f"\n{report}\n", flush=True)
         seconds = time.monotonic() - began
-        shrunk = {report.finding.kind for report in fuzzer.reports}
-        for kind in fuzzer.first.keys() - shrunk:  # seen while another was shrunk
-            print(f"\n{fuzzer.first[kind]}\n")
+        shrunk = {report.finding.rule for report in fuzzer.reports}
+        for report in fuzzer.first.values():
+            if report.finding.rule not in shrunk:  # seen only while another was shrunk
+                print(f"\n{report}\n")
         for kind, places in sorted(fuzzer.places.items()):
             print(f"  {kind}: {', '.join(sorted(places))}")
         print(f"{fuzzer.cases:,} cases in {seconds:.0f} s, {len(fuzzer.reports)} findings; seed {seed}", flush=True)

@@ -59,16 +59,21 @@ def answer_cases(draw: Draw, routes: tuple[Route, ...]) -> Case:
     dice = Dice(draw)
     route = dice.pick(routes)
     tool = dice.pick(TOOLS)
-    body = route.call(tool, "@N@" if dice.number(3) else '"r@N@"').encode()
-    plan = _lines(dice, tool) if route.server.transport == "stdio" else _response(dice, tool)
+    body = route.call(tool, '"r@N@"' if dice.is_one_in(4) else "@N@").encode()
+    plan = plan_answer(dice, route, tool)
     headers = () if route.is_line else plain_headers(route, "tools/call", tool)
     return Case(route, body, headers, plan, tool)
+
+
+def plan_answer(dice: Dice, route: Route, tool: str, task: str = "") -> Plan:
+    """An answer to the call of a tool; with `task` the answer of 2026-07-28 to what became of that task."""
+    return _lines(dice, tool, task) if route.server.transport == "stdio" else _response(dice, tool, task)
 
 
 # --- messages ------------------------------------------------------------------------------------------------------
 
 
-def _message(dice: Dice, tool: str) -> str:
+def _message(dice: Dice, tool: str, task: str = "") -> str:
     """An answer to the call, with something odd in it most of the time."""
     message = Obj()
     message.add("jsonrpc", '"2.0"')
@@ -79,11 +84,27 @@ def _message(dice: Dice, tool: str) -> str:
     message.add("result", result)
     for _ in range(dice.pick((1, 0, 1, 1, 2))):
         dice.pick(_MUTATIONS)(dice, message, result, tool)
+    if task:
+        _put_inside(message, task)
     return message.render(blanks(dice))
 
 
+def _put_inside(message: Obj, task: str) -> None:
+    """What was the result stands in the description of a task that is done."""
+    result = message.get("result")
+    if isinstance(result, Obj):
+        done = Obj()
+        for key, text in (("resultType", '"complete"'), ("taskId", f'"{task}"'), ("status", '"completed"')):
+            done.add(key, text)
+        done.add("createdAt", '"2026-11-01T10:00:00Z"')
+        done.add("lastUpdatedAt", '"2026-11-01T10:00:00Z"')
+        done.add("ttlMs", "60000")
+        done.add("result", result)
+        message.put("result", done)
+
+
 def _structured(dice: Dice, tool: str) -> str:
-    if not dice.number(1):
+    if not dice.is_one_in(2):
         return GOOD_RESULTS[tool]
     return dice.pick((BAD_RESULTS[tool], *STRUCTURED, f'{{"word":{string(dice)}}}'))
 
@@ -109,17 +130,17 @@ def _hide_member(dice: Dice, message: Obj, result: Obj, tool: str) -> None:
 
 
 def _change_id(dice: Dice, message: Obj, result: Obj, tool: str) -> None:
-    if dice.number(3):
-        message.put("id", dice.pick(IDS))
-    else:
+    if dice.is_one_in(4):
         message.drop("id")
+    else:
+        message.put("id", dice.pick(IDS))
 
 
 def _change_type(dice: Dice, message: Obj, result: Obj, tool: str) -> None:
     result.put("resultType", dice.pick(RESULT_TYPES))
-    if dice.number(1):
+    if dice.is_one_in(2):
         result.put("structuredContent", BAD_RESULTS[tool])
-    if dice.number(1):
+    if dice.is_one_in(2):
         task = '{"taskId":"t@ID@","status":"working","createdAt":"2026-01-01T00:00:00Z","ttl":1000}'
         result.put(dice.pick(("task", "inputRequests", "requestState")), dice.pick((task, "{}", '"s"')))
 
@@ -175,7 +196,7 @@ def _aside(dice: Dice, tool: str) -> str:
 
 
 def _around(dice: Dice, text: str, tool: str) -> str:
-    if dice.number(4):
+    if not dice.is_one_in(5):
         return text
     other = _bad_answer(tool)
     behind = (other, "\n" + other, "\r" + other, "\0", "}", "\u2028" + other, "\x1e" + other, " ")
@@ -190,9 +211,9 @@ def _pieces(dice: Dice, data: bytes) -> tuple[bytes, ...]:
     return tuple(data[start:end] for start, end in pairwise([0, *cuts, len(data)]))
 
 
-def _lines(dice: Dice, tool: str) -> Plan:
+def _lines(dice: Dice, tool: str, task: str) -> Plan:
     lines = [_aside(dice, tool) for _ in range(dice.pick((0, 0, 0, 1, 2)))]
-    lines.insert(dice.number(len(lines)), _around(dice, _message(dice, tool), tool))
+    lines.insert(dice.number(len(lines)), _around(dice, _message(dice, tool, task), tool))
     end = dice.pick(("\n", "\n", "\n", "\r\n", "\r", "\n\n", "\u2028\n"))
     data, _ = encode(dice, "".join(line + end for line in lines))
     return Plan(_pieces(dice, data))
@@ -201,7 +222,7 @@ def _lines(dice: Dice, tool: str) -> Plan:
 # --- over HTTP -----------------------------------------------------------------------------------------------------
 
 
-def _response(dice: Dice, tool: str) -> Plan:
+def _response(dice: Dice, tool: str, task: str) -> Plan:
     is_stream = dice.number(2) > 0
     kinds = EVENT_TYPES if is_stream else JSON_TYPES
     headers: Headers = ((b"Content-Type", dice.pick(kinds) if dice.is_one_in(4) else kinds[0]),)
@@ -209,19 +230,19 @@ def _response(dice: Dice, tool: str) -> Plan:
         headers = with_one_more(dice, headers, dice.pick(FROM_SERVERS))
     status = dice.pick(STATUSES) if dice.is_one_in(4) else 200
     if is_stream:
-        data = _stream(dice, tool).encode(errors="surrogatepass")
+        data = _stream(dice, tool, task).encode(errors="surrogatepass")
     else:
-        data, _ = encode(dice, _around(dice, _message(dice, tool), tool))
-    if any(value == b"gzip" for _, value in headers) and dice.number(1):
+        data, _ = encode(dice, _around(dice, _message(dice, tool, task), tool))
+    if any(value == b"gzip" for _, value in headers) and dice.is_one_in(2):
         data = gzip.compress(data, mtime=0)
     return Plan(_pieces(dice, data), status, headers, is_chunked=is_stream or dice.is_one_in(4))
 
 
-def _stream(dice: Dice, tool: str) -> str:
+def _stream(dice: Dice, tool: str, task: str) -> str:
     """Events, most with a message, some with things that only some readers take for an event."""
     end = dice.pick(("\n", "\n", "\r\n", "\r"))
     events = [_aside_event(dice, tool, end) for _ in range(dice.pick((0, 0, 1, 2)))]
-    events.insert(dice.number(len(events)), _event(dice, _around(dice, _message(dice, tool), tool), tool, end))
+    events.insert(dice.number(len(events)), _event(dice, _around(dice, _message(dice, tool, task), tool), tool, end))
     text = ("\ufeff" if dice.is_one_in(10) else "") + "".join(events)
     if dice.is_one_in(6):
         bad = f"data: {_bad_answer(tool)}"
@@ -230,17 +251,17 @@ def _stream(dice: Dice, tool: str) -> str:
 
 
 def _aside_event(dice: Dice, tool: str, end: str) -> str:
-    if dice.number(2):
+    if not dice.is_one_in(3):
         return _event(dice, _aside(dice, tool), tool, end)
     return _smuggler(dice, tool, end) + end
 
 
 def _event(dice: Dice, data: str, tool: str, end: str) -> str:
-    lines = [f"data: {part}" for part in data.split("\n")] if dice.number(5) else [f"data:{data}"]
+    lines = [f"data: {part}" for part in data.split("\n")] if not dice.is_one_in(6) else [f"data:{data}"]
     if dice.is_one_in(4) and "," in data:
         first, _, rest = data.partition(",")
         lines = [f"data: {first},", f"data: {rest}"]
-    if not dice.number(2):
+    if dice.is_one_in(3):
         lines.insert(dice.number(len(lines)), dice.pick(_FIELDS))
     if dice.is_one_in(3):
         lines.insert(dice.number(len(lines)), _smuggler(dice, tool, end))

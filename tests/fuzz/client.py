@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import IO
 
-SECONDS = 8.0  # for what takes milliseconds; the machine may be busy
+SECONDS = 5.0  # for what takes milliseconds; the machine may be busy
 
 Headers = tuple[tuple[bytes, bytes], ...]
 

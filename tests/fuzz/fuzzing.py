@@ -14,6 +14,7 @@ from hypothesis.errors import Flaky
 
 from tests.fuzz.answer_cases import answer_cases
 from tests.fuzz.invariants import Finding, check
+from tests.fuzz.later_cases import later_cases, takes_later_answers
 from tests.fuzz.readers import Readers
 from tests.fuzz.request_cases import request_cases
 from tests.fuzz.routes import ROUTES, Route
@@ -39,7 +40,9 @@ class Report:
             f"  what      {self.finding.what}",
         ]
         lines += [f"  headers   {case.headers}"] if case.headers else []
-        lines.append(f"  sent      {outcome.body[:600]!r}")
+        lines.append(f"  sent      {outcome.case.body[:600]!r}")
+        if case.before is not None and case.before.plan is not None:
+            lines.append(f"  before    {case.before.body!r} {case.before.plan.pieces}")
         if case.plan is not None:
             lines.append(f"  answered  {case.plan.status} {case.plan.headers} {case.plan.pieces}")
         lines += [f"  forwarded {got.head!r} {got.body[:600]!r}" for got in outcome.got[:3]]
@@ -113,7 +116,10 @@ class Fuzzer:
 
 
 def strategies(routes: tuple[Route, ...]) -> tuple[st.SearchStrategy[Case], ...]:
-    return request_cases(routes), answer_cases(routes)
+    """Every sort of case that these routes can take, requests as often as answers."""
+    later = tuple(route for route in routes if takes_later_answers(route))
+    rest = (request_cases(routes), later_cases(later)) if later else ()
+    return (request_cases(routes), answer_cases(routes), *rest)
 
 
 def chosen_routes(wanted: str) -> tuple[Route, ...]:

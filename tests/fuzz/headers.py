@@ -156,7 +156,7 @@ FROM_SERVERS = header_table("""
 def with_one_more(dice: Dice, headers: Headers, other: tuple[bytes, bytes]) -> Headers:
     """A header more, at either end; the case of its name is of no account, but some forget that."""
     name = dice.pick((other[0], other[0].lower(), other[0].upper()))
-    return (*headers, (name, other[1])) if dice.number(1) else ((name, other[1]), *headers)
+    return (*headers, (name, other[1])) if not dice.number(1) else ((name, other[1]), *headers)
 
 
 def with_value(headers: Headers, name: bytes, value: bytes) -> Headers:

@@ -121,7 +121,7 @@ def _check_recorded(outcome: Outcome) -> Iterator[Finding]:
 
 def _digests(outcome: Outcome, got: Got) -> Iterator[object]:
     """Of the arguments as they were forwarded, and as they came: on a line, line ends between tokens are blanks."""
-    for data in (got.body, outcome.body):
+    for data in (got.body, outcome.case.body):
         text = data.decode(errors="replace")
         for path in (("params", "arguments"), ("params", "arguments", "arguments")):
             slice_ = member_at(text, *path)
@@ -217,7 +217,9 @@ def _check_fidelity(outcome: Outcome) -> Iterator[Finding]:
         answer_id = member_at(text, "id")
         if answer_id is not None and member_at(text, "method") is None:
             answered[json.dumps(parse(answer_id))] += 1
-        structured = member_at(text, "result", "structuredContent")
+        structured = member_at(text, "result", "structuredContent") or member_at(
+            text, "result", "result", "structuredContent"
+        )
         if structured is not None and not (
             structured in sent or structured in spelled or _is_respaced(structured, sent)
         ):

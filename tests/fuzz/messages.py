@@ -143,6 +143,8 @@ def view(value: Json, fold: Key | None, takes_first: bool) -> Seen | None:
         if not isinstance(result, Pairs | dict):
             return Seen("result", message_id)
         inside = _Object(result, fold, takes_first)
+        if isinstance(inside.get("result"), Pairs | dict):  # of a task that is done
+            inside = _Object(inside.get("result"), fold, takes_first)
         structured = frozen(inside.get("structuredContent"), takes_first=takes_first)
         return Seen("result", message_id, structured=structured, is_error=inside.get("isError") is True)
     return Seen("error", message_id) if top.get("error") is not ABSENT else None

@@ -101,7 +101,7 @@ def _base(dice: Dice, route: Route, tool: str) -> Obj:
     message.add("jsonrpc", '"2.0"')
     kind = dice.pick(("call", "call", "call", "call", "call", "other", "other", "notification", "call without id"))
     if kind in ("call", "other"):
-        message.add("id", "@N@" if dice.number(3) else dice.pick(IDS))
+        message.add("id", dice.pick(IDS) if dice.is_one_in(4) else "@N@")
     method = "tools/call"
     if kind == "other":
         method = dice.pick(METHODS)
@@ -109,7 +109,7 @@ def _base(dice: Dice, route: Route, tool: str) -> Obj:
         method = dice.pick(("notifications/progress", "notifications/cancelled", "notifications/x"))
     message.add("method", quoted(method))
     params = Obj()
-    if kind.startswith("call") or dice.number(1):
+    if kind.startswith("call") or dice.is_one_in(2):
         params.add("name", quoted(route.call_name(tool)))
         params.add("arguments", _plain_arguments(route, tool))
     if route.is_modern:
@@ -164,10 +164,10 @@ def _hide_call(dice: Dice, message: Obj, route: Route) -> None:
 
 
 def _change_id(dice: Dice, message: Obj, route: Route) -> None:
-    if dice.number(2):
-        message.put("id", dice.pick(IDS))
-    else:
+    if dice.is_one_in(3):
         message.drop("id")
+    else:
+        message.put("id", dice.pick(IDS))
 
 
 def _change_method(dice: Dice, message: Obj, route: Route) -> None:
@@ -177,12 +177,12 @@ def _change_method(dice: Dice, message: Obj, route: Route) -> None:
 def _change_name(dice: Dice, message: Obj, route: Route) -> None:
     params = _params(message)
     inner = params.get("arguments")
-    if route.server.is_compact and isinstance(inner, Obj) and dice.number(2):
-        inner.put("action", quoted(dice.pick(NAMES)))
-    elif dice.number(5):
-        params.put("name", quoted(route.prefix + dice.pick(NAMES)))
-    else:
+    if dice.is_one_in(6):
         params.put("name", dice.pick(VALUES))
+    elif route.server.is_compact and isinstance(inner, Obj) and not dice.is_one_in(3):
+        inner.put("action", quoted(dice.pick(NAMES)))
+    else:
+        params.put("name", quoted(route.prefix + dice.pick(NAMES)))
 
 
 def _add_near_argument(dice: Dice, message: Obj, route: Route) -> None:
@@ -233,7 +233,7 @@ def _change_meta(dice: Dice, message: Obj, route: Route) -> None:
     prefix = "io.modelcontextprotocol/"
     key = dice.pick(("progressToken", f"{prefix}protocolVersion", f"{prefix}logLevel", f"{prefix}clientInfo", "x"))
     value = dice.pick((*VALUES, '"2025-11-25"', '"debug"', *NUMBERS[:6], string(dice)))
-    start = META_TEXT[:-1] + "," if route.is_modern and dice.number(3) else "{"
+    start = META_TEXT[:-1] + "," if route.is_modern and not dice.is_one_in(4) else "{"
     _params(message).put("_meta", f'{start}"{key}":{value}}}')
 
 
@@ -245,8 +245,8 @@ def _hand_back(dice: Dice, message: Obj, route: Route) -> None:
     content = dice.pick(([[name, own]], [name, own], [[name, own], [name, own]], [["nobody", own]], own, [[name, 1]]))
     forged = dice.pick((_forge(purpose, content), "hf1.", "hf1.AAAA", "x", "hf2." + _forge(purpose, content)[4:]))
     key = dice.pick(words("cursor requestState taskId uri"))
-    _params(message).put(key, quoted(forged) if dice.number(5) else dice.pick((*VALUES, *NUMBERS)))
-    if dice.number(2):
+    _params(message).put(key, dice.pick((*VALUES, *NUMBERS)) if dice.is_one_in(6) else quoted(forged))
+    if not dice.is_one_in(3):
         message.put("method", quoted(dice.pick(words("tools/list prompts/list resources/list tasks/get tools/call"))))
 
 
@@ -276,7 +276,7 @@ _MUTATIONS = (
 
 def _around(dice: Dice, text: str, route: Route) -> str:
     """What stands before and behind the message."""
-    if dice.number(4):
+    if not dice.is_one_in(5):
         return text
     other = _smuggled(dice)
     behind = (other, " " + other, "\0", "//", "}", "\n" + other, "\u2028" + other, "\x0b" + other, "\n", ",", "\x1e")
@@ -290,9 +290,9 @@ def _around(dice: Dice, text: str, route: Route) -> str:
 
 def _dress(dice: Dice, headers: Headers, body: bytes, charset: str) -> tuple[Headers, bytes]:
     """The headers of a plain client with something odd among them, and the body that fits."""
-    if charset != "utf-8" and dice.number(1):
+    if charset != "utf-8" and dice.is_one_in(2):
         headers = with_value(headers, b"Content-Type", b"application/json; charset=" + charset.encode())
-    if dice.number(1):
+    if not dice.is_one_in(2):
         return headers, body
     for _ in range(dice.pick((1, 1, 2))):
         kind = dice.number(6)
@@ -301,7 +301,7 @@ def _dress(dice: Dice, headers: Headers, body: bytes, charset: str) -> tuple[Hea
         elif kind == 2:
             coding = dice.pick(CODINGS)
             headers = with_one_more(dice, headers, (b"Content-Encoding", coding))
-            if dice.number(1):
+            if dice.is_one_in(2):
                 body = gzip.compress(body, mtime=0) if b"gzip" in coding else zlib.compress(body)
         elif kind == 3:
             headers = with_one_more(dice, headers, (b"Content-Type", dice.pick(JSON_TYPES)))

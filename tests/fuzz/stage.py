@@ -3,8 +3,9 @@
 import asyncio
 import json
 import logging
+import signal
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 
@@ -31,6 +32,18 @@ class Case:
     headers: Headers = ()
     plan: Plan | None = None
     tool: str = "pay"  # the tool that the plan is for
+    method: str = "POST"
+    before: "Case | None" = None  # what the same client sends first; only what comes of this one is judged
+
+    def numbered(self, number: int) -> "Case":
+        """The case with a number of its own wherever one goes."""
+        own = b"%d" % number
+        plan = self.plan
+        if plan is not None:
+            plan = replace(plan, pieces=tuple(piece.replace(NUMBER, own) for piece in plan.pieces))
+        headers = tuple((name, value.replace(NUMBER, own)) for name, value in self.headers)
+        before = None if self.before is None else self.before.numbered(number)
+        return replace(self, body=self.body.replace(NUMBER, own), headers=headers, plan=plan, before=before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +51,12 @@ class Outcome:
     """Everything that could be seen of a case."""
 
     case: Case
-    number: int
     got: tuple[Got, ...] = ()
     sent: tuple[bytes, ...] = ()
     received: Received = field(default_factory=lambda: Received(()))
     records: tuple[Record, ...] = ()
     troubles: tuple[str, ...] = ()
     digest: Callable[[bytes], str] = lambda _: ""
-
-    @property
-    def body(self) -> bytes:
-        """The body as it was sent."""
-        return self.case.body.replace(NUMBER, b"%d" % self.number)
 
 
 class _Troubles(logging.Handler):
@@ -87,6 +94,7 @@ class Stage:
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
     _port: int = 0
     _running: list["asyncio.Task[None]"] = field(default_factory=list)
+    _abandoned: int = 0  # calls that stay open for ever, each of which was a finding
 
     # --- up and down -----------------------------------------------------------------------------------------------
 
@@ -151,15 +159,18 @@ class Stage:
         """Send the case, wait until nothing of it is under way, and give all that was seen."""
         visitor = self._visitors.get(case.route.name) or await self._welcome(case.route)
         upstream = self._servers[case.route.server.name]
-        number = next(self._numbers)
+        case = case.numbered(next(self._numbers))
         for server in self._servers.values():
             server.got.clear()
             server.sent.clear()
         self.records.clear()
         self._troubles.seen.clear()
-        upstream.plan = case.plan
         try:
-            received = await self._send(visitor, case, number)
+            if case.before is not None:
+                upstream.plan = case.before.plan
+                await self._send(visitor, case.before)
+            upstream.plan = case.plan
+            received = await self._send(visitor, case)
             await self._settle(visitor)
         except Silence as problem:
             received = Received(())
@@ -167,7 +178,6 @@ class Stage:
         upstream.plan = None
         outcome = Outcome(
             case,
-            number,
             got=tuple(got for server in self._servers.values() for got in server.got if not is_own(got)),
             sent=tuple(upstream.sent),
             received=received,
@@ -179,21 +189,22 @@ class Stage:
             await self._part_with(visitor)
         return outcome
 
-    async def _send(self, visitor: _Visitor, case: Case, number: int) -> Received:
-        body = case.body.replace(NUMBER, b"%d" % number)
+    async def _send(self, visitor: _Visitor, case: Case) -> Received:
         if visitor.line is not None:
-            visitor.line.write(body + b"\n")
+            visitor.line.write(case.body + b"\n")
             await self._probe_line(visitor)
-            await self._wait_for_calls()
-            if case.route.server.transport == "http":
-                await self._probe_line(visitor)  # the first may have overtaken what is sent over another connection
+            if self._under_way or not case.route.is_direct:
+                await self._wait_for_calls()
+                await self._probe_line(
+                    visitor
+                )  # the first has overtaken what is translated, or judged in the slow lane
             lines = visitor.line.take().split(b"\n")
             return Received(tuple(line + b"\n" for line in lines if line and b'"probe-' not in line))
         assert visitor.http is not None
         headers = case.headers
         if visitor.session is not None:
             headers = (*headers, (b"Mcp-Session-Id", visitor.session))
-        received = await visitor.http.send("POST", visitor.route.path, headers, body)
+        received = await visitor.http.send(case.method, visitor.route.path, headers, case.body)
         if b"The gateway failed" in received.body or (received.status == 500 and case.plan is None):
             self._troubles.seen.append(f"status {received.status}: {received.body[:200]!r}")
         if case.route.server.transport == "stdio" or not self._servers[case.route.server.name].got:
@@ -223,19 +234,23 @@ class Stage:
         await self._part_with(visitor)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _QUIET_SECONDS
-        while self.runtime.path.open_calls:
+        while self._under_way:
             if loop.time() > deadline:
-                self._troubles.seen.append(f"{self.runtime.path.open_calls} calls stay open")
-                self.runtime.path.open_calls = 0
+                self._troubles.seen.append("a call stays open")
+                self._abandoned = self.runtime.path.open_calls
             await asyncio.sleep(0.005)
+
+    @property
+    def _under_way(self) -> bool:
+        return self.runtime.path.open_calls > self._abandoned
 
     async def _wait_for_calls(self) -> bool:
         """Whether no call is under way any more, after a moment at most."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + 0.2
-        while self.runtime.path.open_calls and loop.time() < deadline:  # noqa: ASYNC110 - a number tells nobody
+        while self._under_way and loop.time() < deadline:  # noqa: ASYNC110 - a number tells nobody
             await asyncio.sleep(0.001)
-        return not self.runtime.path.open_calls
+        return not self._under_way
 
     # --- clients ---------------------------------------------------------------------------------------------------
 
@@ -273,6 +288,9 @@ class Stage:
                 visitor.line.write(INITIALIZED + b"\n")
             await self._probe_line(visitor)  # by now both pipes are open
         visitor.line.take()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.remove_signal_handler(number)  # a wrapper hands them to its server; here they are for the fuzzer
 
     async def _part_with(self, visitor: _Visitor) -> None:
         """End the client's session, whatever is open in it; the next case on the route gets a new client."""

@@ -163,9 +163,9 @@ def string(dice: Dice) -> str:
 
 def blanks(dice: Dice) -> Callable[[], str]:
     """What stands between tokens: mostly nothing, else one sort of blank here and there."""
-    if dice.number(2):
+    if not dice.is_one_in(3):
         return str
-    blank = dice.pick(BLANKS) if dice.number(3) else dice.pick(NO_BLANKS)
+    blank = dice.pick(NO_BLANKS) if dice.is_one_in(4) else dice.pick(BLANKS)
     return lambda: blank if dice.is_one_in(6) else ""
 
 

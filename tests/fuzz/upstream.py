@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.fuzz.promises import GOOD_RESULTS, PROBE, TOOLS_TEXT, Json
-from tests.stubs.script import MODERN, Request, Script, compact
+from tests.stubs.script import MODERN, Request, Script, compact, refusal
 
 ID = b"@ID@"  # stands in a planned answer where the id of the request goes
 LEGACY_VERSIONS = ["2025-06-18", "2025-11-25"]
 _PUPPET = Path(__file__).with_name("puppet.py")
 RESCUE_CODE = -32099
+_PLANNED = ("tools/call", "tasks/result", "tasks/get", "tasks/update", "tasks/cancel")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,20 +54,29 @@ class Upstream:
     sent: list[bytes] = field(default_factory=list)  # planned answers, with the request's id in them
     plan: Plan | None = None
     sessions: int = 0
+    called: object = None  # the id of the last call, which a resumed stream answers
 
     def take_plan(self, request: Request) -> Plan | None:
-        """The plan for the call of a case, with its id in it; a plan is used once."""
-        if self.plan is None or request.method != "tools/call" or request.params.get("name") == PROBE:
+        """The plan for the call of a case, or for the result of a task; a plan is used once."""
+        if self.plan is None or request.method not in _PLANNED or request.params.get("name") == PROBE:
             return None
-        plan, self.plan = self.plan, None
-        request_id = compact(request.id)
+        self.called = request.id
+        return self.use_plan(self.plan)
+
+    def use_plan(self, plan: Plan) -> Plan:
+        """The plan with the id of the call in it."""
+        self.plan = None
+        request_id = compact(self.called)
         pieces = tuple(piece.replace(ID, request_id) for piece in plan.pieces)
         self.sent.append(b"".join(pieces))
         return Plan(pieces, plan.status, plan.headers, plan.is_chunked)
 
     def reply(self, request: Request) -> bytes:
         """What a well-behaved server says."""
-        reply = self.script.reply(request).message
+        try:
+            reply = self.script.reply(request).message
+        except ValueError:  # a cursor that it did not give
+            reply = refusal(request, -32602, "Invalid cursor").message
         self.sent.append(reply)
         return reply
 
@@ -175,6 +185,9 @@ class Upstreams:
 
     async def _answer_http(self, upstream: Upstream, got: Got, writer: asyncio.StreamWriter) -> None:
         method = got.head.split(b" ", 1)[0]
+        if method == b"GET" and upstream.plan is not None:
+            await send_plan(upstream.use_plan(upstream.plan), writer)
+            return
         if method != b"POST":
             status = 405 if method == b"GET" else 200
             writer.write(b"HTTP/1.1 %d x\r\nContent-Length: 0\r\n\r\n" % status)
