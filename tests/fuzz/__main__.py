@@ -6,11 +6,12 @@ import subprocess
 import sys
 import time
 
-from tests.fuzz.fuzzing import CHUNK, Fuzzer, chosen_routes, fuzzing, strategies
+from tests.fuzz.fuzzing import CHUNK, Fuzzer, cases_of, chosen_routes, fuzzing
 from tests.fuzz.routes import ROUTES
 from tests.parts import install
 
 _PROGRESS_SECONDS = 10.0
+_TURNS = ("requests", "answers", "requests", "later")  # of the sorts of cases, a chunk each
 
 
 def main() -> int:
@@ -54,12 +55,13 @@ def run(cases: int, seed: int, route: str, findings: int) -> int:
 
     with fuzzing() as fuzzer:
         fuzzer.on_case = tell
-        plans = strategies(chosen_routes(route))
+        made = [cases_of(sort, chosen_routes(route)) for sort in _TURNS]
+        turns = [cases for cases in made if not cases.is_empty]
         chunk = 0
         while fuzzer.cases < cases and len(fuzzer.reports) < findings:
             known = len(fuzzer.reports)
             left = cases - fuzzer.cases
-            fuzzer.run_chunk(seed + chunk, plans[chunk % len(plans)], min(CHUNK, left))
+            fuzzer.run_chunk(seed + chunk, turns[chunk % len(turns)], min(CHUNK, left))
             chunk += 1
             for report in fuzzer.reports[known:]:
                 print(f"\n{report}\n", flush=True)

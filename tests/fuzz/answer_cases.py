@@ -48,6 +48,8 @@ ASIDES = (
     '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}',
     '{"jsonrpc":"2.0","method":"notifications/x","params":{"a":"\u2028"}}',
     '{"jsonrpc":"2.0","id":"ask","method":"ping"}',
+    '{"jsonrpc":"2.0","id":"ask","method":"notifications/x"}',
+    '{"jsonrpc":"2.0","method":"roots/list"}',
     '{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}',
     "{}",
     "[]",

@@ -108,6 +108,7 @@ class LineClient:
     """The client of a wrapper that runs in this process: two pipes, and every byte that came."""
 
     stdin: asyncio.WriteTransport
+    stdout: asyncio.ReadTransport
     reader: asyncio.StreamReader
     heard: bytearray = field(default_factory=bytearray)
     _news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -118,10 +119,10 @@ class LineClient:
         loop = asyncio.get_running_loop()
         reader = asyncio.StreamReader()
         heard = os.fdopen(from_wrapper, "rb", buffering=0)
-        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), heard)
+        stdout, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), heard)
         said = os.fdopen(to_wrapper, "wb", buffering=0)
         stdin, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, said)
-        client = cls(stdin, reader)
+        client = cls(stdin, stdout, reader)
         client._reading = asyncio.create_task(client._read())
         return client
 
@@ -152,6 +153,7 @@ class LineClient:
         if self._reading is not None:
             self._reading.cancel()
         self.stdin.close()
+        self.stdout.close()
 
 
 class _Standard:
@@ -179,4 +181,5 @@ class StandardPipes:
         return self
 
     def __exit__(self, *_: object) -> None:
+        sys.stdout.buffer.close()  # who opened it has a copy of its own
         sys.stdin, sys.stdout = self._kept

@@ -115,11 +115,12 @@ class Fuzzer:
         return all(finding.kind != known.finding.kind for known in self.reports)
 
 
-def strategies(routes: tuple[Route, ...]) -> tuple[st.SearchStrategy[Case], ...]:
-    """Every sort of case that these routes can take, requests as often as answers."""
-    later = tuple(route for route in routes if takes_later_answers(route))
-    rest = (request_cases(routes), later_cases(later)) if later else ()
-    return (request_cases(routes), answer_cases(routes), *rest)
+def cases_of(sort: str, routes: tuple[Route, ...]) -> st.SearchStrategy[Case]:
+    """Cases of one sort on these routes; nothing where none of them takes that sort."""
+    if sort == "later":
+        routes = tuple(route for route in routes if takes_later_answers(route))
+    made = {"requests": request_cases, "answers": answer_cases, "later": later_cases}[sort]
+    return made(routes) if routes else st.nothing()
 
 
 def chosen_routes(wanted: str) -> tuple[Route, ...]:

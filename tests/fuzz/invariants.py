@@ -73,7 +73,7 @@ def _check_forwarded(got: Got, readings: list[Reading]) -> Iterator[Finding]:
             if seen.is_call:
                 yield from _check_call(seen, reading.reader)
             if seen.kind == "request":
-                yield from _check_shape(seen, reading.reader)
+                yield from _check_shape(seen, reading.reader, "requests")
 
 
 def _check_call(seen: Seen, reader: str) -> Iterator[Finding]:
@@ -87,11 +87,12 @@ def _check_call(seen: Seen, reader: str) -> Iterator[Finding]:
         yield Finding("requests.contract", f"{seen.name if seen.name in LISTED else '?'}: {broken}", what)
 
 
-def _check_shape(seen: Seen, reader: str) -> Iterator[Finding]:
+def _check_shape(seen: Seen, reader: str, side: str) -> Iterator[Finding]:
+    """Without an id there are only notifications, and with one none."""
     is_notification = seen.method.startswith("notifications/")
     if is_notification != (seen.id is ABSENT):
         word = "with an id" if is_notification else "without an id"
-        yield Finding("requests.shape", word, f"{reader} reads {seen.method!r} {word}")
+        yield Finding(f"{side}.shape", word, f"{reader} reads {seen.method!r} {word}")
 
 
 def _canonical_seen(data: bytes) -> set[Seen]:
@@ -160,6 +161,8 @@ def _check_received(outcome: Outcome, readings: list[Reading]) -> Iterator[Findi
             if _compared(seen, has_schema) not in ours:
                 known = sorted(map(str, ours))
                 yield Finding("answers.differ", reading.name, f"{reading.reader} reads {seen}, we read {known}")
+            if seen.kind == "request":
+                yield from _check_shape(seen, reading.reader, "answers")
             if outcome.case.plan is not None:
                 yield from _check_result(outcome, seen, reading.reader)
     if outcome.case.plan is not None:

@@ -149,6 +149,10 @@ class Stage:
         for visitor in self._visitors.values():
             self._dismiss(visitor)
         self._stop.set()
+        if self._running:
+            _, left = await asyncio.wait(self._running, timeout=_QUIET_SECONDS)
+            for task in left:  # a wrapper that broke does not notice that its client left
+                task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
         await self.upstreams.close()
         logging.getLogger().removeHandler(self._troubles)
