@@ -212,7 +212,9 @@ _ESCAPED = str.maketrans({"\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\
 
 def _check_fidelity(outcome: Outcome) -> Iterator[Finding]:
     """What is structured in an answer is spelled as the server spelled it, but for the three escapes of SSE."""
-    sent = b"\n".join(outcome.sent).decode(errors="replace")
+    raws = outcome.sent
+    events = [text for raw in raws for text in events_by_the_book(raw + b"\n\n")]
+    sent = "\n".join([*(raw.decode(errors="replace") for raw in raws), *events])
     spelled = sent.translate(_ESCAPED)
     answered: Counter[str] = Counter()
     for data in client_texts(outcome):
