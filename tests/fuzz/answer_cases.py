@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import strategies as st
 
 from tests.fuzz.client import Headers
-from tests.fuzz.headers import EVENT_TYPES, FROM_SERVERS, JSON_TYPES, with_one_more
+from tests.fuzz.headers import EVENT_TYPES, FROM_SERVERS, JSON_TYPES, with_one_more, with_value
 from tests.fuzz.promises import BAD_RESULTS, GOOD_RESULTS
 from tests.fuzz.routes import Route
 from tests.fuzz.stage import Case, plain_headers
@@ -21,8 +21,10 @@ from tests.fuzz.texts import (
     blanks,
     deep,
     encode,
+    quoted,
     respell,
     string,
+    utf7,
 )
 from tests.fuzz.upstream import Plan
 
@@ -131,6 +133,11 @@ def _hide_member(dice: Dice, message: Obj, result: Obj, tool: str) -> None:
     dice.pick((result, message)).insert(dice, key, dice.pick((BAD_RESULTS[tool], "true", "false", '"x"')))
 
 
+def _hide_in_utf7(dice: Dice, message: Obj, result: Obj, tool: str) -> None:
+    """A string that says more to a reader who takes it for UTF-7."""
+    result.add("x", quoted(utf7(f'","structuredContent":{BAD_RESULTS[tool]},"z":"')))
+
+
 def _change_id(dice: Dice, message: Obj, result: Obj, tool: str) -> None:
     if dice.is_one_in(4):
         message.drop("id")
@@ -181,6 +188,7 @@ _MUTATIONS = (
     _repeat_member,
     _repeat_member,
     _hide_member,
+    _hide_in_utf7,
     _change_id,
     _change_type,
     _change_type,
@@ -235,6 +243,8 @@ def _response(dice: Dice, tool: str, task: str) -> Plan:
         data = _stream(dice, tool, task).encode(errors="surrogatepass")
     else:
         data, _ = encode(dice, _around(dice, _message(dice, tool, task), tool))
+    if b"+AC" in data and dice.is_one_in(2):  # a run of UTF-7, which only this brings to life
+        headers = with_value(headers, b"Content-Type", kinds[0] + b"; charset=utf-7")
     if any(value == b"gzip" for _, value in headers) and dice.is_one_in(2):
         data = gzip.compress(data, mtime=0)
     return Plan(_pieces(dice, data), status, headers, is_chunked=is_stream or dice.is_one_in(4))

@@ -70,8 +70,10 @@ class Fuzzer:
         outcome = self.loop.run_until_complete(self.stage.run(case))
         return outcome, check(outcome, self.readers)
 
-    def run_chunk(self, number: int, strategy: st.SearchStrategy[Case], examples: int = CHUNK) -> None:
-        """Run some examples; a finding that is not like an earlier one is shrunk and kept."""
+    def run_chunk(
+        self, number: int, strategy: st.SearchStrategy[Case], examples: int = CHUNK, *, shrinks: bool = True
+    ) -> None:
+        """Run some examples, up to the first finding that is not like an earlier one; it is shrunk and kept."""
         self._last = None
 
         @settings(
@@ -79,7 +81,7 @@ class Fuzzer:
             database=None,
             deadline=None,
             suppress_health_check=list(HealthCheck),
-            phases=(Phase.generate, Phase.shrink),
+            phases=(Phase.generate, Phase.shrink) if shrinks else (Phase.generate,),
             report_multiple_bugs=False,
         )
         @seed(number)

@@ -45,6 +45,7 @@ JSON_TYPES = table("""
     text/html; charset=utf-7
     text/event-stream
 """)
+UTF7_TYPES = tuple(kind for kind in JSON_TYPES if b"utf-7" in kind.lower())
 EVENT_TYPES = table("""
     text/event-stream
     text/event-stream; charset=utf-8

@@ -165,10 +165,19 @@ def _check_received(outcome: Outcome, readings: list[Reading]) -> Iterator[Findi
                 yield from _check_shape(seen, reading.reader, "answers")
             if outcome.case.plan is not None:
                 yield from _check_result(outcome, seen, reading.reader)
+    yield from _check_whole(readings)
     if outcome.case.plan is not None:
         yield from _check_fidelity(outcome)
     if received.is_http:
         yield from _check_downward(outcome)
+
+
+def _check_whole(readings: list[Reading]) -> Iterator[Finding]:
+    """Clients that split lines as Python does lose nothing of what others read."""
+    by_reader = {reading.reader: set(reading.seen) for reading in readings}
+    torn = by_reader.get("by the book, last wins", set()) - by_reader.get("httpx-sse, last wins", set())
+    for seen in torn:
+        yield Finding("answers.torn", "httpx-sse", f"httpx-sse does not find {seen}")
 
 
 def _compared(seen: Seen, has_schema: bool) -> Seen:

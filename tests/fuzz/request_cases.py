@@ -9,7 +9,7 @@ from hashlib import sha256
 from hypothesis import strategies as st
 
 from tests.fuzz.client import Headers
-from tests.fuzz.headers import CODINGS, FROM_CLIENTS, JSON_TYPES, with_one_more, with_value
+from tests.fuzz.headers import CODINGS, FROM_CLIENTS, JSON_TYPES, UTF7_TYPES, with_one_more, with_value
 from tests.fuzz.promises import GOOD_ARGUMENTS
 from tests.fuzz.routes import META_TEXT, Route
 from tests.fuzz.stage import Case, plain_headers
@@ -26,6 +26,7 @@ from tests.fuzz.texts import (
     quoted,
     respell,
     string,
+    utf7,
     words,
 )
 
@@ -163,6 +164,15 @@ def _hide_call(dice: Dice, message: Obj, route: Route) -> None:
         message.insert(dice, respell(dice, key), value)
 
 
+def _hide_in_utf7(dice: Dice, message: Obj, route: Route) -> None:
+    """A string that says more to a reader who takes it for UTF-7."""
+    call = '","method":"tools/call","params":{"name":"hidden","arguments":{}},"z":"'
+    texts = (call, '","name":"hidden","z":"', '","amount":{},"z":"')
+    levels = message.levels()
+    at = dice.number(min(len(levels), len(texts)) - 1)
+    levels[at].add("x", quoted(utf7(texts[at])))
+
+
 def _change_id(dice: Dice, message: Obj, route: Route) -> None:
     if dice.is_one_in(3):
         message.drop("id")
@@ -261,6 +271,7 @@ _MUTATIONS = (
     _repeat_member,
     _repeat_member,
     _hide_call,
+    _hide_in_utf7,
     _change_id,
     _change_method,
     _change_name,
@@ -292,6 +303,8 @@ def _dress(dice: Dice, headers: Headers, body: bytes, charset: str) -> tuple[Hea
     """The headers of a plain client with something odd among them, and the body that fits."""
     if charset != "utf-8" and dice.is_one_in(2):
         headers = with_value(headers, b"Content-Type", b"application/json; charset=" + charset.encode())
+    if b"+AC" in body and dice.is_one_in(2):  # a run of UTF-7, which only this brings to life
+        headers = with_value(headers, b"Content-Type", dice.pick(UTF7_TYPES))
     if not dice.is_one_in(2):
         return headers, body
     for _ in range(dice.pick((1, 1, 2))):
