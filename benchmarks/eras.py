@@ -16,19 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import traffic
+from benchmarks.callers import LEGACY, MODERN, HttpCaller
 from benchmarks.marked_block import write_block
-from benchmarks.processes import ROOT, BenchFailed, Running, cpu_seconds, free_port
-from handfast.gateway.http_client import HttpClient, Response
-from handfast.wire.eras import LEGACY_REVISION
+from benchmarks.processes import ROOT, Running, cpu_seconds, free_port
 
 PAGE = ROOT / "docs" / "eras.md"
 MARKS = ("<!-- eras:begin -->", "<!-- eras:end -->")
 _ROUNDS = 5
 _WARM_UP = 20
-_SECONDS = 30.0
-_LIMIT = 1 << 20
-_TOOL = traffic.JUDGED
-_JSON = [(b"content-type", b"application/json"), (b"accept", b"application/json, text/event-stream")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,52 +47,15 @@ class Route:
 ROUTES = [
     Route(client, server, is_combined)
     for is_combined in (False, True)
-    for client in ("legacy", "modern")
-    for server in ("legacy", "modern")
+    for client in (LEGACY, MODERN)
+    for server in (LEGACY, MODERN)
 ]
 
 
-class Caller:
-    """One client of either era, call after call."""
-
-    def __init__(self, base: str, route: Route) -> None:
-        self._client = HttpClient(f"{base}/mcp" if route.is_combined else f"{base}/mcp/{route.server}")
-        self._tool = f"{route.server}__{_TOOL}" if route.is_combined else _TOOL
-        self._is_modern = route.client == "modern"
-        self._headers = _JSON
-
-    async def open(self) -> None:
-        if self._is_modern:
-            named = traffic.headers(_TOOL)[:-1]
-            self._headers = [*named, (b"mcp-name", self._tool.encode())]
-            return
-        opening = {"protocolVersion": LEGACY_REVISION, "capabilities": {}, "clientInfo": {"name": "b", "version": "1"}}
-        message = {"jsonrpc": "2.0", "id": "open", "method": "initialize", "params": opening}
-        response, _ = await self._post(message)
-        session = response.header(b"mcp-session-id")
-        if session is None:
-            raise BenchFailed("the gateway opened no session")
-        self._headers = [*_JSON, (b"mcp-protocol-version", LEGACY_REVISION.encode()), (b"mcp-session-id", session)]
-        message = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-        await self._post(message)
-
-    async def call(self, calls: int) -> None:
-        for number in range(calls):
-            message = json.loads(traffic.call(_TOOL, number))
-            message["params"]["name"] = self._tool
-            if not self._is_modern:
-                del message["params"]["_meta"]
-            response, answer = await self._post(message)
-            if response.status != 200 or len(answer) < traffic.least_bytes(_TOOL):
-                raise BenchFailed(f"HTTP {response.status}: {answer[:200]!r}")
-
-    async def _post(self, message: Mapping[str, object]) -> tuple[Response, bytes]:
-        body = json.dumps(message).encode()
-        response = await self._client.request("POST", self._headers, body, response_timeout=_SECONDS)
-        return response, await response.read(_LIMIT)
-
-    async def close(self) -> None:
-        await self._client.close()
+def caller_of(base: str, route: Route) -> HttpCaller:
+    if route.is_combined:
+        return HttpCaller(f"{base}/mcp", route.client, tool=f"{route.server}__{traffic.JUDGED}")
+    return HttpCaller(f"{base}/mcp/{route.server}", route.client)
 
 
 @contextmanager
@@ -131,7 +89,7 @@ async def measure(folder: Path, *, calls: int, rounds: int = _ROUNDS) -> dict[Ro
         base = running.url.partition("/mcp")[0]
         for _round in range(rounds):
             for route, figures in found.items():
-                caller = Caller(base, route)
+                caller = caller_of(base, route)
                 await caller.open()
                 await caller.call(_WARM_UP)
                 before = cpu_seconds(running.pid)

@@ -5,7 +5,7 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -42,12 +42,23 @@ def free_port() -> int:
 class Running:
     """A server in a process of its own, ready once it answered a call."""
 
-    def __init__(self, command: Sequence[str], url: str, log: Path) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        url: str,
+        log: Path,
+        *,
+        environ: Mapping[str, str] | None = None,
+        seconds: float = _START_SECONDS,
+    ) -> None:
         self.url = url
         self._log = log
+        self._seconds = seconds
         began = time.perf_counter()
         with log.open("wb") as output:
-            self._process = subprocess.Popen(command, stdout=output, stderr=output, stdin=subprocess.DEVNULL, cwd=ROOT)
+            self._process = subprocess.Popen(
+                command, stdout=output, stderr=output, stdin=subprocess.DEVNULL, cwd=ROOT, env=environ
+            )
         self._wait_for_call()
         self.start_s = time.perf_counter() - began
 
@@ -64,7 +75,7 @@ class Running:
             self._process.wait()
 
     def _wait_for_call(self) -> None:
-        deadline = time.monotonic() + _START_SECONDS
+        deadline = time.monotonic() + self._seconds
         while not first_call(self.url):
             if self._process.poll() is not None or time.monotonic() > deadline:
                 self.stop()

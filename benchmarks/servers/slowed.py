@@ -1,0 +1,26 @@
+"""`handfast` for a machine that is many times slower: what it does after a moment, it does as many times later."""
+
+import sys
+
+from handfast.activity import recorder
+from handfast.cli.main import main
+from handfast.gateway import event_stream
+from handfast.gateway.http_exchange import HttpExchange
+
+# Under callgrind everything takes about fifty times as long. Without this, records would be written in batches of ten
+# and not of hundreds, each of which has a price of its own; a client would be watched for leaving, and sent the
+# beginning of a stream, in calls that are over long before. All the more, the busier the machine is.
+SLOWER = 50
+
+
+def slow_down() -> None:
+    """There are no settings for these, and no user needs them."""
+    recorder._GATHER_S *= SLOWER
+    event_stream.OPEN_AFTER_SECONDS *= SLOWER  # before the command imports those who take it from there
+    assert HttpExchange.watch.__kwdefaults__ is not None
+    HttpExchange.watch.__kwdefaults__["after"] *= SLOWER
+
+
+if __name__ == "__main__":
+    slow_down()
+    sys.exit(main())
