@@ -8,8 +8,8 @@ import json
 import sys
 from typing import Any  # requests are JSON
 
-import httpx  # type: ignore[import-not-found]  # lives in .parts only
-from httpx_sse import connect_sse  # type: ignore[import-not-found]  # as above
+import httpx
+from httpx_sse import connect_sse
 
 
 def read(client: Any, asked: dict[str, Any]) -> list[str]:  # Any: a client of httpx, and JSON
