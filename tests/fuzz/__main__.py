@@ -5,12 +5,14 @@ import random
 import subprocess
 import sys
 import time
+from dataclasses import dataclass, field
 
-from tests.fuzz.fuzzing import CHUNK, Fuzzer, cases_of, chosen_routes, fuzzing
+from tests.fuzz.fuzzing import CHUNK, Fuzzer, Report, cases_of, chosen_routes, fuzzing
 from tests.fuzz.routes import ROUTES
 from tests.parts import install
 
 _PROGRESS_SECONDS = 10.0
+_CASES_OF_A_STAGE = 25_000  # then a new one: its records are read again, and nothing grows for ever
 _TURNS = ("requests", "answers", "requests", "later")  # of the sorts of cases, a chunk each
 
 
@@ -42,38 +44,73 @@ def spread(cases: int, seed: int, route: str, findings: int, jobs: int) -> int:
 
 
 def run(cases: int, seed: int, route: str, findings: int) -> int:
+    """In one process, with a gateway that is started again from time to time."""
     print(f"seed {seed}", flush=True)
-    began = told = time.monotonic()
+    progress = Progress(cases, findings)
+    made = [cases_of(sort, chosen_routes(route)) for sort in _TURNS]
+    turns = [strategy for strategy in made if not strategy.is_empty]
+    chunk = 0
+    while not progress.is_over:
+        with fuzzing() as fuzzer:
+            progress.take_over(fuzzer)
+            while fuzzer.cases < _CASES_OF_A_STAGE and not progress.is_over:
+                known = len(fuzzer.reports)
+                fuzzer.run_chunk(seed + chunk, turns[chunk % len(turns)], min(CHUNK, progress.left))
+                chunk += 1
+                for report in fuzzer.reports[known:]:
+                    print(f"\n{report}\n", flush=True)
+            progress.leave(fuzzer)
+    progress.conclude(seed)
+    return 1 if progress.first else 0
 
-    def tell(fuzzer: Fuzzer) -> None:
-        nonlocal told
+
+@dataclass
+class Progress:
+    """What all stages of a run come to."""
+
+    wanted: int
+    most_findings: int
+    cases: int = 0
+    reports: list[Report] = field(default_factory=list)
+    places: dict[str, set[str]] = field(default_factory=dict)
+    first: dict[str, Report] = field(default_factory=dict)
+    _began: float = field(default_factory=time.monotonic)
+    _told: float = field(default_factory=time.monotonic)
+    _before: int = 0  # cases of the stages that are gone
+
+    @property
+    def left(self) -> int:
+        return max(1, self.wanted - self.cases)
+
+    @property
+    def is_over(self) -> bool:
+        return self.cases >= self.wanted or len(self.reports) >= self.most_findings
+
+    def take_over(self, fuzzer: Fuzzer) -> None:
+        fuzzer.reports, fuzzer.places, fuzzer.first = self.reports, self.places, self.first
+        fuzzer.on_case = self._tell
+
+    def leave(self, fuzzer: Fuzzer) -> None:
+        self._before += fuzzer.cases
+
+    def _tell(self, fuzzer: Fuzzer) -> None:
+        self.cases = self._before + fuzzer.cases
         now = time.monotonic()
-        if now - told >= _PROGRESS_SECONDS:
-            told = now
-            rate = fuzzer.cases / (now - began)
-            print(f"{fuzzer.cases:,} cases, {len(fuzzer.reports)} findings, {rate:.0f} a second", flush=True)
+        if now - self._told >= _PROGRESS_SECONDS:
+            self._told = now
+            print(f"{self._numbers()}, {self.cases / (now - self._began):.0f} a second", flush=True)
 
-    with fuzzing() as fuzzer:
-        fuzzer.on_case = tell
-        made = [cases_of(sort, chosen_routes(route)) for sort in _TURNS]
-        turns = [cases for cases in made if not cases.is_empty]
-        chunk = 0
-        while fuzzer.cases < cases and len(fuzzer.reports) < findings:
-            known = len(fuzzer.reports)
-            left = cases - fuzzer.cases
-            fuzzer.run_chunk(seed + chunk, turns[chunk % len(turns)], min(CHUNK, left))
-            chunk += 1
-            for report in fuzzer.reports[known:]:
-                print(f"\n{report}\n", flush=True)
-        seconds = time.monotonic() - began
-        shrunk = {report.finding.rule for report in fuzzer.reports}
-        for report in fuzzer.first.values():
+    def conclude(self, seed: int) -> None:
+        shrunk = {report.finding.rule for report in self.reports}
+        for report in self.first.values():
             if report.finding.rule not in shrunk:  # seen only while another was shrunk
                 print(f"\n{report}\n")
-        for kind, places in sorted(fuzzer.places.items()):
+        for kind, places in sorted(self.places.items()):
             print(f"  {kind}: {', '.join(sorted(places))}")
-        print(f"{fuzzer.cases:,} cases in {seconds:.0f} s, {len(fuzzer.reports)} findings; seed {seed}", flush=True)
-        return 1 if fuzzer.first else 0
+        print(f"{self._numbers()} in {time.monotonic() - self._began:.0f} s; seed {seed}", flush=True)
+
+    def _numbers(self) -> str:
+        return f"{self.cases:,} cases, {len(self.reports)} findings"
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ def check(outcome: Outcome, readers: Readers) -> list[Finding]:
     forwarded, received = readers.read(outcome.got, outcome.received)
     found = [Finding("crash", _gist(trouble), trouble) for trouble in outcome.troubles]
     for got, readings in zip(outcome.got, forwarded, strict=True):
-        found += _check_forwarded(got, readings)
+        found += _check_forwarded(outcome, got, readings)
         if got.is_http:
             found += _check_upward(header_lines(got.head), got)
     found += _check_recorded(outcome)
@@ -62,7 +62,7 @@ def _gist(trouble: str) -> str:
 # --- requests ------------------------------------------------------------------------------------------------------
 
 
-def _check_forwarded(got: Got, readings: list[Reading]) -> Iterator[Finding]:
+def _check_forwarded(outcome: Outcome, got: Got, readings: list[Reading]) -> Iterator[Finding]:
     ours = _canonical_seen(got.body)
     for reading in readings:
         for seen in reading.seen:
@@ -71,17 +71,17 @@ def _check_forwarded(got: Got, readings: list[Reading]) -> Iterator[Finding]:
                     "requests.differ", reading.name, f"{reading.reader} reads {seen}, we read {sorted(map(str, ours))}"
                 )
             if seen.is_call:
-                yield from _check_call(seen, reading.reader)
+                yield from _check_call(outcome, seen, reading.reader)
             if seen.kind == "request":
                 yield from _check_shape(seen, reading.reader, "requests")
 
 
-def _check_call(seen: Seen, reader: str) -> Iterator[Finding]:
+def _check_call(outcome: Outcome, seen: Seen, reader: str) -> Iterator[Finding]:
     if not isinstance(seen.name, str):
         yield Finding("requests.contract", "no tool", f"{reader} reads a call without a tool: {seen}")
         return
     arguments = None if seen.arguments is ABSENT else plain(seen.arguments)
-    broken = broken_by_arguments(seen.name, arguments)
+    broken = broken_by_arguments(seen.name, arguments, is_strict=outcome.case.route.server.is_strict)
     if broken is not None:
         what = f"{broken}: {reader} reads {seen.name!r} with {arguments!r}"[:600]
         yield Finding("requests.contract", f"{seen.name if seen.name in LISTED else '?'}: {broken}", what)
@@ -111,13 +111,18 @@ def _check_recorded(outcome: Outcome) -> Iterator[Finding]:
         for seen in _canonical_seen(got.body):
             if not seen.is_call or not isinstance(seen.name, str):
                 continue
-            keys = [(seen.name, digest) for digest in _digests(outcome, got)]
+            keys = [(_shown(seen.name), digest) for digest in _digests(outcome, got)]
             known = next((key for key in keys if recorded[key] > 0), None)
             if known is None:
                 names = [(record.tool, record.status.value, record.rule) for record in outcome.records]
                 yield Finding("requests.unrecorded", "", f"{seen.name!r} was called; on record: {names}")
             elif outcome.case.plan is None or outcome.case.plan.status != 404:
                 recorded[known] -= 1  # a session that is lost (404) is opened again and the call repeated, as one call
+
+
+def _shown(name: str) -> str:
+    """As records show a name."""
+    return "".join(letter if letter.isprintable() else "?" for letter in name)
 
 
 def _digests(outcome: Outcome, got: Got) -> Iterator[object]:
@@ -154,8 +159,8 @@ def _header_text(value: bytes) -> str:
 
 def _check_received(outcome: Outcome, readings: list[Reading]) -> Iterator[Finding]:
     received = outcome.received
-    ours = _client_canonical(outcome)
-    has_schema = outcome.case.tool in WITH_OUTPUT
+    has_schema = outcome.case.tool in WITH_OUTPUT and "result.ambiguous" not in _warnings(outcome)
+    ours = _client_canonical(outcome, has_schema)
     for reading in readings:
         for seen in reading.seen:
             if _compared(seen, has_schema) not in ours:
@@ -181,7 +186,7 @@ def _check_whole(readings: list[Reading]) -> Iterator[Finding]:
 
 
 def _compared(seen: Seen, has_schema: bool) -> Seen:
-    """Without a schema nothing of the structured content is judged, so readers may differ in it."""
+    """Structured content that no schema judges, or that passed with a warning, may be read in several ways."""
     return seen if has_schema else Seen(seen.kind, seen.id, seen.method, is_error=seen.is_error)
 
 
@@ -195,8 +200,7 @@ def client_texts(outcome: Outcome) -> list[bytes]:
     return [received.body]
 
 
-def _client_canonical(outcome: Outcome) -> set[Seen]:
-    has_schema = outcome.case.tool in WITH_OUTPUT
+def _client_canonical(outcome: Outcome, has_schema: bool) -> set[Seen]:
     return {_compared(seen, has_schema) for text in client_texts(outcome) for seen in _canonical_seen(text)}
 
 
@@ -204,7 +208,7 @@ def _check_result(outcome: Outcome, seen: Seen, reader: str) -> Iterator[Finding
     if seen.kind != "result" or seen.structured is ABSENT:
         return
     tool = outcome.case.tool
-    if not seen.is_error and not meets_output(tool, plain(seen.structured)):
+    if not seen.is_error and not meets_output(tool, plain(seen.structured)) and not _warnings(outcome):
         yield Finding(
             "answers.contract",
             f"{tool}: {reader.partition(',')[0]}",
@@ -214,6 +218,12 @@ def _check_result(outcome: Outcome, seen: Seen, reader: str) -> Iterator[Finding
         names = [(record.tool, record.status.value, record.rule) for record in outcome.records]
         if not seen.is_error:
             yield Finding("answers.unrecorded", "", f"{reader} reads a result; on record: {names}")
+
+
+def _warnings(outcome: Outcome) -> set[str]:
+    """The rules that the result broke, where that only warns."""
+    warned = (record for record in outcome.records if record.status is Status.WARNING)
+    return {record.rule for record in warned if record.type is RecordType.POLICY_DECISION and "result." in record.rule}
 
 
 _ESCAPED = str.maketrans({"\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})

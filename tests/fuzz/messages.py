@@ -164,7 +164,10 @@ def readings_of(reader: str, values: Iterable[Json]) -> Iterator[Reading]:
     if not values:
         return
     for policy, (fold, takes_first) in _POLICIES.items():
-        seen = tuple(found for value in values if (found := view(value, fold, takes_first)) is not None)
+        try:
+            seen = tuple(found for value in values if (found := view(value, fold, takes_first)) is not None)
+        except RecursionError:
+            return  # deeper than Python reads at all, so there is nothing to compare it with
         if seen:
             yield Reading(f"{reader}, {policy}", seen)
 

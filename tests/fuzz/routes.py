@@ -19,6 +19,7 @@ class Server:
     is_modern: bool
     is_compact: bool = False
     is_wrapped: bool = False  # behind a wrapper of its own, not behind the gateway
+    is_strict: bool = True  # else in warn: what breaks a schema passes, and is on record
 
 
 SERVERS = (
@@ -28,6 +29,8 @@ SERVERS = (
     Server("hm", "http", is_modern=True),
     Server("cs", "stdio", is_modern=False, is_compact=True),
     Server("ch", "http", is_modern=True, is_compact=True),
+    Server("nl", "stdio", is_modern=False, is_strict=False),
+    Server("nm", "http", is_modern=True, is_strict=False),
     Server("wl", "stdio", is_modern=False, is_wrapped=True),
     Server("wm", "stdio", is_modern=True, is_wrapped=True),
     Server("wb", "stdio", is_modern=True, is_wrapped=True),
