@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from handfast.core.exchange import RecordType, Status
 from tests.fuzz.client import Headers
-from tests.fuzz.messages import ABSENT, Reading, Seen, canonical, member_at, parse, plain, readings_of
+from tests.fuzz.messages import ABSENT, Reading, Seen, canonical, frozen, member_at, parse, plain, readings_of
 from tests.fuzz.promises import LISTED, WITH_OUTPUT, broken_by_arguments, meets_output
 from tests.fuzz.readers import Readers, events_by_the_book, header_lines
 from tests.fuzz.stage import Outcome
@@ -126,12 +126,21 @@ def _shown(name: str) -> str:
 
 
 def _digests(outcome: Outcome, got: Got) -> Iterator[object]:
-    """Of the arguments as they were forwarded, and as they came: on a line, line ends between tokens are blanks."""
-    for data in (got.body, outcome.case.body):
-        text = data.decode(errors="replace")
-        for path in (("params", "arguments"), ("params", "arguments", "arguments")):
-            slice_ = member_at(text, *path)
-            yield None if slice_ is None else outcome.digest(slice_.encode(errors="replace"))
+    """Of the arguments as they were forwarded, and as they came if those say the same: on a line, a line end between
+    tokens becomes a blank.
+    """
+    passed = member_at(got.body.decode(errors="replace"), "params", "arguments")
+    if passed is None:
+        yield None
+        return
+    yield outcome.digest(passed.encode())
+    came = outcome.case.body.decode(errors="replace")
+    for path in (("params", "arguments"), ("params", "arguments", "arguments")):
+        given = member_at(came, *path)
+        if given is not None and [frozen(value) for value in parse(given)] == [
+            frozen(value) for value in parse(passed)
+        ]:
+            yield outcome.digest(given.encode())
 
 
 def _check_upward(headers: Headers, got: Got) -> Iterator[Finding]:

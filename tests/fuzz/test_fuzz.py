@@ -17,6 +17,12 @@ def fuzzer(parts: Parts) -> Iterator[Fuzzer]:
         yield fuzzer
 
 
+@pytest.mark.requirement("S1")
+@pytest.mark.requirement("S2")
+@pytest.mark.requirement("S4")
+@pytest.mark.requirement("S5")
+@pytest.mark.requirement("S6")
+@pytest.mark.requirement("S7")
 @pytest.mark.parametrize("place", ["wrap", "mcp", "all"])
 @pytest.mark.parametrize("sort", ["requests", "answers", "later"])
 def test_everybody_reads_what_was_judged(fuzzer: Fuzzer, place: str, sort: str) -> None:

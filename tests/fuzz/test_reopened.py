@@ -4,6 +4,7 @@ Each function below names the one place that closes a hole, and does there what 
 """
 
 from collections.abc import AsyncIterator, Callable
+from itertools import count
 
 import pytest
 
@@ -78,33 +79,41 @@ def leave_characters_that_split_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("handfast.wire.sse._escape", lambda found: found[0])
 
 
-@pytest.mark.parametrize(
-    ("reopen", "sort", "routes", "wanted"),
-    [
-        (believe_clients_about_their_bytes, "requests", HTTP_SERVERS, "headers.up (content-type)"),
-        (believe_clients_about_their_bytes, "requests", HTTP_SERVERS, "requests.differ (Express 4)"),
-        (forward_whatever_has_no_id, "requests", ("mcp/sl/legacy",), "requests.unrecorded ()"),
-        (forward_whatever_has_no_id, "requests", ("mcp/hm/modern",), "requests.unrecorded ()"),
-        (forward_whatever_has_no_id, "requests", ("wrap/wm/modern",), "requests.unrecorded ()"),
-        (relay_what_is_no_data, "answers", HTTP_SERVERS, "answers.contract (pay: httpx-sse)"),
-        (keep_ids_as_they_come, "answers", HTTP_SERVERS, "answers.contract (pay: httpx-sse)"),
-        (leave_characters_that_split_lines, "answers", HTTP_SERVERS, "answers.torn (httpx-sse)"),
-    ],
-)
-def test_a_hole_that_is_opened_again_is_found(
-    parts: Parts,
-    monkeypatch: pytest.MonkeyPatch,
-    reopen: Callable[[pytest.MonkeyPatch], None],
-    sort: str,
-    routes: tuple[str, ...],
-    wanted: str,
-) -> None:
-    reopen(monkeypatch)
+def find(reopened: str, *, sort: str, routes: tuple[str, ...], wanted: str) -> None:
+    """Run cases until the wanted kind of finding is among what was found."""
     cases = cases_of(sort, tuple(route for route in ROUTES if route.name in routes))
     with fuzzing() as fuzzer:
-        seed = 1
-        while wanted not in fuzzer.places and fuzzer.cases < MOST_CASES:
+        for seed in count(1):
+            if wanted in fuzzer.places or fuzzer.cases >= MOST_CASES:
+                break
             fuzzer.run_chunk(seed, cases, shrinks=False)
-            seed += 1
-        found = fuzzer.cases
-    assert wanted in fuzzer.places, f"not within {found} cases, only {sorted(fuzzer.places)}"
+    assert wanted in fuzzer.places, f"{reopened}: not in {fuzzer.cases} cases, only {sorted(fuzzer.places)}"
+
+
+@pytest.mark.requirement("S1")
+@pytest.mark.parametrize("wanted", ["headers.up (content-type)", "requests.differ (Express 4)"])
+def test_a_charset_that_is_believed_is_found(parts: Parts, monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
+    believe_clients_about_their_bytes(monkeypatch)
+    find("headers", sort="requests", routes=HTTP_SERVERS, wanted=wanted)
+
+
+@pytest.mark.requirement("S2")
+@pytest.mark.parametrize("route", ["mcp/sl/legacy", "mcp/hm/modern", "wrap/wm/modern"])
+def test_a_call_without_an_id_that_passes_is_found(parts: Parts, monkeypatch: pytest.MonkeyPatch, route: str) -> None:
+    forward_whatever_has_no_id(monkeypatch)
+    find("ids", sort="requests", routes=(route,), wanted="requests.unrecorded ()")
+
+
+@pytest.mark.requirement("S4")
+@pytest.mark.parametrize("reopen", [relay_what_is_no_data, keep_ids_as_they_come])
+def test_an_event_between_the_fields_is_found(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch, reopen: Callable[[pytest.MonkeyPatch], None]
+) -> None:
+    reopen(monkeypatch)
+    find("events", sort="answers", routes=HTTP_SERVERS, wanted="answers.contract (pay: httpx-sse)")
+
+
+@pytest.mark.requirement("S4")
+def test_an_event_that_some_clients_tear_is_found(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+    leave_characters_that_split_lines(monkeypatch)
+    find("characters", sort="answers", routes=HTTP_SERVERS, wanted="answers.torn (httpx-sse)")
