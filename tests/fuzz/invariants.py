@@ -195,8 +195,8 @@ def _check_whole(readings: list[Reading]) -> Iterator[Finding]:
 
 
 def _compared(seen: Seen, has_schema: bool) -> Seen:
-    """Structured content that no schema judges, or that passed with a warning, may be read in several ways."""
-    return seen if has_schema else Seen(seen.kind, seen.id, seen.method, is_error=seen.is_error)
+    """Structured content that nothing judges, or that passed with a warning, may be read in several ways."""
+    return seen if has_schema and not seen.is_error else Seen(seen.kind, seen.id, seen.method, is_error=seen.is_error)
 
 
 def client_texts(outcome: Outcome) -> list[bytes]:

@@ -308,16 +308,25 @@ def _dress(dice: Dice, headers: Headers, body: bytes, charset: str) -> tuple[Hea
     if not dice.is_one_in(2):
         return headers, body
     for _ in range(dice.pick((1, 1, 2))):
-        kind = dice.number(6)
-        if kind <= 1:
-            headers = with_value(headers, b"Content-Type", dice.pick(JSON_TYPES))
-        elif kind == 2:
-            coding = dice.pick(CODINGS)
-            headers = with_one_more(dice, headers, (b"Content-Encoding", coding))
-            if dice.is_one_in(2):
-                body = gzip.compress(body, mtime=0) if b"gzip" in coding else zlib.compress(body)
-        elif kind == 3:
-            headers = with_one_more(dice, headers, (b"Content-Type", dice.pick(JSON_TYPES)))
-        else:
-            headers = with_one_more(dice, headers, dice.pick(FROM_CLIENTS))
+        headers, body = _change_headers(dice, headers, body)
     return headers, body
+
+
+def _change_headers(dice: Dice, headers: Headers, body: bytes) -> tuple[Headers, bytes]:
+    kind = dice.number(8)
+    if kind <= 1:
+        return with_value(headers, b"Content-Type", dice.pick(JSON_TYPES)), body
+    if kind == 2:
+        coding = dice.pick(CODINGS)
+        if dice.is_one_in(2):
+            body = gzip.compress(body, mtime=0) if b"gzip" in coding else zlib.compress(body)
+        return with_one_more(dice, headers, (b"Content-Encoding", coding)), body
+    if kind == 3:
+        return with_one_more(dice, headers, (b"Content-Type", dice.pick(JSON_TYPES))), body
+    if kind == 4:
+        without = dice.pick(headers)
+        return tuple(header for header in headers if header is not without), body
+    name, value = dice.pick(FROM_CLIENTS)
+    if dice.is_one_in(2):
+        headers = tuple(header for header in headers if header[0].lower() != name.lower())
+    return with_one_more(dice, headers, (name, value)), body

@@ -132,6 +132,7 @@ def test_headers_that_say_something_else_of_a_body_are_found(
         (GOOD, (JSON, (b"Set-Cookie", b"a=b")), {"headers.down"}),
         (GOOD, ((b"Content-Type", b"application/json; charset=utf-16le"),), {"headers.down"}),
         (GOOD.replace(b"3}", b'"3"},"isError":true'), (JSON,), set()),
+        (GOOD.replace(b"3}", b'3,"total":4},"isError":true'), (JSON,), set()),
     ],
 )
 def test_an_answer_that_must_not_have_passed_is_found(
