@@ -2,6 +2,7 @@
 
 import argparse
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -40,6 +41,12 @@ def spread(cases: int, seed: int, route: str, findings: int, jobs: int) -> int:
         [sys.executable, "-m", "tests.fuzz", *common, "--seed", str(seed + job * 1_000_000_000)] for job in range(jobs)
     ]
     processes = [subprocess.Popen(command) for command in commands]
+
+    def stop(*_: object) -> None:
+        for process in processes:
+            process.terminate()
+
+    signal.signal(signal.SIGTERM, stop)
     return max(process.wait() for process in processes)
 
 
@@ -47,6 +54,7 @@ def run(cases: int, seed: int, route: str, findings: int) -> int:
     """In one process, with a gateway that is started again from time to time."""
     print(f"seed {seed}", flush=True)
     progress = Progress(cases, findings)
+    signal.signal(signal.SIGTERM, lambda *_: progress.stop())
     made = [cases_of(sort, chosen_routes(route)) for sort in _TURNS]
     turns = [strategy for strategy in made if not strategy.is_empty]
     chunk = 0
@@ -76,6 +84,7 @@ class Progress:
     first: dict[str, Report] = field(default_factory=dict)
     _began: float = field(default_factory=time.monotonic)
     _told: float = field(default_factory=time.monotonic)
+    _is_stopped: bool = False
     _before: int = 0  # cases of the stages that are gone
 
     @property
@@ -93,7 +102,13 @@ class Progress:
     def leave(self, fuzzer: Fuzzer) -> None:
         self._before += fuzzer.cases
 
+    def stop(self) -> None:
+        """End after the case that runs, so that nothing is left behind."""
+        self._is_stopped = True
+
     def _tell(self, fuzzer: Fuzzer) -> None:
+        if self._is_stopped:
+            sys.exit(143)
         self.cases = self._before + fuzzer.cases
         now = time.monotonic()
         if now - self._told >= _PROGRESS_SECONDS:

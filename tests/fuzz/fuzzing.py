@@ -133,7 +133,7 @@ def chosen_routes(wanted: str) -> tuple[Route, ...]:
 def fuzzing() -> Iterator[Fuzzer]:
     """A stage with its readers, for the length of the block."""
     memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
+    with tempfile.TemporaryDirectory(prefix="handfast-fuzz-", dir=memory if memory.is_dir() else None) as folder:
         loop = uvloop.new_event_loop()
         asyncio.set_event_loop(loop)
         stage = Stage(Path(folder))

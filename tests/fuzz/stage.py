@@ -296,6 +296,8 @@ class Stage:
             work = _relay_to_url(self.runtime, server.name, self.upstreams.url(server.name))
         else:
             work = _relay(self.runtime, server.name, self.upstreams.command(server.name))
+        numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+        ours = [(number, signal.getsignal(number)) for number in numbers]
         with StandardPipes() as pipes:
             self._running.append(asyncio.create_task(ended(work)))
             visitor.line = await LineClient.open(pipes.to_wrapper, pipes.from_wrapper)
@@ -305,9 +307,9 @@ class Stage:
                 visitor.line.write(INITIALIZED + b"\n")
             await self._probe_line(visitor)  # by now both pipes are open
         visitor.line.take()
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            loop.remove_signal_handler(number)  # a wrapper hands them to its server; here they are for the fuzzer
+        for number, handler in ours:  # a wrapper hands them to its server; here they are for the fuzzer
+            asyncio.get_running_loop().remove_signal_handler(number)
+            signal.signal(number, handler)
 
     async def _part_with(self, visitor: _Visitor) -> None:
         """End the client's session, whatever is open in it; the next case on the route gets a new client."""
