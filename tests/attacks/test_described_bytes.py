@@ -129,6 +129,16 @@ def test_a_header_that_names_another_method_is_refused(
 
 @pytest.mark.requirement("S1")
 @pytest.mark.parametrize("is_modern", [False, True])
+def test_a_header_that_contradicts_an_ambiguous_call_is_refused(express: Express, is_modern: bool) -> None:
+    client = express.gateway.client(is_modern=is_modern)
+    plain = json.dumps(client.render("tools/call", {"name": "look", "arguments": {}})).encode()
+    body = plain.replace(b'"name"', b'"Name": "pay", "name"', 1)
+    refused = client.post(body, headers_for(client, plain, Mcp_Method="ping"))
+    assert (refused.status, refused.message["error"]["code"], express.ran()) == (400, -32020, [])
+
+
+@pytest.mark.requirement("S1")
+@pytest.mark.parametrize("is_modern", [False, True])
 @pytest.mark.parametrize(
     "name", ["pay", "=?base64?cGF5?=", "look\x1f", "look\xa0", "l\xf6ok", "look, pay", "", "LOOK", "=?base64?###?="]
 )

@@ -70,7 +70,7 @@ def _input_schema(server: ServerSide, message: Message) -> bytes | None:
 def _tool(message: Message) -> str | None:
     try:
         return msgspec.json.decode(message.params()["name"], type=str)
-    except (KeyError, msgspec.DecodeError, UnicodeDecodeError):
+    except (AmbiguousKeys, NotJson, KeyError, msgspec.DecodeError, UnicodeDecodeError):
         return None
 
 
