@@ -100,7 +100,11 @@ def _base(dice: Dice, route: Route, tool: str) -> Obj:
     """A plain call most of the time; else something that must not be one."""
     message = Obj()
     message.add("jsonrpc", '"2.0"')
-    kind = dice.pick(("call", "call", "call", "call", "call", "other", "other", "notification", "call without id"))
+    kind = dice.pick((*("call",) * 5, "other", "other", "notification", "call without id", "answer"))
+    if kind == "answer":  # of the client's, to something that no server asked
+        message.add("id", dice.pick(('"ask"', *IDS)))
+        message.add("result", '{"content":[],"structuredContent":{"total":"3"}}')
+        return message
     if kind in ("call", "other"):
         message.add("id", dice.pick(IDS) if dice.is_one_in(4) else "@N@")
     method = "tools/call"
