@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import sys
 from dataclasses import dataclass, field
 from typing import IO
@@ -136,9 +137,16 @@ class LineClient:
 
     async def wait_for(self, mark: bytes) -> None:
         """Until this was heard. Raises: Silence."""
+        await self._wait_for(re.compile(re.escape(mark)))
+
+    async def wait_for_answer(self, request_id: bytes) -> None:
+        """Until the request of this id was answered: every server here answers in the end. Raises: Silence."""
+        await self._wait_for(re.compile(rb'"id"\s*:\s*' + re.escape(request_id)))
+
+    async def _wait_for(self, mark: re.Pattern[bytes]) -> None:
         try:
             async with asyncio.timeout(SECONDS):
-                while mark not in self.heard:
+                while not mark.search(self.heard):
                     self._news.clear()
                     await self._news.wait()
         except TimeoutError:
