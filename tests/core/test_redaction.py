@@ -289,6 +289,7 @@ def test_a_character_that_cannot_be_seen_does_not_hide_a_secret_in_a_name(secret
         "@modelcontextprotocol/server-filesystem",
         "D:\\Ada\\AppData\\Local\\Temp",
         "日本語の名前",
+        "a" * 64,
     ],
 )
 def test_names_and_ids_of_everyday_are_shown(name: str) -> None:

@@ -63,7 +63,7 @@ _KNOWN: Final = re.compile(
 )
 _LEAST: Final = 14  # characters of the shortest of them
 _IN_HEADER: Final = re.compile(r"\bbearer\s+\S+", re.I)
-_HEX: Final = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{32,}(?![0-9A-Za-z])")
+_HEX: Final = re.compile(r"(?<![0-9A-Za-z])(?=[a-fA-F]*[0-9])[0-9a-fA-F]{32,}(?![0-9A-Za-z])")
 _RUN: Final = re.compile(rf"[A-Za-z0-9+/_-]{{{_LEAST},}}={{0,2}}")
 _LEAST_RANDOM: Final = 32  # characters; shorter ones cannot be told from the names and ids of everyday
 _SURELY_RANDOM: Final = 40
