@@ -44,14 +44,30 @@ def test_a_stream_with_news_before_the_answer_is_read_to_the_answer(handfast: Ru
         assert handfast("call", "up", "slow") == Ran(0, "fine\n", "")
 
 
-@pytest.mark.parametrize(("status", "body"), [(501, b"<html>"), (404, b'{"detail": "Not Found"}'), (401, b"")])
+@pytest.mark.parametrize(
+    ("status", "body", "advice"),
+    [
+        (501, b"<html>", "Check the server's url, or begin a new session."),
+        (404, b'{"detail": "Not Found"}', "Check the server's url, or begin a new session."),
+        (401, b"", "Check the credentials in the server's headers setting."),
+        (503, b"", "Try again later."),
+    ],
+)
 def test_an_address_that_is_no_mcp_server_is_named_as_the_cause(
-    handfast: Run, tmp_path: Path, status: int, body: bytes
+    handfast: Run, tmp_path: Path, status: int, body: bytes, advice: str
 ) -> None:
     with one_answer(status, body) as url:
         write_settings(tmp_path, up={"url": url})
         ran = handfast("call", "up", "x")
-    about = f"the answer has HTTP status {status} and is no MCP message; check the server's url"
+    about = f"The server answered with HTTP status {status} and no MCP message. {advice}"
+    assert ran == Ran(1, "", f"handfast: {about}\n")
+
+
+@pytest.mark.parametrize(("status", "body"), [(501, b"<html>"), (404, b'{"detail": "Not Found"}'), (401, b"")])
+def test_an_address_that_is_no_gateway_is_named_as_the_cause(handfast: Run, status: int, body: bytes) -> None:
+    with one_answer(status, body) as url:
+        ran = handfast("call", "up", "x", "--url", url)
+    about = f"the answer has HTTP status {status} and is no MCP message; check the address of the gateway"
     assert ran == Ran(1, "", f"handfast: {about}\n")
 
 

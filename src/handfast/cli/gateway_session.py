@@ -98,8 +98,8 @@ async def _read_answer(response: Response) -> Answer:
     except (msgspec.DecodeError, UnicodeDecodeError):
         answer = {}
     if not answer.keys() & {"result", "error"}:
-        # A gateway says everything in MCP, so this is the server's own, or there is no gateway at this address.
-        text = f"the answer has HTTP status {response.status} and is no MCP message; check the server's url"
+        # A gateway says everything in MCP, so there is none at this address.
+        text = f"the answer has HTTP status {response.status} and is no MCP message; check the address of the gateway"
         raise CommandFailed(text)
     if response.status in (403, 404) and "error" in answer and answer.get("id") is None:
         raise CommandFailed(_reason(answer))

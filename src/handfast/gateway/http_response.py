@@ -35,6 +35,17 @@ class BodyTooLarge(UpstreamFailed):
     """The body is over the caller's limit; the rest of it was not read."""
 
 
+def describe_status(status: int) -> str:
+    """For whoever gets an HTTP status and no message of the protocol."""
+    if status in (401, 403):
+        advice = "Check the credentials in the server's headers setting."
+    elif status == 429 or (status >= 500 and status != 501):
+        advice = "Try again later."
+    else:
+        advice = "Check the server's url, or begin a new session."
+    return f"The server answered with HTTP status {status} and no MCP message. {advice}"
+
+
 class BodySource(Protocol):
     """The connection, as far as a body needs it."""
 

@@ -10,6 +10,7 @@ from handfast.gateway.event_relay import EventRelay
 from handfast.gateway.http_client import Response, UpstreamFailed, UpstreamRefused, UpstreamTimeout
 from handfast.gateway.http_exchange import JSON, STREAM_HEADERS, Headers, HttpExchange, HttpProblem
 from handfast.gateway.http_headers import Form, form_of, to_client
+from handfast.gateway.http_response import describe_status
 from handfast.gateway.pending import Pending
 from handfast.gateway.repeats import is_repeatable, note_repeat
 from handfast.gateway.server_health import Era
@@ -259,8 +260,7 @@ def without_answer(response: Response, *, status_of_success: int = 502) -> HttpP
     status = response.status
     if not 400 <= status < 600:
         status = status_of_success if status < 300 else 502
-    advice = " Check the credentials in its headers setting." if status == 401 else ""
-    text = f"The server answered with HTTP status {response.status}.{advice}"
+    text = describe_status(response.status)
     return HttpProblem(status, text, code=UPSTREAM_FAILED, headers=to_client(response.headers))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from handfast.gateway.flow import HoldBack
-from handfast.gateway.http_response import Headers, UpstreamFailed
+from handfast.gateway.http_response import Headers, UpstreamFailed, describe_status
 from handfast.wire.message import Message
 
 Deliver = Callable[[Message], None]
@@ -39,7 +39,7 @@ class HttpRefused(UpstreamFailed):
     """The server answered with an HTTP status and nothing that is a message."""
 
     def __init__(self, status: int) -> None:
-        super().__init__(f"The server answered with HTTP status {status}.")
+        super().__init__(describe_status(status))
         self.status = status
 
 
