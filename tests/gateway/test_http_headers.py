@@ -201,3 +201,12 @@ def test_headers_on_the_wire(tmp_path: Path) -> None:
         "x-tenant": "t",
     }
     assert {received.headers["content-type"] for received in stub.journal.messages()} == {"application/json"}
+
+
+@pytest.mark.requirement("S1")
+@pytest.mark.parametrize("repeated", [b"; ", b" ;", b";", b"; charset=utf-8", b"\t;\t "])
+def test_no_content_type_takes_long_to_read(repeated: bytes) -> None:
+    """A pattern would try each blank twice: forty of them stopped the gateway for days."""
+    kind = b"application/json" + repeated * 2000
+    assert form_of([(b"content-type", kind + b"x")]) is Form.OTHER
+    assert form_of([(b"content-type", kind)]) is Form.JSON
