@@ -411,3 +411,10 @@ def test_hostile_names_and_values_are_masked_at_once() -> None:
         scrub_name(piece * 3000)
         scrub_sentence(piece * 1000)
     assert time.perf_counter() - started < 2.0
+
+
+@pytest.mark.requirement("S10")
+def test_only_the_beginning_of_a_large_body_is_looked_at() -> None:
+    """Masking takes microseconds a character for some texts, and only the first 4 KB of a body are kept."""
+    large = {"list": ["_sk_" * 2048] * 500, "rest": {str(number): number for number in range(100_000)}}
+    assert len(json.dumps(redact_value(large))) < 20_000

@@ -13,7 +13,8 @@ _MAX_READ_NAME = 4 * _MAX_NAME  # what is shown of a longer name ends before a s
 _MAX_NAMES = 20
 _MAX_TEXT = 500
 _MAX_READ = 4 * _MAX_TEXT  # of a longer text the rest is not even looked at
-_MAX_VALUE = 8192  # of one text in a body: twice as much as is kept of the whole body
+_MAX_VALUE = 8192  # of a body: twice as much as is kept of it
+_ENTRY = 8  # what each value counts besides its text
 _KNOWN_NAMES = 4096  # names whose scrubbed form is remembered: those of hundreds of tools, under 1 MB
 
 
@@ -63,19 +64,28 @@ def scrub_text(text: str, *, most: int = _MAX_TEXT) -> str:
     return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 
-def redact_value(value: object, *, depth: int = 8) -> object:
-    """A copy of a JSON value with secrets masked, by the name they stand under and by their look."""
-    if depth == 0:
+def redact_value(value: object) -> object:
+    """A copy of a JSON value, of a large one the beginning, with secrets masked by their names and by their look."""
+    return _redact(value, depth=8, room=[_MAX_VALUE])
+
+
+def _redact(value: object, *, depth: int, room: list[int]) -> object:
+    """`room` is how much may still be read: only the beginning of a body is kept, and masking takes time."""
+    if depth == 0 or room[0] <= 0:
         return MASK
+    room[0] -= _ENTRY
     if isinstance(value, dict):
         return {
-            scrub_name(str(key)): MASK if is_secret_name(str(key)) else redact_value(inner, depth=depth - 1)
+            scrub_name(str(key)): MASK if is_secret_name(str(key)) else _redact(inner, depth=depth - 1, room=room)
             for key, inner in value.items()
+            if room[0] > 0
         }
     if isinstance(value, list):
-        return [redact_value(inner, depth=depth - 1) for inner in value]
+        return [_redact(inner, depth=depth - 1, room=room) for inner in value if room[0] > 0]
     if isinstance(value, str):
-        return mask_secrets(_cut(value, _MAX_VALUE))
+        read = _cut(value, room[0])
+        room[0] -= len(read)
+        return mask_secrets(read)
     return value
 
 

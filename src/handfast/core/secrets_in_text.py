@@ -48,7 +48,7 @@ _KNOWN: Final = re.compile(
     r"-----BEGIN [A-Z0-9 ]*-----(?:.*?-----END [A-Z0-9 ]*-----|.*)"
     r"|(?<![A-Za-z0-9])(?:"
     r"eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)+"
-    r"|(?i:sk|pk|rk)-[\w-]{12,}|(?:sk|pk|rk|whsec)_(?:live_|test_|prod_)?(?=\w*\d)[A-Za-z0-9]{12}[\w-]*"
+    r"|(?i:sk|pk|rk)-[\w-]{12,}|(?:sk|pk|rk|whsec)_(?:live_|test_|prod_)?(?=\w{0,64}\d)[A-Za-z0-9]{12}[\w-]*"
     r"|(?:sk|pk|rk)_(?:live|test|prod)_\w{8,}"
     r"|gh[oprsu]_[A-Za-z0-9]{12}[\w-]*|github_pat_\w{12,}|gl(?:agent|cbt|dt|ft|imt|oas|pat|ptt|rt|soat)-[\w-]{12,}"
     r"|xox[a-z](?:\.xox[a-z])?-[\w-]{10,}|xapp-[\w-]{10,}"
