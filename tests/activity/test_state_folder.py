@@ -13,7 +13,7 @@ import pytest
 from platformdirs import user_state_path
 
 from handfast.activity.sqlite import SqliteStore
-from handfast.activity.state_folder import open_private, prepare_database, prepare_folder, state_folder
+from handfast.activity.state_folder import check_readable, open_private, prepare_database, prepare_folder, state_folder
 from handfast.activity.store import StoreError
 from handfast.catalog.store import ContractStore
 
@@ -224,3 +224,17 @@ def complaint(name: str, folder: Path) -> str:
         OPENERS[name](folder)
     assert "\n" not in str(caught.value)
     return str(caught.value)
+
+
+@pytest.mark.requirement("S10")
+def test_a_named_pipe_in_place_of_the_database_is_refused_by_readers_too(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "activity.db")
+    with pytest.raises(StoreError, match="is no file"):
+        check_readable(tmp_path / "activity.db")
+
+
+@pytest.mark.requirement("S10")
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="no folder here in which nothing can be made")
+def test_a_folder_that_cannot_be_made_is_one_error(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No such file"):
+        prepare_folder(Path("/proc/handfast"))

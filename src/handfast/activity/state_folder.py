@@ -84,10 +84,13 @@ def open_private(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int:
     return descriptor
 
 
-def check_not_linked(path: Path) -> None:
-    """For files that are only read. Raises: StoreError."""
-    if path.is_symlink():
+def check_readable(path: Path) -> None:
+    """For files that are only read: opening a named pipe would wait for ever. Raises: StoreError, OSError."""
+    found = path.lstat()
+    if stat.S_ISLNK(found.st_mode):
         raise _linked(path)
+    if not stat.S_ISREG(found.st_mode):
+        raise _no_file(path)
 
 
 def _make(folder: Path) -> None:
@@ -97,6 +100,8 @@ def _make(folder: Path) -> None:
         if not folder.is_dir():
             raise
     except FileNotFoundError:
+        if folder.parent.is_dir():
+            raise  # nothing can be made in there, as in /proc
         _make(folder.parent)
         _make(folder)
     else:
@@ -107,9 +112,13 @@ def _check_file(path: Path, found: os.stat_result) -> None:
     if stat.S_ISLNK(found.st_mode):
         raise _linked(path)
     if not stat.S_ISREG(found.st_mode):
-        raise _refused(path, "is no file", f"mv {shlex.quote(str(path))} {shlex.quote(f'{path}.aside')}")
+        raise _no_file(path)
     if _HAS_OWNERS and found.st_uid != os.geteuid():
         raise _refused(path, "belongs to another user", f"chown {os.geteuid()} {shlex.quote(str(path))}")
+
+
+def _no_file(path: Path) -> Exception:
+    return _refused(path, "is no file", f"mv {shlex.quote(str(path))} {shlex.quote(f'{path}.aside')}")
 
 
 def _linked(path: Path) -> Exception:
