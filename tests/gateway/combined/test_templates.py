@@ -164,3 +164,13 @@ def test_templates_made_to_take_long_do_not() -> None:
     for _ in range(10):
         found.matches("x:" + "a" * 4000 + "b")
     assert time.perf_counter() - began < 1  # as a regular expression this would take longer than anybody lives
+
+
+@pytest.mark.requirement("S9")
+@pytest.mark.parametrize("operator", [";x", "?x", "/x", "&x", "#x"])
+def test_an_expression_that_may_be_empty_ends_no_segment_before_a_catch_all(operator: str) -> None:
+    caught = read_template(f"https://d{{{operator}}}{{+p}}")
+    ended = read_template(f"https://docs.example{{{operator}}}{{?q}}")
+    assert caught is not None
+    assert ended is not None
+    assert (caught.decides, ended.decides) == (False, True)

@@ -42,9 +42,8 @@ def find_owner(claims: Claims) -> Owner | None:
     if claims.listed:
         meant, by, among = claims.listed[:1], By.LIST, claims.listed + claims.linked  # whose item the joined list shows
     elif claims.linked:
-        # Of several that link it the one whose template fits it as well is meant.
-        meant = claims.linked if len(claims.linked) == 1 else _both(claims.linked, claims.templated)
-        by, among = By.LINK, claims.linked + claims.templated
+        # A template beside the link proves nothing: whoever links what is another's may list one as well.
+        meant, by, among = claims.linked, By.LINK, claims.linked + claims.templated
     else:
         meant, by, among = claims.templated, By.TEMPLATE, ()
     if len(meant) != 1:
@@ -61,10 +60,6 @@ def explain_no_owner(claims: Claims) -> str:
         names = _named(claims.fitting)
         return f"Only templates that fit any URI of their scheme fit this one, of: {names}. Use /mcp/<server>."
     return "No server has listed, linked or templated this URI. Take one from resources/list, or use /mcp/<server>."
-
-
-def _both(some: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for name in some if name in others)
 
 
 def _named(servers: tuple[str, ...]) -> str:

@@ -23,6 +23,7 @@ _MOST_PLACES: Final = 128  # where one piece of text is looked for
 _WEB: Final = ("http", "https", "ws", "wss", "ftp", "ftps", "sftp", "ssh", "git", "file", "s3", "gs", "ui")
 _SHARED_SCHEMES: Final = frozenset((*_WEB, "data", "blob", "mailto", "urn", "tag"))
 _BEGINS_SEGMENT: Final = ("/", "?", "#", "&", ";")  # operators whose expansion is never part of what stands before it
+_BORDERS: Final = "/?#"
 _VARIABLE: Final = "\0"
 
 # What ends an expansion, by the operator in front; after `+` and `#` only the end of the URI does.
@@ -108,7 +109,13 @@ def _decides(text: str) -> bool:
 
 
 def _mark(expression: re.Match[str]) -> str:
-    return f"/{_VARIABLE}" if expression[1].startswith(_BEGINS_SEGMENT) else _VARIABLE
+    """An expression ends the segment before it, if that ends as well where the expression expands to nothing."""
+    if not expression[1].startswith(_BEGINS_SEGMENT):
+        return _VARIABLE
+    rest = expression.string[expression.end() :]
+    while (following := _EXPRESSION.match(rest)) is not None and following[1].startswith(_BEGINS_SEGMENT):
+        rest = rest[following.end() :]
+    return f"/{_VARIABLE}" if not rest or rest[0] in _BORDERS else _VARIABLE
 
 
 def _gap(expression: str) -> Gap:
