@@ -10,11 +10,12 @@ from typing import NamedTuple
 import pytest
 
 from tests.contracts.cases import Seen, case
-from tests.contracts.judged import TOTAL, WRONG, structured
+from tests.contracts.judged import RIGHT, TOTAL, WRONG, structured
 from tests.contracts.rig import ROUTES, Gateway, HttpGateway, Json, Route, rig
 from tests.stubs.run import Raw, Stub, answer, serving, tool, write_stub
 
-STRICT = {"output_validation": {"mode": "strict"}}
+# Strict, and yet calls go on that nothing is known to judge by: most of this is about what is known when.
+STRICT = {"output_validation": {"mode": "strict"}, "input_validation": {"unknown_tools": "allow"}}
 FIRST = case("first_ever", None, TOTAL, result=structured(WRONG), output_mode="strict")
 
 
@@ -81,6 +82,24 @@ def test_a_second_start_judges_its_first_call_by_what_the_first_start_learnt(two
 def test_a_schema_that_cannot_be_used_is_reported_once_however_often_the_gateway_starts(two_starts: TwoStarts) -> None:
     told = [(record["tool"], record["rule"]) for record in two_starts.records if record["type"] == "diagnostic"]
     assert told == [("unusable", "schema.uncompilable")]
+
+
+@pytest.mark.requirement("S6")
+@pytest.mark.parametrize("route", ["wrap", "stdio"])  # over HTTP a restarted stub would have another address
+@pytest.mark.parametrize("later", ["never lists", "lists another"])
+def test_in_strict_a_contract_of_an_earlier_start_counts_only_once_the_tool_is_listed_again(
+    route: Route, later: str, tmp_path: Path
+) -> None:
+    strict = {"input_validation": {"mode": "strict"}, "limits": {"learn_timeout_s": 0.5}}
+    answers = {"pay": answer(structured(RIGHT))}
+    stub = write_stub(tmp_path, tools=[tool("pay", None, TOTAL)], answers=answers)
+    with rig(route, stub, tmp_path, strict) as gateway:
+        assert not gateway.call("pay").is_error
+    listed = answer("{}", "silence") if later == "never lists" else answer({"tools": [tool("other")]})
+    write_stub(tmp_path, answers=answers, methods={"tools/list": listed})
+    with rig(route, stub, tmp_path, strict) as gateway:
+        assert gateway.call("pay").message["error"]["code"] == (-31001 if later == "never lists" else -32602)
+    assert len(stub.journal.calls("pay")) == 1
 
 
 class Mute(NamedTuple):

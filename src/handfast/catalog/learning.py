@@ -21,18 +21,21 @@ class Learner:
         self._not_before = 0.0
         self._has_discovered = False
 
-    async def find(self, tool: str, list_page: ListPage, view: bytes = b"") -> CompiledContract | None:
+    async def find(
+        self, tool: str, list_page: ListPage, view: bytes = b"", *, must_be_listed: bool = False
+    ) -> CompiledContract | None:
         """The tool's contract. When none is known the server is asked, and the caller waits up to the timeout.
 
         `view` says what the client can do that the list is asked for: some servers list more to some.
+        `must_be_listed`: a contract from an earlier start counts only once the server has listed its tools since then.
         """
         found = self.contracts.find(tool)
-        if found is not None or self.contracts.is_complete(view):
+        if self.contracts.is_complete(view) or (found is not None and not must_be_listed):
             return found
         if view not in self._asking and self._monotonic() < self._not_before:
             return None
         await asyncio.wait({self._ask(list_page, view)}, timeout=self.timeout)
-        return self.contracts.find(tool)
+        return self.contracts.find(tool) if self.contracts.is_complete(view) or not must_be_listed else None
 
     def discover(self, list_page: ListPage, view: bytes = b"") -> None:
         """Ask once per start of the server, so that contracts kept from an earlier start do not go stale."""

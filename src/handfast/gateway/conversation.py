@@ -13,9 +13,9 @@ import msgspec
 from handfast.catalog.listing import ListPage, read_tool_page
 from handfast.core.contract import LIST_UNAVAILABLE, UNLISTED, CompiledContract
 from handfast.core.exchange import Exchange, RecordingFailed, Status
-from handfast.core.policy import Blocked, Decision, InputErrors, ToolPolicy
+from handfast.core.policy import Allowed, Blocked, Decision, InputErrors, ToolPolicy
 from handfast.core.redaction import scrub_name
-from handfast.core.result import ambiguous_violation, blocked_text
+from handfast.core.result import ResultView, ambiguous_violation, blocked_text
 from handfast.gateway.call_places import NoPlace, Place
 from handfast.gateway.pending import Pending
 from handfast.gateway.result_view import view_result
@@ -200,7 +200,8 @@ class Conversation:
             text = f"The gateway has {most} calls in progress, which is its limit. Try again in a moment."
             return Step(to_client=error_reply(message.id, UPSTREAM_FAILED, text))
         policy = server.policy_of(tool)
-        contract = await self._contract(tool) if policy.judges or policy.blocks_unknown_tools else None
+        is_strict = policy.blocks_unknown_tools
+        contract = await self._contract(tool, must_be_listed=is_strict) if policy.judges or is_strict else None
         call = server.path.open(
             server=server.name, tool=scrub_name(tool), policy=policy, contract=contract, actor=server.actor
         )
@@ -210,7 +211,7 @@ class Conversation:
         given = params.get("arguments")
         arguments = None if given is None else bytes(given)
         try:
-            if contract is None and policy.blocks_unknown_tools:
+            if contract is None and is_strict:
                 return Step(to_client=await self._refuse_unknown(message.id, call, arguments))
             decision = await server.path.admit(call, arguments)
         except RecordingFailed as problem:
@@ -264,11 +265,11 @@ class Conversation:
             return known
         return (client.peer if client is not None else "", bytes(self._meta.get(META_CLIENT, b"")))
 
-    async def _contract(self, tool: str) -> CompiledContract | None:
+    async def _contract(self, tool: str, *, must_be_listed: bool) -> CompiledContract | None:
         """What the tool promises; asked for once the server has greeted, which may take npx a while."""
         if self._greeting is not None:
             await asyncio.wait({self._greeting}, timeout=_GREETING_SECONDS)
-        return await self._server.learner.find(tool, self._list_page, self._view)
+        return await self._server.learner.find(tool, self._list_page, self._view, must_be_listed=must_be_listed)
 
     # --- from the server -----------------------------------------------------------------------------------------
 
@@ -369,7 +370,16 @@ class Conversation:
             return await server.path.reject(call, ambiguous_violation(str(problem)))
         if tasks:
             return await server.tasks.begin(call, pending.tool, tasks, read_task(result, view.size))
+        if "task" in result:
+            view = await self._find_wrong(call, result, view)
         return await server.path.settle(call, view)
+
+    async def _find_wrong(self, call: Exchange, result: Members, view: ResultView) -> ResultView:
+        """The result that some client could find beside the one that the call is answered with, if it is wrong."""
+        for found in read_task(result, view.size).results:
+            if not isinstance(await self._server.path.judge(call, found), Allowed):
+                return found
+        return view
 
     def _learn(self, pending: Pending, message: Message) -> None:
         try:

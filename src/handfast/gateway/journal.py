@@ -17,6 +17,7 @@ _REFUSALS = frozenset(
         "request.repeated_header",
         "request.unreadable",
         "result.ambiguous",
+        "result.unknown_task",
     )
 )
 _EACH = 20  # records of one kind of trouble with one server; a babbling server does not fill the log

@@ -27,10 +27,10 @@ from handfast.wire.members import text_member
 from handfast.wire.message import AmbiguousKeys, Members, Message, read_level
 from handfast.wire.replies import error_reply, error_result, tool_error
 from handfast.wire.reshape import drop, put
-from handfast.wire.scan import NotJson
+from handfast.wire.scan import NotJson, scan_array
 
 # Whatever is asked about a task: any of these answers may say how it ended, and some servers say more than they must.
-TASK_METHODS: Final = frozenset(("tasks/get", "tasks/result", "tasks/update", "tasks/cancel"))
+TASK_METHODS: Final = frozenset(("tasks/get", "tasks/list", "tasks/result", "tasks/update", "tasks/cancel"))
 TASK_NOTIFICATIONS: Final = frozenset(("notifications/tasks", "notifications/tasks/status"))
 
 _DAY = 86_400.0
@@ -40,6 +40,7 @@ _LEAST_SECONDS = 7 * _DAY
 _MOST_SECONDS = 30 * _DAY  # also where none is stated
 _AT_HAND = 1_000  # tasks in memory; the others are on disk
 
+_UNKNOWN: Final = "it is not known which tool the task is of, so its result cannot be judged"
 _ENDED: Final = {b'"failed"': Status.ERROR, b'"cancelled"': Status.CANCELLED}
 
 
@@ -98,6 +99,11 @@ class TaskResults:
         Some clients read the answer for the result that it carries, others ask for that of the task: both are judged.
         """
         call.details["task"] = "created"
+        if call.policy.output.judges and any("taskId" in task and read_task_id(task) is None for task in tasks):
+            # What it cannot be asked for by is not remembered, and its result would be nobody's.
+            return await self._path.reject(
+                call, ambiguous_violation("the id of its task is neither text nor a whole number")
+            )
         decision: Decision = ALLOWED
         if report.results:
             decision = await self._judge(call, report)
@@ -139,6 +145,8 @@ class TaskResults:
     async def settle_answer(self, message: Message, task_id: str, method: str, *, is_modern: bool) -> bytes:
         """What the client gets for the server's answer to a request about a task."""
         assert message.id is not None
+        if method == "tasks/list":
+            return await self._settle_list(message)
         is_whole = method == "tasks/result"
         try:
             report = _read_whole(message) if is_whole else read_task(message.result() or {}, len(message.raw))
@@ -154,6 +162,25 @@ class TaskResults:
         if is_whole:
             return tool_error(message.id, text, is_modern=is_modern, task_id=task_id)
         return _with_result(message.raw, "result", message.result() or {}, error_result(text, is_modern=is_modern))
+
+    async def _settle_list(self, message: Message) -> bytes:
+        """A list says how tasks stand. One that carries their results as well is judged as their answers are."""
+        assert message.id is not None
+        try:
+            tasks = bytes((message.result() or {}).get("tasks", b""))
+            for text in scan_array(tasks) if tasks.startswith(b"[") else []:
+                task = read_level(text) if text.startswith(b"{") else {}
+                _, decision = await self._settle(read_task_id(task) or "", read_task(task, len(text)))
+                if isinstance(decision, Blocked):
+                    return error_reply(
+                        message.id, UPSTREAM_FAILED, f"A task in the list was blocked: {decision.reason}"
+                    )
+        except (AmbiguousKeys, NotJson) as problem:
+            self._refuse(problem)
+            return error_reply(message.id, UPSTREAM_FAILED, f"The server's answer could not be used: {problem}.")
+        except RecordingFailed as problem:
+            return error_reply(message.id, RECORDING_FAILED, str(problem))
+        return message.raw
 
     async def settle_notification(self, message: Message) -> bytes | None:
         """What the client gets of a notification about a task; None when nothing."""
@@ -237,6 +264,9 @@ class TaskResults:
 
     def _decide_unknown(self, key: str, report: TaskReport) -> Decision:
         """A task from before handfast stood in between: there is nothing to judge its result by."""
+        if report.results and self._policy_of("").blocks_unknown_tools:
+            self._journal.diagnose(self._server, "result.unknown_task", f"It was blocked: {_UNKNOWN}.")
+            return Blocked("result.unknown_task", _UNKNOWN)
         if report.ambiguity:
             self._journal.diagnose(self._server, "result.ambiguous", f"The result of a task: {report.ambiguity}.")
             return Blocked("result.ambiguous", report.ambiguity)

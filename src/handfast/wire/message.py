@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from handfast.core.names import fold_name
 from handfast.wire.codes import INVALID_REQUEST, PARSE_ERROR
 from handfast.wire.methods import find_method_fault
 from handfast.wire.scan import Key, NotJson, ordered_pairs, read_key, scan_object
@@ -64,7 +65,7 @@ _READ = (
     "io.modelcontextprotocol/logLevel",
     "io.modelcontextprotocol/serverInfo",
 )
-_FOLDED: Final = {name: name.casefold() for name in _READ}
+_FOLDED: Final = {name: fold_name(name) for name in _READ}
 _READ_FOLDED: Final = frozenset(_FOLDED.values())
 _OWN: Final = frozenset(_READ)
 
@@ -91,7 +92,7 @@ Members = dict[str, msgspec.Raw]  # exact name → raw value, a view into the me
 
 
 def check_names(names: Iterable[str], count: int) -> None:
-    """Refuse names that are equal to a peer that folds case or drops NUL. Raises: AmbiguousKeys."""
+    """Refuse names that are equal to a peer that folds case, or drops NUL and blanks. Raises: AmbiguousKeys."""
     names = tuple(names)
     if len(names) == count and _OWN.issuperset(names):
         return  # nearly always: nothing but the protocol's own names, each once
@@ -99,7 +100,7 @@ def check_names(names: Iterable[str], count: int) -> None:
     for name in names:
         known = _FOLDED.get(name)
         if known is None:
-            known = name.replace("\0", "").casefold()
+            known = fold_name(name)
             if known in _READ_FOLDED:
                 raise AmbiguousKeys("a key is spelled almost like one of the protocol's own")
         folded.add(known)

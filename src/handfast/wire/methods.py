@@ -1,8 +1,7 @@
 """The methods of the protocol, and which of them a message may name: requests have an id, notifications have none."""
 
 from typing import Final
-
-from handfast.core.names import fold_name
+from unicodedata import normalize
 
 # Every revision's. A method that is not here passes, if it cannot be taken for one of these.
 REQUESTS: Final = frozenset(
@@ -52,14 +51,20 @@ NOTIFICATIONS: Final = frozenset(
 _PREFIX: Final = "notifications/"
 
 
-_FOLDED: Final = frozenset(fold_name(name) for name in REQUESTS | NOTIFICATIONS)
+def _bare(method: str) -> str:
+    """Letters and digits alone: routers differ on slashes, dots and what cannot be seen."""
+    return "".join(filter(str.isalnum, normalize("NFKC", method).casefold()))
+
+
+_BARE: Final = frozenset(map(_bare, REQUESTS | NOTIFICATIONS))
+_BARE_PREFIX: Final = _bare(_PREFIX)
 
 
 def find_method_fault(method: str, *, has_id: bool) -> str | None:
     """Why a message with this method goes no further, or None.
 
-    A server that dispatches by method runs a call without an id, and one that drops blanks or case runs a call that
-    was not read as one here.
+    A server that dispatches by method runs a call without an id, and one that is lax about names runs a call that was
+    not read as one here.
     """
     if method in REQUESTS if has_id else method in NOTIFICATIONS:
         return None  # nearly always
@@ -67,7 +72,7 @@ def find_method_fault(method: str, *, has_id: bool) -> str | None:
         if has_id:
             return "A notification must not have an id. Leave the id out, or send a request."
         return "Only notifications/… may come without an id. Send the request with an id."
-    folded = fold_name(method)
-    if folded in _FOLDED or (has_id and folded.startswith(_PREFIX)):
+    bare = _bare(method)
+    if bare in _BARE or (has_id and bare.startswith(_BARE_PREFIX)):
         return "The method is spelled almost like one of the protocol's own. Send its exact name."
     return None
