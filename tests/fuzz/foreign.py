@@ -4,6 +4,7 @@ import base64
 import json
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -33,6 +34,10 @@ def _text(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
+class ReaderEnded(Exception):
+    """A reader is gone, so nothing can be said of the case."""
+
+
 class ForeignReader:
     def __init__(self, command: Sequence[str]) -> None:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -43,10 +48,13 @@ class ForeignReader:
             return []
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps([job.spelled() for job in jobs]).encode() + b"\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        assert line, "a reader ended"
+        line = b""
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(json.dumps([job.spelled() for job in jobs]).encode() + b"\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        if not line:
+            raise ReaderEnded(f"{self._process.args!r} ended with {self._process.wait(10)}; run the fuzzer again")
         found: list[list[Json]] = json.loads(line)
         assert len(found) == len(jobs)
         return found
@@ -54,7 +62,8 @@ class ForeignReader:
     def close(self) -> None:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.close()
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
         self._process.stdout.close()
         self._process.kill()
         self._process.wait(10)
