@@ -4,13 +4,13 @@ Knows nothing of transports: `wrap`, a stdio child behind HTTP and an HTTP serve
 """
 
 import asyncio
-from collections.abc import Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable
 from math import inf
 from typing import NamedTuple, Protocol
 
 import msgspec
 
-from handfast.catalog.listing import ListPage, read_tool_page
+from handfast.catalog.listing import read_tool_page
 from handfast.core.contract import LIST_UNAVAILABLE, UNLISTED, CompiledContract
 from handfast.core.exchange import Exchange, RecordingFailed, Status
 from handfast.core.policy import Allowed, Blocked, Decision, InputErrors, ToolPolicy
@@ -50,10 +50,13 @@ class Client(Protocol):
     def unwatch(self) -> None: ...
 
 
+AskForPage = Callable[["Conversation", bytes | None], Awaitable[Message]]
+
+
 class Conversation:
-    def __init__(self, server: ServerSide, list_page: ListPage) -> None:
+    def __init__(self, server: ServerSide, ask_for_page: AskForPage) -> None:
         self._server = server
-        self._list_page = list_page
+        self._ask_for_page = ask_for_page
         self._pending: dict[RequestId, Pending] = {}
         self._asked_by_server: set[RequestId] = set()
         self._greeting: asyncio.Future[None] | None = None  # while initialize is under way
@@ -74,6 +77,10 @@ class Conversation:
         if self._meta:
             params["_meta"] = self._meta
         return request(request_id, "tools/list", params or None)
+
+    def _list_page(self, cursor: bytes | None) -> Awaitable[Message]:
+        # A method, not something kept: a conversation that held on to itself would be left to the garbage collector.
+        return self._ask_for_page(self, cursor)
 
     def stop_waiting(self) -> None:
         """The greeting has come, or never will: calls that wait for it go on."""

@@ -207,8 +207,7 @@ class HttpUpstream:
         return known.conversation
 
     def new_conversation(self, headers: Headers) -> Conversation:
-        conversation = Conversation(self._server, lambda cursor: self._list_page(conversation, headers, cursor))
-        return conversation
+        return Conversation(self._server, partial(self._list_page, headers))
 
     def remember(self, session: bytes, conversation: Conversation, *, actor: str) -> None:
         """Only after the server accepted the session: nobody can crowd others out with invented ids."""
@@ -230,7 +229,7 @@ class HttpUpstream:
                     text = f"The server neither answered nor reported progress for {seconds:g} s."
                     conversation.fail(request_id, pending, text, rule="upstream.timeout")
 
-    async def _list_page(self, conversation: Conversation, headers: Headers, cursor: bytes | None) -> Message:
+    async def _list_page(self, headers: Headers, conversation: Conversation, cursor: bytes | None) -> Message:
         """Ask for a page of the tools on our own account, in the session and era of the client that needs it."""
         request_id = f"handfast-{next(self._ids)}"
         body = conversation.list_request(request_id, cursor)

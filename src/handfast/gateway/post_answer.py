@@ -132,6 +132,7 @@ class PostAnswer:
             if self._timer is not None:
                 self._timer.cancel()
             self._conversation.open_requests.pop(self._request_id, None)
+            self._pending.when_cancelled = None  # or both would be left to the garbage collector
             if self._pending.call is not None:
                 # Only where it was not recorded by then: the gateway is being stopped.
                 reason = "The call was given up before its answer came."

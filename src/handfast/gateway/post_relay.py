@@ -37,8 +37,6 @@ class PostRelay:
         self._events = EventRelay(http, conversation, upstream.message_limit)
         self._response: Response | None = None
         self._is_cancelled = False
-        if self._pending is not None:
-            self._pending.when_cancelled = self._stop_if_left
         self._has_timed_out = False
 
     async def run(self, headers: Headers, body: bytes) -> None:
@@ -74,6 +72,7 @@ class PostRelay:
 
     def _attend(self, is_attended: bool) -> None:
         if self._pending is not None:
+            self._pending.when_cancelled = self._stop_if_left if is_attended else None
             self._pending.is_attended = is_attended
             self._pending.touched = self._upstream.server.now()  # from here on it may be resumed for a while
 
@@ -277,4 +276,6 @@ class _IdleTimer:
         self._handle = asyncio.get_running_loop().call_later(self._seconds, self._on_idle)
 
     def cancel(self) -> None:
+        """For good. Lets go of what it would have called, which may know this timer in turn."""
         self._handle.cancel()
+        del self._on_idle

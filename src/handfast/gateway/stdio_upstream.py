@@ -1,7 +1,7 @@
 """A stdio MCP server behind `/mcp/<server>`: sessions in front, children behind, shared only where that is safe."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
@@ -216,11 +216,10 @@ class StdioUpstream:
         await http.respond(200, [JSON], reply)
 
     def _new_conversation(self, channel: Channel) -> Conversation:
-        def list_page(cursor: bytes | None) -> "asyncio.Future[Message] | asyncio.Task[Message]":
+        def ask_for_page(conversation: Conversation, cursor: bytes | None) -> Awaitable[Message]:
             return asyncio.ensure_future(channel.ask(lambda own_id: conversation.list_request(own_id, cursor)))
 
-        conversation = Conversation(self._server, list_page)
-        return conversation
+        return Conversation(self._server, ask_for_page)
 
     async def _post_in_session(self, http: HttpExchange, session: Session, message: Message) -> None:
         if message.method == "notifications/initialized" and not session.owns_channel:
@@ -372,7 +371,7 @@ class StdioUpstream:
         self._children.exited(channel, code)
 
 
-async def _list_nothing(_cursor: bytes | None) -> Message:
+async def _list_nothing(_conversation: Conversation, _cursor: bytes | None) -> Message:
     raise ConnectionError("the server is not running")
 
 

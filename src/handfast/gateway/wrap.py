@@ -213,9 +213,9 @@ class Wrapper:
             _log.error("A message from the server failed inside the wrapper:\n%s", describe_crash(error))
             return error_reply(message.id, INTERNAL_ERROR, _BROKEN) if message.is_answer else None
 
-    async def _list_page(self, cursor: bytes | None) -> Message:
+    async def _list_page(self, conversation: Conversation, cursor: bytes | None) -> Message:
         """Ask for a page of the tools with an id of our own, which no client uses."""
-        return await self._ask(lambda request_id: self._conversation.list_request(request_id, cursor))
+        return await self._ask(lambda request_id: conversation.list_request(request_id, cursor))
 
     async def _ask(self, render: Callable[[str], bytes]) -> Message:
         request_id = f"{self._own_prefix}{len(self._own)}-{token_hex(4)}"

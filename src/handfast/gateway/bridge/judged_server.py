@@ -35,7 +35,7 @@ class JudgedServer:
         self._limits = limits
 
     async def request(self, message: Message, origin: Origin) -> bytes:
-        conversation = Conversation(self._server, lambda cursor: self._list_page(message, origin, cursor))
+        conversation = Conversation(self._server, lambda _, cursor: self._list_page(message, origin, cursor))
         conversation.caller = origin.caller
         step = await conversation.from_client(message)
         if step.to_server is None:
