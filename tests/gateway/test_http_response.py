@@ -76,6 +76,29 @@ def test_chunks_are_handed_over_as_they_arrive_and_the_end_gives_the_connection_
     run(scenario())
 
 
+def test_a_body_has_arrived_once_its_end_is_here_whether_or_not_it_was_taken(run: Run[None]) -> None:
+    turn = asyncio.Semaphore(0)
+
+    async def script(visit: Visit) -> None:
+        await visit.read_request()
+        await visit.write(OK[:-1])
+        await turn.acquire()
+        await visit.write(OK[-1:])
+        await visit.read_request()
+        await visit.write(OK)
+
+    async def scenario() -> None:
+        async with serving(script) as server, calling(server.url) as client:
+            response = await post(client)
+            seen = [response.has_arrived]
+            turn.release()
+            assert await response.read(100) == b"ok"
+            seen += [response.has_arrived, (await post(client)).has_arrived]
+            assert seen == [False, True, True]
+
+    run(scenario())
+
+
 def test_leaving_an_iteration_early_closes_the_connection_and_says_so_to_a_later_read(run: Run[None]) -> None:
     async def scenario() -> None:
         async with serving(say_one_thing) as server, calling(server.url) as client:

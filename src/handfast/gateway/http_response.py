@@ -90,6 +90,10 @@ class IncomingBody:
         self.finish()
 
     @property
+    def has_arrived(self) -> bool:
+        return self._source is None
+
+    @property
     def is_exhausted(self) -> bool:
         return self._source is None and not self._chunks and self._error is None
 
@@ -157,6 +161,11 @@ class Response:
                 return value
         return None
 
+    @property
+    def has_arrived(self) -> bool:
+        """Whether there is nothing to wait for any more: nearly always, as a small answer comes in one piece."""
+        return self._body.has_arrived
+
     async def read(self, limit: int) -> bytes:
         """The whole body.
 
@@ -167,7 +176,7 @@ class Response:
             raise self._too_large(limit)
         chunk = await body.take()
         if body.is_exhausted and len(chunk) <= limit:
-            return chunk  # nearly always: a small answer comes in one piece
+            return chunk
         parts, size = [chunk], len(chunk)
         while chunk and size <= limit:
             chunk = await body.take()

@@ -139,6 +139,8 @@ class PostRelay:
 
     async def _read_body(self, response: Response) -> bytes:
         """A body that has begun may stall for no longer than a call may be silent."""
+        if response.has_arrived:
+            return await response.read(self._upstream.message_limit)
         timer = _IdleTimer(self._upstream.call_timeout, self._time_out)
         try:
             return await response.read(self._upstream.message_limit)
