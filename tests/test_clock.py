@@ -1,5 +1,6 @@
 """Time and ids as the records show them."""
 
+import time
 from datetime import UTC, datetime, timedelta
 
 from handfast.clock import Clock
@@ -24,3 +25,10 @@ def test_ids_sort_by_creation_and_never_repeat() -> None:
     ids = [clock.new_id() for _ in range(200_000)]
     assert ids == sorted(set(ids))
     assert {len(one) for one in ids} == {28}
+
+
+def test_an_id_begins_with_its_millisecond() -> None:
+    before = time.time_ns() // 1_000_000
+    milliseconds, counted = int(Clock().new_id()[:12], 16), int(Clock().new_id()[12:16], 16)
+    assert before <= milliseconds <= time.time_ns() // 1_000_000
+    assert counted == 0
