@@ -150,7 +150,7 @@ def _plain_text(record: Record, head: Head) -> str | None:
         text = msgspec.json.format(_encode_quickly(payload), indent=0)
     except (TypeError, ValueError, OverflowError):
         return None
-    return text.decode() if text.isascii() and b"\x7f" not in text else None
+    return text.decode() if text.isascii() and text.find(b"\x7f") < 0 else None
 
 
 def _is_plain(record: Record) -> bool:

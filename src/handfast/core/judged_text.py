@@ -67,8 +67,9 @@ def _decode(text: bytes, careful: json.JSONDecoder) -> object:
     try:
         value: object = msgspec.json.decode(text)
         # A dropped duplicate takes its colon with it, and nothing else changes how many there are: strings come back
-        # with their colons, and only an escape that may spell a colon (\u003a) can add one.
-        is_spelt_out = b"\\" not in text or b"\\u003" not in text
+        # with their colons, and only an escape that may spell a colon (\u003a) can add one. (`find` and not `in`, which
+        # for bytes first raises, and catches, that what is looked for is no number.)
+        is_spelt_out = text.find(b"\\") < 0 or b"\\u003" not in text
         if is_spelt_out and text.count(b":") == msgspec.json.encode(value).count(b":"):
             return value
     except RecursionError:

@@ -177,7 +177,9 @@ class Message:
 
     def may_mention(self, name: str) -> bool:
         """Whether a key of this name can be in it: a glance that saves decoding. Escapes may spell any name."""
-        return name.encode() in self.raw or b"\\" in self.raw
+        # Not `in`: for bytes it first raises, and catches, that what is looked for is no number.
+        raw = self.raw
+        return raw.find(name.encode()) >= 0 or raw.find(b"\\") >= 0
 
     def reread(self) -> None:
         """Read the envelope anew after `raw` was changed below the top level."""
