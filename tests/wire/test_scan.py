@@ -141,6 +141,16 @@ def test_invalid_utf8_is_an_error_only_where_asked() -> None:
     assert refused.value.position == 6
 
 
+@pytest.mark.requirement("B5")
+@pytest.mark.parametrize("constant", [b"NaN", b"Infinity", b"-Infinity"])
+def test_what_json_does_not_have_counts_as_a_number_only_where_that_is_allowed(constant: bytes) -> None:
+    text = b'{"a":[1,%b],"b":"%b","c":%b}' % (constant, constant, constant)
+    values = [text[found.value_start : found.value_end] for found in scan_object(text, allows_constants=True)]
+    assert values == [b"[1,%b]" % constant, b'"%b"' % constant, constant]
+    with pytest.raises(NotJson):
+        scan_object(text)
+
+
 BROKEN = [
     (b'{"a":1,}', 7),
     (b'{"a":01}', 6),

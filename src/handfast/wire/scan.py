@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import dataclass
 
 import msgspec
 
@@ -47,8 +46,7 @@ class NotJson(Exception):
         self.position = position
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(msgspec.Struct, frozen=True):
     """Where one member of an object stands; the key is decoded, lone surrogates and all."""
 
     key: str
@@ -86,7 +84,7 @@ def scan_object(
     if strict_utf8:
         _require_utf8(text, start, end)
     masked = _mask_text(text, start, end)
-    if allows_constants:
+    if allows_constants and (masked.find(b"NaN") >= 0 or masked.find(b"Infinity") >= 0):
         masked = _CONSTANTS.sub(_number_of_same_length, masked)
     try:
         # With every string masked, depth is all that can still stop the fast decoder in a valid text.
@@ -197,7 +195,7 @@ def _mask_text(text: bytes, start: int, end: int) -> bytes:
     A mask is no token, so what was wrong outside a string stays wrong.
     """
     masked = text if text.isascii() else text.translate(_TO_ASCII)
-    if b"\\" not in masked:
+    if masked.find(b"\\") < 0:
         return masked
     masked = masked.replace(b"\\\\", b"__")
     if bad := _BAD_ESCAPE.search(masked, start, end):
