@@ -70,7 +70,7 @@ def hash_text(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def payload_of(record: Record, head: Head) -> Payload:
+def payload_of(record: Record, head: Head | Link) -> Payload:
     """The record's fields plus its place in the chain that ends at `head`."""
     return {
         "id": record.id,
@@ -91,8 +91,8 @@ def payload_of(record: Record, head: Head) -> Payload:
     }
 
 
-def link_record(record: Record, head: Head) -> Link:
-    """The link that follows `head`."""
+def link_record(record: Record, head: Head | Link) -> Link:
+    """The link that follows `head`, which may be the one before."""
     try:
         text = _text_of(record, head)
     except (TypeError, ValueError, RecursionError):
@@ -121,13 +121,13 @@ class _Payload(msgspec.Struct, frozen=True):
     type: str
 
 
-def _text_of(record: Record, head: Head) -> str:
+def _text_of(record: Record, head: Head | Link) -> str:
     """`canonical_text(payload_of(record, head))`; what nearly every record holds is written in a third of the time."""
     text = _plain_text(record, head) if _is_plain(record) else None
     return _encode(payload_of(record, head)) if text is None else text
 
 
-def _plain_text(record: Record, head: Head) -> str | None:
+def _plain_text(record: Record, head: Head | Link) -> str | None:
     """None where the quick encoder cannot write it, or would not write it alike."""
     payload = _Payload(
         record.actor,

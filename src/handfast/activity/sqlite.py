@@ -157,16 +157,15 @@ class SqliteStore:
 
     def _chain(self, records: Iterable[Record]) -> Head:
         """Append inside the open transaction; the head is taken from its own row, so a cut-off end stays visible."""
-        head = self.head()
+        head: Head | Link = self.head()
         rows: list[tuple[int | str, ...]] = []
         for record in records:
-            link = link_record(record, head)
+            head = link = link_record(record, head)
             indexed = link.indexed if "".join(link.indexed).isascii() else map(searchable, link.indexed)
             rows.append((link.seq, *indexed, link.payload, link.hash))
-            head = Head(link.seq, link.hash)
         self._insert(rows)
         self._connection.execute("UPDATE head SET seq = ?, hash = ?", (head.seq, head.hash))
-        return head
+        return Head(head.seq, head.hash)
 
     def _insert(self, rows: list[tuple[int | str, ...]]) -> None:
         begin = 0
