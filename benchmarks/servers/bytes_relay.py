@@ -7,8 +7,8 @@ from typing import Any  # Any: ASGI's own shape
 import uvicorn
 
 from handfast.gateway.http_client import HttpClient
-from handfast.gateway.http_exchange import HttpExchange
-from handfast.gateway.http_headers import to_client, to_upstream
+from handfast.gateway.http_exchange import JSON, HttpExchange
+from handfast.gateway.http_headers import UpstreamHeaders, to_client
 
 _LIMIT = 64 * 1024 * 1024
 _SECONDS = 60.0
@@ -17,6 +17,7 @@ _SECONDS = 60.0
 class BytesRelay:
     def __init__(self, upstream: str) -> None:
         self._client = HttpClient(upstream)
+        self._headers = UpstreamHeaders([])
 
     async def __call__(
         self,
@@ -27,8 +28,9 @@ class BytesRelay:
         assert scope["type"] == "http"
         http = HttpExchange(scope, receive, send)
         body = await http.read_body(_LIMIT)
-        response = await self._client.request("POST", to_upstream(http.headers, []), body, response_timeout=_SECONDS)
-        await http.respond(response.status, to_client(response.headers), await response.read(_LIMIT))
+        headers = [*self._headers.choose(http.headers, has_others=False), JSON]
+        response = await self._client.request("POST", headers, body, response_timeout=_SECONDS)
+        await http.respond(response.status, [JSON, *to_client(response.headers)], await response.read(_LIMIT))
 
 
 def main() -> None:
