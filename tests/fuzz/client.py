@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import IO
 
@@ -137,16 +138,19 @@ class LineClient:
 
     async def wait_for(self, mark: bytes) -> None:
         """Until this was heard. Raises: Silence."""
-        await self._wait_for(re.compile(re.escape(mark)))
+        await self._wait_until(lambda: mark in self.heard)
 
     async def wait_for_answer(self, request_id: bytes) -> None:
         """Until the request of this id was answered: every server here answers in the end. Raises: Silence."""
-        await self._wait_for(re.compile(rb'"id"\s*:\s*' + re.escape(request_id)))
+        named = re.compile(rb'"id"\s*:\s*' + re.escape(request_id))
+        await self._wait_until(
+            lambda: any(named.search(line) and b'"method"' not in line for line in self.heard.split(b"\n"))
+        )
 
-    async def _wait_for(self, mark: re.Pattern[bytes]) -> None:
+    async def _wait_until(self, is_heard: Callable[[], bool]) -> None:
         try:
             async with asyncio.timeout(SECONDS):
-                while not mark.search(self.heard):
+                while not is_heard():
                     self._news.clear()
                     await self._news.wait()
         except TimeoutError:

@@ -18,7 +18,8 @@ from handfast.gateway.settings import load_settings
 from tests.fuzz.client import Headers, HttpClient, LineClient, Received, Silence, StandardPipes
 from tests.fuzz.promises import PROBE
 from tests.fuzz.routes import INITIALIZED, ROUTES, SERVERS, Route, initialize
-from tests.fuzz.upstream import Got, Plan, Upstream, Upstreams
+from tests.fuzz.upstream import Got, Plan, Upstream, Upstreams, read_request
+from tests.stubs.script import compact
 
 NUMBER = b"@N@"  # stands in a case where a number goes that no other case has
 _QUIET_SECONDS = 3.0
@@ -209,12 +210,14 @@ class Stage:
     async def _send(self, visitor: _Visitor, case: Case) -> Received:
         if visitor.line is not None:
             visitor.line.write(case.body + b"\n")
-            await self._probe_line(visitor)
-            if self._under_way or not case.route.is_direct:
+            is_direct = case.route.is_direct
+            await self._probe_line(visitor, may_fail=not is_direct)
+            if self._under_way or not is_direct:
+                # The first probe has overtaken what is translated, or judged in the slow lane.
                 await self._wait_for_calls()
-                await self._probe_line(
-                    visitor
-                )  # the first has overtaken what is translated, or judged in the slow lane
+                await self._probe_line(visitor)
+            if case.plan is not None:
+                await visitor.line.wait_for_answer(compact(read_request(case.body).id))
             lines = visitor.line.take().split(b"\n")
             return Received(tuple(line + b"\n" for line in lines if line and b'"probe-' not in line))
         assert visitor.http is not None
@@ -228,13 +231,18 @@ class Stage:
             await self._probe_http(visitor)
         return received
 
-    async def _probe_line(self, visitor: _Visitor) -> None:
-        """A call behind the case: once it is answered, all before it was read."""
+    async def _probe_line(self, visitor: _Visitor, *, may_fail: bool = False) -> None:
+        """A call behind the case: once it is answered, all before it was read.
+
+        `may_fail`: it is under way beside the case, which may lose the session that both are in.
+        """
         assert visitor.line is not None
-        mark = f"probe-{next(self._numbers)}"
-        visitor.line.write(visitor.route.call(PROBE, f'"{mark}"', "{}").encode() + b"\n")
-        await visitor.line.wait_for(f'"{mark}"'.encode())
-        await visitor.line.wait_for(b"alive")
+        mark = f'"probe-{next(self._numbers)}"'.encode()
+        visitor.line.write(visitor.route.call(PROBE, mark.decode(), "{}").encode() + b"\n")
+        await visitor.line.wait_for_answer(mark)
+        answer = next(line for line in visitor.line.heard.split(b"\n") if mark in line)
+        if b"alive" not in answer and not may_fail:
+            self._troubles.seen.append(f"a plain call failed afterwards: {bytes(answer[:300])!r}")
 
     async def _probe_http(self, visitor: _Visitor) -> None:
         assert visitor.http is not None
