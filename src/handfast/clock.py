@@ -32,10 +32,9 @@ class Clock:
 
     def new_id(self) -> str:
         """48 bits of milliseconds, 16 that count within one, 48 random: 28 hex digits."""
-        stamp, following = time.time_ns() // 1_000_000 << 16, self._last + 1
-        self._last = latest = stamp if stamp > following else following
+        self._last = max(self._last + 1, time.time_ns() // 1_000_000 << 16)
         # Two are made for every call. In this way each takes half of what formatting two numbers would.
-        return (latest << 48 | self._random.getrandbits(48)).to_bytes(14, "big").hex()
+        return (self._last << 48 | self._random.getrandbits(48)).to_bytes(14, "big").hex()
 
 
 def time_text(moment: datetime) -> str:

@@ -280,15 +280,23 @@ def records_of(gateway: Gateway, count: int) -> list[Json]:
 
 
 @pytest.mark.requirement("C3")
-def test_contracts_outlive_the_process_that_learnt_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_kept_enough", [True, False])
+def test_contracts_outlive_the_process_that_learnt_them(tmp_path: Path, is_kept_enough: bool) -> None:
     """The second run judges its first call although the server does not list its tools any more."""
     stub = write_stub(tmp_path, tools=[tool("add", NUMBER)], answers={"add": answer(TEXT)})
-    strict = {"input_validation": {"mode": "strict"}, "limits": {"learn_timeout_s": 0.5}}
+    strict = {
+        "input_validation": {"mode": "strict", "unknown_tools": "allow" if is_kept_enough else "block"},
+        "limits": {"learn_timeout_s": 0.5},
+    }
     with rig("wrap", stub, tmp_path, strict) as gateway:
         gateway.list_tools()
     write_stub(tmp_path, answers={"add": answer(TEXT)}, methods={"tools/list": answer("{}", "silence")})
     with rig("wrap", stub, tmp_path, strict, is_modern=True) as gateway:
-        assert first_calls(gateway, 1)[0]["result"]["isError"] is True
+        refused = first_calls(gateway, 1)[0]
+        if is_kept_enough:
+            assert refused["result"]["isError"] is True
+        else:
+            assert refused["error"]["message"] == LIST_UNAVAILABLE.message
     assert stub.journal.calls("add") == []
 
 

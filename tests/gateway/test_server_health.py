@@ -418,11 +418,13 @@ def test_a_lost_session_is_the_clients_to_renew_and_costs_no_contract(tmp_path: 
         lost = {"Mcp-Session-Id": str(client.session)}
         assert send(url.removesuffix("/mcp"), "DELETE", "/mcp", headers=lost).status == 204
         assert [client.request("ping").status, client.call("other").status] == [404, 404]
-        # The next one asks for the list in the lost session, and learns nothing from the refusal.
+        # Each asks for the list in the lost session, learns nothing from the refusal, and is told to open another one.
         asked = stub.journal.methods().count("tools/list")
-        assert client.call("unheard-of").text == LIST_UNAVAILABLE.message
-        assert stub.journal.methods().count("tools/list") > asked
-        assert client.call("add", {"n": "x"}).is_error
+        unheard_of = client.call("unheard-of")
+        assert (unheard_of.status, unheard_of.text) == (404, LIST_UNAVAILABLE.message)
+        assert client.call("add", {"n": "x"}).status == 404
+        assert stub.journal.methods().count("tools/list") == asked + 2
+        assert "tools/call" not in stub.journal.methods()
         renewed = gateway.client()
         assert (renewed.call("add", {"n": "x"}).is_error, renewed.call("add", {"n": 1}).text) == (True, "fine")
         assert seen(gateway)["state"] == "up"

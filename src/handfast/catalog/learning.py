@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from handfast.catalog.contracts import ServerContracts
-from handfast.catalog.listing import ListPage, ask_for_all
+from handfast.catalog.listing import ListPage, SessionLost, ask_for_all
 from handfast.core.contract import CompiledContract
 
 _RETRY_SECONDS = 30.0  # a server that would not list its tools is not asked again for every call
@@ -59,15 +59,17 @@ class Learner:
         return self._asking[view]
 
     async def _run(self, list_page: ListPage, view: bytes) -> bool:
-        was_answered = False
+        was_answered = may_ask_again = False
         try:
             # Longer than any caller waits: a late answer is still learnt.
             was_answered = await asyncio.wait_for(ask_for_all(self.contracts, list_page, view), self.timeout * 6)
+        except SessionLost:
+            may_ask_again = True  # in the next caller's session
         except (TimeoutError, ConnectionError):
             pass
         finally:
             del self._asking[view]
-            if not was_answered:
+            if not was_answered and not may_ask_again:
                 self._not_before = self._monotonic() + _RETRY_SECONDS
         return was_answered
 

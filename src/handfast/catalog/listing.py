@@ -13,6 +13,10 @@ from handfast.wire.scan import NotJson, scan_array
 _MAX_PAGES = 200  # a server that never stops paging does not hold us for ever
 
 
+class SessionLost(ConnectionError):
+    """The server knows the session no more in which it was asked. In another one it may well answer."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolPage:
     contracts: list[ToolContract]

@@ -61,6 +61,7 @@ class Conversation:
         self._asked_by_server: set[RequestId] = set()
         self._greeting: asyncio.Future[None] | None = None  # while initialize is under way
         self.session: bytes | None = None  # the session's id, where there is a session
+        self.has_lost_session = False  # the server knew it no more when it was asked for its tools
         self.caller = ""  # whose calls they are, where that is known otherwise
         self._meta: Members = {}  # how a modern client introduced itself; empty for a legacy one
         self._view = b""  # what the client can do, where it can do anything: a server may list more tools to it

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import count
 from typing import NamedTuple
 
+from handfast.catalog.listing import SessionLost
 from handfast.gateway.bridge.held_calls import HeldCalls
 from handfast.gateway.bridge.http_sessions import HttpSessions
 from handfast.gateway.bridge.judged_server import JudgedServer
@@ -128,7 +129,8 @@ class HttpUpstream:
             return
         step = await conversation.from_client(message, http)
         if step.to_client is not None:
-            await http.respond(200, [JSON], step.to_client)
+            # Only a 404 tells a client to open another session, where its tools can be listed again.
+            await http.respond(404 if conversation.has_lost_session else 200, [JSON], step.to_client)
             return
         if step.to_server is None:
             await http.respond(202, [])
@@ -246,8 +248,11 @@ class HttpUpstream:
                 timeout=self._server.learner.timeout,
                 repeats=self._repeats_own,
             )
-            if response.status >= 400:  # a lost session, say: that is no list without tools
+            if response.status >= 400:  # that is no list without tools
                 response.abort()
+                if response.status == 404 and any(name == b"mcp-session-id" for name, _ in kept):
+                    conversation.has_lost_session = True
+                    raise SessionLost
                 raise ConnectionError(f"the server answered tools/list with HTTP status {response.status}")
             return await self._find_answer(response, request_id)
         except (UpstreamFailed, BadMessage) as problem:

@@ -84,10 +84,17 @@ def test_a_message_that_is_deep_beyond_reading_is_refused() -> None:
 
 
 @pytest.mark.parametrize("version", [None, b"2025-06-18", b"2025-11-25", b"2026-07-28"])
-@pytest.mark.parametrize("method", ["notifications/initialized", "notifications/cancelled", "notifications/x", "x"])
+@pytest.mark.parametrize("method", ["notifications/initialized", "notifications/cancelled", "notifications/x"])
 def test_a_notification_is_heard(version: bytes | None, method: str) -> None:
     raw = json.dumps({"jsonrpc": "2.0", "method": method, "params": {"requestId": 1}}).encode()
     assert read_request(raw, [(b"mcp-protocol-version", version)] if version else []) == HEARD
+
+
+@pytest.mark.parametrize("version", [None, b"2025-06-18", b"2025-11-25", b"2026-07-28"])
+@pytest.mark.parametrize("method", ["x", "tools/call"])
+def test_what_wants_no_answer_is_a_notification_or_refused(version: bytes | None, method: str) -> None:
+    raw = json.dumps({"jsonrpc": "2.0", "method": method, "params": {"name": "x"}}).encode()
+    assert code_of(raw, [(b"mcp-protocol-version", version)] if version else []) == (400, -32600, None)
 
 
 def test_a_notification_of_an_unknown_revision_is_refused() -> None:
