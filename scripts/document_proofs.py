@@ -1,4 +1,4 @@
-"""Write anew which tests show each line of docs/pitfalls.md and docs/security.md, and the list of decisions.
+"""Write anew which tests show each line of docs/pitfalls.md, security.md and limits.md, and the list of decisions.
 
 python scripts/document_proofs.py
 """
@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGES = (ROOT / "docs" / "pitfalls.md", ROOT / "docs" / "security.md")
+PAGES = tuple(ROOT / "docs" / name for name in ("pitfalls.md", "security.md", "limits.md"))
 DECISIONS = ROOT / "docs" / "decisions"
 _MARKER = re.compile(r'mark\.requirement\("([^"]+)"\)')
 

@@ -24,6 +24,7 @@ RANGES = {
     "P": 9,
     "E": 5,
     "S": 10,
+    "F": 12,
 }
 KNOWN = [f"{prefix}{number}" for prefix, last in RANGES.items() for number in range(1, last + 1)]
 
