@@ -85,7 +85,7 @@ class GatewayApp:
     async def _mcp(self, http: HttpExchange, upstream: Upstream) -> None:
         if http.method == "POST":
             await self._post(http, upstream)
-        elif self._drain.is_draining:
+        elif self._drain.is_draining and not (http.method == "GET" and http.header(b"last-event-id")):
             raise HttpProblem(503, STOPPING)
         elif http.method == "GET":
             await upstream.get(http)
