@@ -22,6 +22,7 @@ from handfast.gateway.http_client import (
     Response,
     UpstreamFailed,
     UpstreamHungUp,
+    UpstreamProtocolError,
     UpstreamRefused,
     UpstreamTimeout,
 )
@@ -276,8 +277,15 @@ class HttpUpstream:
                     return message
         raise ConnectionError("the server closed its answer to tools/list early")
 
-    async def send(self, headers: Headers, body: bytes, *, repeats: Callable[[UpstreamFailed], bool]) -> Response:
-        return await self._request("POST", headers, body, repeats=repeats)
+    async def send(
+        self,
+        headers: Headers,
+        body: bytes,
+        *,
+        repeats: Callable[[UpstreamFailed], bool],
+        is_cancelled: Callable[[], bool],
+    ) -> Response:
+        return await self._request("POST", headers, body, repeats=repeats, is_cancelled=is_cancelled)
 
     async def request(self, method: str, headers: Headers, body: bytes = b"", *, is_harmless: bool = False) -> Response:
         """A request of handfast's own, with the operator's headers. Raises: UpstreamFailed."""
@@ -296,6 +304,7 @@ class HttpUpstream:
         *,
         timeout: float | None = None,
         repeats: Callable[[UpstreamFailed], bool] = lambda _problem: False,
+        is_cancelled: Callable[[], bool] = lambda: False,
     ) -> Response:
         """Send, unless the server is being left alone; once more where `repeats` says so. Raises: UpstreamFailed."""
         if method == "POST":
@@ -316,7 +325,9 @@ class HttpUpstream:
             health.release()
             raise
         except UpstreamFailed as problem:
-            if not self._is_closed:
+            if isinstance(problem, UpstreamProtocolError) and is_cancelled():
+                health.release()  # to end what was cancelled without an answer is a server's right
+            elif not self._is_closed:
                 health.failed(str(problem))
             raise
         except BaseException:
