@@ -152,7 +152,7 @@ def test_the_attempt_is_on_record_with_who_made_it(rig: Rig, server: str) -> Non
 
 @pytest.mark.requirement("P1")
 @SERVERS
-def test_a_session_that_never_was_is_refused_in_the_same_words_and_leaves_no_record(rig: Rig, server: str) -> None:
+def test_a_session_that_never_was_is_refused_in_the_same_words_and_is_no_theft(rig: Rig, server: str) -> None:
     eve = rig.caller("eve", server)
     eve.session = "A" * 32
     guessed = eve.request("ping")

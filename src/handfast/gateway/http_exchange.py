@@ -66,7 +66,7 @@ class HttpExchange:
         """The whole body. Raises: HttpProblem 413, ClientLeft."""
         declared = self.by_name.get(b"content-length")
         if declared is not None and declared.isdigit() and int(declared) > limit:
-            raise HttpProblem(413, f"The body is over the limit of {limit} bytes. Send a smaller one.")
+            raise body_too_large(limit)
         body = b""
         while True:
             event = await self._receive()
@@ -74,7 +74,7 @@ class HttpExchange:
                 raise ClientLeft
             body += bytes(event.get("body", b""))
             if len(body) > limit:
-                raise HttpProblem(413, f"The body is over the limit of {limit} bytes. Send a smaller one.")
+                raise body_too_large(limit)
             if not event.get("more_body"):
                 return body
 
@@ -133,6 +133,11 @@ class HttpExchange:
             self._timer.cancel()
         if self._watch is not None:
             self._watch.cancel()
+
+
+def body_too_large(limit: int) -> HttpProblem:
+    text = f"The body is over the limit of {limit} bytes. Send a smaller one."
+    return HttpProblem(413, text, rule="request.body_too_large")
 
 
 class ClientLeft(Exception):

@@ -202,7 +202,7 @@ class HttpUpstream:
         if known is None or session is None:
             if session is not None and http.actor:
                 # Nobody knows who opened it, before a restart say. Anonymous callers are all one and may go on.
-                raise HttpProblem(404, UNKNOWN_SESSION)
+                raise HttpProblem(404, UNKNOWN_SESSION, rule="session.unknown")
             return self.new_conversation(http.headers)
         if known.actor != http.actor:
             refuse_stranger(self._server, http.actor)
@@ -375,9 +375,11 @@ class HttpUpstream:
     def lose(self, session: bytes) -> None:
         """The server knows the session no more. It may have started anew, with other tools."""
         lost = self._sessions.pop(session, None)
-        if lost is not None:
-            lost.conversation.close("The server ended the session before the answer came.")
-            self._server.learner.restart()
+        if lost is None:
+            self._server.journal.diagnose(self._server.name, "session.unknown", "The server does not know the session.")
+            return
+        lost.conversation.close("The server ended the session before the answer came.")
+        self._server.learner.restart()
 
     @property
     def message_limit(self) -> int:
