@@ -161,7 +161,7 @@ class HttpUpstream:
         response = await self._request_or_explain(http, "GET")
         if form_of(response.headers) is not Form.EVENTS or response.status != 200:
             raise without_answer(response, status_of_success=405)  # no stream is offered, and clients go on without
-        http.watch(response.abort, after=0)
+        http.watch(response.abort)
         self._listening.add(response)
         await http.start_stream(200, [*STREAM_HEADERS, *to_client(response.headers)])
         try:
