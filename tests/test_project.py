@@ -39,6 +39,7 @@ TESTED_WITH = {
     "django/endpoint/offer.py": "django/endpoint/test_methods.py",
     "django/endpoint/refusal.py": "django/endpoint/test_incoming.py",
     "django/endpoint/replies.py": "django/endpoint/test_requests.py",
+    "gateway/edge/connection_owner.py": "gateway/edge/test_client_connection.py",
     "gateway/combined/reading.py": "gateway/combined/test_links.py",
     "gateway/settings/blocks.py": "gateway/settings/test_environment.py",
     "gateway/settings/check.py": "gateway/settings/test_environment.py",

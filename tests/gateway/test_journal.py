@@ -39,17 +39,74 @@ def journal(kept: Kept) -> Journal:
     return Journal(kept, Clock())
 
 
+class Later(Clock):
+    """A clock that can be put forward."""
+
+    ahead = 0.0
+
+    def monotonic(self) -> float:
+        return 1000 + self.ahead
+
+
+MORE = "Dropped. Further ones of this kind are only counted for an hour."
+
+
 def test_one_kind_of_trouble_with_one_server_is_recorded_twenty_times_and_says_so(journal: Journal, kept: Kept) -> None:
     for _ in range(50):
         journal.diagnose("a", "message.unpaired", "Dropped.")
     journal.diagnose("a", "message.unreadable", "Dropped.")
     journal.diagnose("b", "message.unpaired", "Dropped.")
-    more = "Dropped. Further ones of this kind are not recorded."
-    assert [record.reason for record in kept.records] == ["Dropped."] * 19 + [more] + ["Dropped."] * 2
+    assert [record.reason for record in kept.records] == ["Dropped."] * 19 + [MORE] + ["Dropped."] * 2
     assert [(record.server, record.rule) for record in kept.records[20:]] == [
         ("a", "message.unreadable"),
         ("b", "message.unpaired"),
     ]
+
+
+@pytest.mark.requirement("F9")
+def test_a_flood_hides_nothing_else_under_the_same_rule_and_words_that_vary_are_bounded_too(
+    journal: Journal, kept: Kept
+) -> None:
+    for _ in range(50):
+        journal.diagnose("a", "message.refused", "A batch.")
+    journal.diagnose("a", "message.refused", "A key twice.")
+    assert kept.records[-1].reason == "A key twice."
+    for number in range(1000):
+        journal.diagnose("a", "message.refused", f"Number {number}.")
+    assert len(kept.records) == 20 + 1 + 6 + 20
+
+
+@pytest.mark.requirement("F9")
+def test_after_an_hour_it_is_recorded_anew_and_what_was_only_counted_is_told(kept: Kept) -> None:
+    clock = Later()
+    journal = Journal(kept, clock)
+    for _ in range(50):
+        journal.diagnose("a", "message.refused", "A batch.")
+    clock.ahead = 3599
+    journal.diagnose("a", "message.refused", "A batch.")
+    assert len(kept.records) == 20
+    clock.ahead = 3700
+    journal.diagnose("b", "message.refused", "Another's.")
+    told, other = kept.records[20:]
+    assert (told.server, told.rule, told.status, dict(told.details), told.reason) == (
+        "a",
+        "message.refused",
+        "blocked",
+        {"unrecorded": 31},
+        "31 more of this kind had no record of their own. A batch.",
+    )
+    assert other.reason == "Another's."
+    journal.diagnose("a", "message.refused", "A batch.")
+    assert kept.records[-1].reason == "A batch."
+
+
+@pytest.mark.requirement("F9")
+def test_at_the_end_what_was_only_counted_is_told(journal: Journal, kept: Kept) -> None:
+    for _ in range(21):
+        journal.diagnose("a", "message.refused", "A batch.")
+    journal.diagnose("a", "message.unpaired", "Dropped.")
+    journal.close()
+    assert [record.details.get("unrecorded") for record in kept.records[20:]] == [None, 1]
 
 
 def test_a_changed_contract_names_the_tool_and_both_fingerprints(journal: Journal, kept: Kept) -> None:

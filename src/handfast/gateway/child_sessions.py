@@ -36,7 +36,7 @@ class ChildSessions:
             raise HttpProblem(400, "There is no Mcp-Session-Id header. Send initialize first.")
         session = self._open.get(session_id.decode("latin-1"))
         if session is None:
-            raise HttpProblem(404, UNKNOWN_SESSION)
+            raise HttpProblem(404, UNKNOWN_SESSION, rule="session.unknown")
         if session.actor != http.actor:
             refuse_stranger(self._server, http.actor)
         session.last_used = self._server.now()

@@ -22,6 +22,7 @@ from handfast.gateway.http_client import (
     Response,
     UpstreamFailed,
     UpstreamHungUp,
+    UpstreamProtocolError,
     UpstreamRefused,
     UpstreamTimeout,
 )
@@ -160,7 +161,7 @@ class HttpUpstream:
         response = await self._request_or_explain(http, "GET")
         if form_of(response.headers) is not Form.EVENTS or response.status != 200:
             raise without_answer(response, status_of_success=405)  # no stream is offered, and clients go on without
-        http.watch(response.abort, after=0)
+        http.watch(response.abort)
         self._listening.add(response)
         await http.start_stream(200, [*STREAM_HEADERS, *to_client(response.headers)])
         try:
@@ -201,7 +202,7 @@ class HttpUpstream:
         if known is None or session is None:
             if session is not None and http.actor:
                 # Nobody knows who opened it, before a restart say. Anonymous callers are all one and may go on.
-                raise HttpProblem(404, UNKNOWN_SESSION)
+                raise HttpProblem(404, UNKNOWN_SESSION, rule="session.unknown")
             return self.new_conversation(http.headers)
         if known.actor != http.actor:
             refuse_stranger(self._server, http.actor)
@@ -276,8 +277,15 @@ class HttpUpstream:
                     return message
         raise ConnectionError("the server closed its answer to tools/list early")
 
-    async def send(self, headers: Headers, body: bytes, *, repeats: Callable[[UpstreamFailed], bool]) -> Response:
-        return await self._request("POST", headers, body, repeats=repeats)
+    async def send(
+        self,
+        headers: Headers,
+        body: bytes,
+        *,
+        repeats: Callable[[UpstreamFailed], bool],
+        is_cancelled: Callable[[], bool],
+    ) -> Response:
+        return await self._request("POST", headers, body, repeats=repeats, is_cancelled=is_cancelled)
 
     async def request(self, method: str, headers: Headers, body: bytes = b"", *, is_harmless: bool = False) -> Response:
         """A request of handfast's own, with the operator's headers. Raises: UpstreamFailed."""
@@ -296,6 +304,7 @@ class HttpUpstream:
         *,
         timeout: float | None = None,
         repeats: Callable[[UpstreamFailed], bool] = lambda _problem: False,
+        is_cancelled: Callable[[], bool] = lambda: False,
     ) -> Response:
         """Send, unless the server is being left alone; once more where `repeats` says so. Raises: UpstreamFailed."""
         if method == "POST":
@@ -316,7 +325,9 @@ class HttpUpstream:
             health.release()
             raise
         except UpstreamFailed as problem:
-            if not self._is_closed:
+            if isinstance(problem, UpstreamProtocolError) and is_cancelled():
+                health.release()  # to end what was cancelled without an answer is a server's right
+            elif not self._is_closed:
                 health.failed(str(problem))
             raise
         except BaseException:
@@ -364,9 +375,11 @@ class HttpUpstream:
     def lose(self, session: bytes) -> None:
         """The server knows the session no more. It may have started anew, with other tools."""
         lost = self._sessions.pop(session, None)
-        if lost is not None:
-            lost.conversation.close("The server ended the session before the answer came.")
-            self._server.learner.restart()
+        if lost is None:
+            self._server.journal.diagnose(self._server.name, "session.unknown", "The server does not know the session.")
+            return
+        lost.conversation.close("The server ended the session before the answer came.")
+        self._server.learner.restart()
 
     @property
     def message_limit(self) -> int:

@@ -1,7 +1,8 @@
 """Records that are not calls: what became of servers, contracts, settings, and what could not be made sense of."""
 
-from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
 
 from handfast.catalog.contracts import ContractChange
 from handfast.clock import Clock
@@ -11,23 +12,46 @@ from handfast.core.redaction import scrub_name, scrub_sentence
 # What these are about went no further; everything else was only noticed.
 _REFUSALS = frozenset(
     (
+        "connection.refused",
         "message.ambiguous",
         "message.header_mismatch",
         "message.refused",
+        "request.body_too_large",
+        "request.head_too_large",
+        "request.malformed",
         "request.repeated_header",
+        "request.slow",
+        "request.unknown_host",
+        "request.unknown_origin",
         "request.unreadable",
         "result.ambiguous",
         "result.unknown_task",
+        "session.unknown",
     )
 )
-_EACH = 20  # records of one kind of trouble with one server; a babbling server does not fill the log
+# Records of one kind of trouble with one server in an hour: a server or a client that babbles does not fill the log,
+# and who looks at a day of it still sees when it was.
+_EACH = 20
+_SECONDS = 3600.0
+# Wordings under one rule that are counted apart; so batches cannot hide duplicate keys. Further ones count as one more.
+_WORDINGS = 8
+
+
+@dataclass(slots=True)
+class _Trouble:
+    """One kind of it, since it began."""
+
+    began: float
+    reason: str
+    seen: int = 0
 
 
 class Journal:
     def __init__(self, recorder: Recorder, clock: Clock) -> None:
         self._recorder = recorder
         self._clock = clock
-        self._troubles: Counter[tuple[str, str]] = Counter()
+        self._troubles: dict[tuple[str, str], dict[str, _Trouble]] = {}
+        self._next_look = 0.0
 
     def note(
         self,
@@ -57,14 +81,43 @@ class Journal:
         )
 
     def diagnose(self, server: str, rule: str, reason: str, *, tool: str = "") -> None:
-        """Something is odd. After twenty of one kind the rest is only counted, and the last record says so."""
-        self._troubles[server, rule] += 1
-        seen = self._troubles[server, rule]
-        if seen > _EACH:
+        """Something is odd. After twenty of one kind in an hour the rest is counted, and the count is on record."""
+        now = self._clock.monotonic()
+        if now >= self._next_look:
+            self._forget_old(now)
+        wordings = self._troubles.setdefault((server, rule), {})
+        wording = reason if reason in wordings or len(wordings) < _WORDINGS else ""
+        trouble = wordings.setdefault(wording, _Trouble(now, reason))
+        trouble.seen += 1
+        if trouble.seen > _EACH:
             return
+        more = " Further ones of this kind are only counted for an hour." if trouble.seen == _EACH else ""
+        self._note_trouble(server, rule, reason + more, tool=tool)
+
+    def close(self) -> None:
+        """Put on record what was only counted so far."""
+        self._forget_old(inf)
+
+    def _forget_old(self, now: float) -> None:
+        """What began an hour ago is counted anew; how many of it had no record of their own gets one."""
+        self._next_look = now + _SECONDS / 60
+        for (server, rule), wordings in [*self._troubles.items()]:
+            for wording, trouble in [*wordings.items()]:
+                if now - trouble.began < _SECONDS:
+                    continue
+                del wordings[wording]
+                unrecorded = trouble.seen - _EACH
+                if unrecorded > 0:
+                    text = f"{unrecorded} more of this kind had no record of their own. {trouble.reason}"
+                    self._note_trouble(server, rule, text, details={"unrecorded": unrecorded})
+            if not wordings:
+                del self._troubles[server, rule]
+
+    def _note_trouble(
+        self, server: str, rule: str, reason: str, *, tool: str = "", details: dict[str, Detail] | None = None
+    ) -> None:
         status = Status.BLOCKED if rule in _REFUSALS else Status.WARNING
-        more = " Further ones of this kind are not recorded." if seen == _EACH else ""
-        self.note(RecordType.DIAGNOSTIC, status, server=server, tool=tool, rule=rule, reason=reason + more)
+        self.note(RecordType.DIAGNOSTIC, status, server=server, tool=tool, rule=rule, reason=reason, details=details)
 
     def contracts_changed(self, server: str, changes: Sequence[ContractChange]) -> None:
         for change in changes:

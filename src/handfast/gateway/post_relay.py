@@ -47,7 +47,9 @@ class PostRelay:
         self._began = self._upstream.server.now()
         self._attend(True)
         try:
-            self._response = await self._upstream.send(headers, body, repeats=self._repeats)
+            self._response = await self._upstream.send(
+                headers, body, repeats=self._repeats, is_cancelled=self._has_been_cancelled
+            )
             await self._relay(self._response)
         except UpstreamFailed as problem:
             await self._explain(problem)
@@ -69,6 +71,9 @@ class PostRelay:
             return False
         note_repeat(pending, server, str(problem))
         return True
+
+    def _has_been_cancelled(self) -> bool:
+        return self._pending is not None and self._pending.is_cancelled
 
     def _attend(self, is_attended: bool) -> None:
         if self._pending is not None:
@@ -222,7 +227,7 @@ class PostRelay:
         code = UPSTREAM_TIMEOUT if is_timeout else UPSTREAM_FAILED
         if self._is_cancelled:
             return
-        if self._response is not None:
+        if self._response is not None and not self._has_been_cancelled():
             self._upstream.health.note_error(text)
         if not self._http.has_started:
             await self._answer(text, code=code)

@@ -130,5 +130,6 @@ class Runtime:
 
     async def close(self) -> None:
         await self.lane.close()
+        self.journal.close()
         self.recorder.close()
         self.catalog.close()

@@ -87,7 +87,7 @@ class Session:
         """A newer connection takes over."""
         self._listener = http
         self._bell.set()
-        http.watch(self._bell.set, after=0)
+        http.watch(self._bell.set)
         await http.start_stream(200, STREAM_HEADERS)
         await http.send_chunk(KEEP_ALIVE)
         if position is None:

@@ -127,6 +127,7 @@ def test_defaults_are_those_that_are_documented() -> None:
             "call_timeout_s": 300,
             "body_bytes": 4194304,
             "message_bytes": 67108864,
+            "connections": 4096,
             "concurrent_calls": 256,
             "calls_per_server": 64,
             "queued_calls": 256,

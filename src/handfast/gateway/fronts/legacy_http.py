@@ -10,6 +10,7 @@ from handfast.gateway.fronts.http_reply import HttpReply
 from handfast.gateway.fronts.legacy_client import Diagnose
 from handfast.gateway.fronts.legacy_session import LegacySession
 from handfast.gateway.http_exchange import JSON, HttpExchange, HttpProblem
+from handfast.gateway.session_owner import UNKNOWN_SESSION
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.codes import INVALID_REQUEST
 from handfast.wire.eras import LEGACY_REVISIONS
@@ -17,7 +18,6 @@ from handfast.wire.message import Message, read_message
 from handfast.wire.replies import error_reply
 
 _SESSIONS = 1000  # each of them keeps a stream open to the server
-_UNKNOWN = "This session is not known or has ended. Send initialize to begin a new one."
 
 
 class LegacyFront:
@@ -96,9 +96,9 @@ class LegacyFront:
         session = self._sessions.get(session_id.decode("latin-1"))
         if session is not None and session.actor != http.actor:
             self._diagnose("session.stranger", "A session was used by another caller than the one that opened it.")
-            session = None  # the same words, so that nobody learns which ids exist
+            raise HttpProblem(404, UNKNOWN_SESSION)
         if session is None:
-            raise HttpProblem(404, _UNKNOWN)
+            raise HttpProblem(404, UNKNOWN_SESSION, rule="session.unknown")
         version = http.header(b"mcp-protocol-version")
         if version is not None and version.decode("latin-1") not in LEGACY_REVISIONS:
             raise HttpProblem(400, f"This MCP-Protocol-Version is none of a session's: {', '.join(LEGACY_REVISIONS)}.")

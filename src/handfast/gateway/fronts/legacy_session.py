@@ -81,7 +81,7 @@ class LegacySession:
         wake = bell.set
         self._stream.changed()  # an older one sees that it has been replaced
         self._stream.on_change = wake
-        http.watch(wake, after=0)
+        http.watch(wake)
         await http.start_stream(200, STREAM_HEADERS)
         await http.send_chunk(KEEP_ALIVE)
         if position == self._stream.sent and is_primed(http):
