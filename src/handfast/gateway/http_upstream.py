@@ -14,6 +14,7 @@ from handfast.gateway.bridge.judged_server import JudgedServer
 from handfast.gateway.bridge.legacy_server import EraRefused, LegacyServer
 from handfast.gateway.bridge.modern_server import ModernServer
 from handfast.gateway.bridge.native_server import NativeServer
+from handfast.gateway.caller_ids import CallerIds
 from handfast.gateway.compact.backend import CompactBackend
 from handfast.gateway.conversation import Conversation
 from handfast.gateway.event_relay import EventRelay
@@ -65,7 +66,9 @@ class HttpUpstream:
         health: ServerHealth,
         limits: Callable[[], Limits],
         version: str,
+        ids: CallerIds | None = None,
     ) -> None:
+        """`ids` keeps apart the callers that handfast asks the server for; without it there is only one."""
         self._server = server
         self._url = url
         self._client = HttpClient(url)
@@ -84,7 +87,7 @@ class HttpUpstream:
         self.backend = JudgedServer(
             server,
             NativeServer(
-                ModernServer(self._bridge.modern_line, tells_logs_apart=True),  # a stream for each request
+                ModernServer(self._bridge.modern_line, tells_logs_apart=True, ids=ids),  # a stream for each request
                 LegacyServer(self._bridge, limits=limits, now=server.now),
                 leave_modern=self._bridge.leave_modern,
             ),

@@ -11,6 +11,7 @@ from handfast.core.redaction import scrub_name, scrub_sentence
 # What these are about went no further; everything else was only noticed.
 _REFUSALS = frozenset(
     (
+        "access.foreign",
         "message.ambiguous",
         "message.header_mismatch",
         "message.refused",
@@ -18,6 +19,7 @@ _REFUSALS = frozenset(
         "request.unreadable",
         "result.ambiguous",
         "result.unknown_task",
+        "session.initialized",
     )
 )
 _EACH = 20  # records of one kind of trouble with one server; a babbling server does not fill the log

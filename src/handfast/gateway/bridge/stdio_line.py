@@ -33,6 +33,10 @@ class StdioLine:
         return self._channel.is_alive
 
     @property
+    def is_shared(self) -> bool:
+        return self._stop is None
+
+    @property
     def hold_back(self) -> HoldBack | None:
         return None if self._stop is None else self._channel.hold_back
 

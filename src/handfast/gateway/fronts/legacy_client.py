@@ -197,7 +197,9 @@ class LegacyClient:
     async def _greet(self, message: Message) -> bytes:
         """Raises: CannotContinue, AmbiguousKeys, NotJson, BadMessage."""
         if self._greeting is not None:
-            raise CannotContinue("This session has had its initialize. Open another one.", code=INVALID_REQUEST)
+            text = "This session has had its initialize. Open another one."
+            self._diagnose("session.initialized", f"initialize was refused. {text}")
+            raise CannotContinue(text, code=INVALID_REQUEST)
         self._greeting = asyncio.get_running_loop().create_future()
         is_greeted = False
         try:
