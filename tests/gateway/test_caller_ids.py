@@ -71,8 +71,8 @@ def test_a_list_of_tasks_is_refused_because_it_would_show_those_of_others() -> N
 
 def test_ids_are_the_callers_wherever_they_stand() -> None:
     public = given_task()
-    related = {"_meta": {RELATED: {"taskId": "t1"}}}
-    mine = {"_meta": {RELATED: {"taskId": public}}}
+    related: Json = {"_meta": {RELATED: {"taskId": "t1"}}}
+    mine: Json = {"_meta": {RELATED: {"taskId": public}}}
     call, poll = asked("tools/call"), asked("tasks/get", taskId=public)
     assert answered(call, {"task": {"taskId": "t1", "n": 1.0}}) == {"task": {"taskId": public, "n": 1.0}}
     assert answered(poll, {"taskId": "t1", **related}) == {"taskId": public, **mine}

@@ -64,6 +64,8 @@ class Conversation:
         self.session: bytes | None = None  # the session's id, where there is a session
         self.has_lost_session = False  # the server knew it no more when it was asked for its tools
         self.caller = ""  # whose calls they are, where that is known otherwise
+        self.address = ""  # whose room its session counts towards
+        self.has_called = False
         self._meta: Members = {}  # how a modern client introduced itself; empty for a legacy one
         self._view = b""  # what the client can do, where it can do anything: a server may list more tools to it
 
@@ -215,6 +217,7 @@ class Conversation:
             server=server.name, tool=scrub_name(tool), policy=policy, contract=contract, actor=server.actor
         )
         pending.call = call
+        self.has_called = True
         pending.tool = tool
         pending.asks_for_task = "task" in params
         given = params.get("arguments")

@@ -20,6 +20,7 @@ _REFUSALS = frozenset(
         "result.ambiguous",
         "result.unknown_task",
         "session.initialized",
+        "session.no_room",
     )
 )
 _EACH = 20  # records of one kind of trouble with one server; a babbling server does not fill the log

@@ -5,14 +5,13 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from handfast.gateway.bridge.held_calls import HeldCalls
 from handfast.gateway.bridge.judged_server import JudgedServer
 from handfast.gateway.bridge.legacy_server import EraRefused, LegacyServer
 from handfast.gateway.bridge.modern_server import ModernServer
 from handfast.gateway.bridge.native_server import NativeServer
 from handfast.gateway.bridge.stdio_sessions import StdioSessions
 from handfast.gateway.caller_ids import CallerIds, Foreign, SharedRequest
-from handfast.gateway.callers import caller_of
+from handfast.gateway.callers import address_of_opener, caller_of
 from handfast.gateway.channel import Channel
 from handfast.gateway.child import ChildStartFailed
 from handfast.gateway.child_sessions import ChildSessions
@@ -26,10 +25,11 @@ from handfast.gateway.post_answer import PostAnswer
 from handfast.gateway.server_health import ServerHealth, UpstreamResting
 from handfast.gateway.server_side import ServerSide
 from handfast.gateway.session import Session
+from handfast.gateway.session_owner import held_calls, note_evicted
 from handfast.gateway.settings.blocks import Isolation, Limits
 from handfast.gateway.task_results import TASK_METHODS
 from handfast.wire.codes import INVALID_REQUEST, METHOD_NOT_FOUND, UPSTREAM_FAILED
-from handfast.wire.eras import http_status, is_modern
+from handfast.wire.eras import INTERACTIVE, http_status, is_modern
 from handfast.wire.headers import check_envelope, check_modern_headers
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_message
 from handfast.wire.replies import error_reply, request
@@ -71,12 +71,13 @@ class StdioUpstream:
         self._bridge = StdioSessions(
             self._children,
             self,
-            held=HeldCalls(lambda: limits().question_timeout_s),
+            held=held_calls(server, limits),
             refused=lambda reason: server.journal.diagnose(server.name, "message.unowned", reason),
             version=version,
             limits=limits,
             now=server.now,
             isolates=lambda: isolation() is Isolation.SESSION,
+            on_evict=lambda: note_evicted(server),
         )
         self.backend = JudgedServer(
             server,
@@ -87,6 +88,7 @@ class StdioUpstream:
                     limits=limits,
                     now=server.now,
                     isolates=lambda: isolation() is Isolation.SESSION,
+                    on_evict=lambda: note_evicted(server),
                 ),
                 leave_modern=self._bridge.leave_modern,
             ),
@@ -173,14 +175,15 @@ class StdioUpstream:
             version = msgspec.json.decode(params.get("protocolVersion", msgspec.Raw(b'""')), type=str)
         except (AmbiguousKeys, NotJson, msgspec.DecodeError):
             raise HttpProblem(400, "The params of initialize cannot be read.") from None
+        address = address_of_opener(http, message)
         isolation = self._isolation()
         # Capabilities are fixed at initialize: a client that declares any needs a child that was told of them.
         is_own = isolation is Isolation.SESSION or (isolation is Isolation.AUTO and not _is_empty(capabilities))
         if is_own:
-            async with self._sessions.room_for_own():
+            async with self._sessions.room_for_own(address):
                 channel = await self._children.start()
                 conversation = self._new_conversation(channel)
-                session = self._sessions.open(http.actor, channel, conversation, message, owns_channel=True)
+                session = self._sessions.open(http.actor, address, channel, conversation, message, owns_channel=True)
             await self._open_own(http, session, message, may_refuse=may_refuse)
             return
         channel = await self._children.shared(version)
@@ -193,7 +196,7 @@ class StdioUpstream:
             await self._pass_on_refusal(http, raw, may_refuse=may_refuse)
             return
         conversation = self._new_conversation(channel)
-        session = self._sessions.open(http.actor, channel, conversation, message, owns_channel=False)
+        session = self._sessions.open(http.actor, address, channel, conversation, message, owns_channel=False)
         session.version = version
         await http.respond(200, [JSON, _session_header(session)], raw)
 
@@ -244,6 +247,7 @@ class StdioUpstream:
             raise HttpProblem(404, "The server behind this session has exited. Send initialize to begin a new one.")
         await self._wait_for_room(session.channel)
         if message.is_request:
+            session.has_called = session.has_called or message.method in INTERACTIVE
             await self._relay(http, session, message)
             return
         step = await session.conversation.from_client(message)

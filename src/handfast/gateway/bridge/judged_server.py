@@ -150,6 +150,13 @@ class JudgedServer:
         params = {} if cursor is None else {"cursor": msgspec.Raw(cursor)}
         capabilities = message.meta().get(META_CAPABILITIES, msgspec.Raw(b"{}"))
         try:
-            return await ask(self.native, "tools/list", params, caller=origin.caller, capabilities=capabilities)
+            return await ask(
+                self.native,
+                "tools/list",
+                params,
+                caller=origin.caller,
+                address=origin.address,
+                capabilities=capabilities,
+            )
         except (UpstreamFailed, BadMessage) as problem:
             raise ConnectionError(str(problem)) from problem

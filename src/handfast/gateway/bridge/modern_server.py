@@ -16,7 +16,7 @@ _USUAL_LEVEL = b'"info"'
 class ModernServer:
     def __init__(
         self,
-        connect: Callable[[str, bool], Awaitable[Line]],
+        connect: Callable[[Origin, bool], Awaitable[Line]],
         leave: Callable[[str], None] = lambda _caller: None,
         *,
         tells_logs_apart: bool,
@@ -38,9 +38,9 @@ class ModernServer:
         if self._tells_logs_apart and origin.takes_logs and not has_level and message.method in INTERACTIVE:
             message = read_message(put(message.raw, {("params", "_meta", META_LOG_LEVEL): _USUAL_LEVEL}))
         try:
-            return await self._ask(await self._connect(origin.caller, has_level), message, origin)
+            return await self._ask(await self._connect(origin, has_level), message, origin)
         except SessionLost:
-            return await self._ask(await self._connect(origin.caller, has_level), message, origin)
+            return await self._ask(await self._connect(origin, has_level), message, origin)
 
     async def _ask(self, line: Line, message: Message, origin: Origin) -> bytes:
         own = self._ids.ask(message, lambda: origin.caller) if self._ids is not None and line.is_shared else None

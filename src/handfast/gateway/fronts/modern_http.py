@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from handfast.gateway.backend import Backend, Origin
-from handfast.gateway.callers import caller_of
+from handfast.gateway.callers import address_of, caller_of
 from handfast.gateway.draining import STOPPING
 from handfast.gateway.event_stream import KEEP_ALIVE_SECONDS
 from handfast.gateway.fronts.http_reply import HttpReply
@@ -84,7 +84,9 @@ class ModernFront:
         )
         self._open[reply] = message
         params = [(name, value) for name, value in http.headers if name.startswith(_PARAM)]
-        origin = Origin(caller_of(http, message), reply.send, actor=http.actor, params=params, flow=reply.flow)
+        caller = caller_of(http, message)
+        address = http.actor or address_of(http.peer, caller)
+        origin = Origin(caller, reply.send, http.actor, params, reply.flow, address=address)
         try:
             await reply.run(self._backend.request(message, origin))
         finally:
