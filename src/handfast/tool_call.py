@@ -148,7 +148,7 @@ class CallPath:
         self._take(call, text)
         decision = await self._judge_arguments(call, text, terms)
         if isinstance(decision, Blocked):
-            await self._block(call, decision)
+            await self.block(call, decision)
         elif isinstance(decision, Warned):
             self._record_decision(call, decision, Status.WARNING, mode=call.policy.input.mode, direction="arguments")
         return decision
@@ -157,7 +157,7 @@ class CallPath:
         """A call that cannot be forwarded, whatever the mode. On return it is recorded, and durable."""
         await self._recorder.room()
         self._take(call, text)
-        await self._block(call, Blocked(violation.rule, violation.message))
+        await self.block(call, Blocked(violation.rule, violation.message))
 
     async def answer(self, call: Exchange, text: bytes | None, status: Status, *, rule: str, reason: str) -> None:
         """A call that handfast answers itself: recorded as every other."""
@@ -171,7 +171,8 @@ class CallPath:
         if text is not None:
             call.details["argument_digest"] = self._recorder.digest(text)
 
-    async def _block(self, call: Exchange, decision: Blocked) -> None:
+    async def block(self, call: Exchange, decision: Blocked) -> None:
+        """A call that goes no further, its arguments being on record."""
         mode = call.policy.input.mode
         self._record_decision(call, decision, Status.BLOCKED, mode=mode, direction="arguments")
         self.conclude(call, Status.BLOCKED, rule=decision.rule, reason=decision.reason, mode=mode)

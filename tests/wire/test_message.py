@@ -204,3 +204,12 @@ def test_a_level_gives_every_members_exact_bytes(pairs: list[tuple[str, object]]
     except (UnicodeEncodeError, AmbiguousKeys):
         return
     assert {name: bytes(value) for name, value in found.items()} == texts
+
+
+@pytest.mark.requirement("F7")
+def test_a_message_that_was_sent_can_be_let_go_of_and_still_pairs_its_answer() -> None:
+    message = read_message(b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t","_meta":{"a":1}}}')
+    assert message.meta()
+    message.forget()
+    assert (message.raw, message.id, message.method) == (b"", 7, "tools/call")
+    assert (message.params(), message.meta(), message.result()) == ({}, {}, None)

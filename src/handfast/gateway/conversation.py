@@ -17,6 +17,7 @@ from handfast.core.policy import Allowed, Blocked, Decision, InputErrors, ToolPo
 from handfast.core.redaction import scrub_name
 from handfast.core.result import ResultView, ambiguous_violation, blocked_text
 from handfast.gateway.call_places import NoPlace, Place
+from handfast.gateway.caller_ids import FOREIGN, Foreign
 from handfast.gateway.pending import Pending
 from handfast.gateway.result_view import view_result
 from handfast.gateway.server_side import ServerSide
@@ -63,6 +64,8 @@ class Conversation:
         self.session: bytes | None = None  # the session's id, where there is a session
         self.has_lost_session = False  # the server knew it no more when it was asked for its tools
         self.caller = ""  # whose calls they are, where that is known otherwise
+        self.address = ""  # whose room its session counts towards
+        self.has_called = False
         self._meta: Members = {}  # how a modern client introduced itself; empty for a legacy one
         self._view = b""  # what the client can do, where it can do anything: a server may list more tools to it
 
@@ -214,6 +217,7 @@ class Conversation:
             server=server.name, tool=scrub_name(tool), policy=policy, contract=contract, actor=server.actor
         )
         pending.call = call
+        self.has_called = True
         pending.tool = tool
         pending.asks_for_task = "task" in params
         given = params.get("arguments")
@@ -351,6 +355,18 @@ class Conversation:
         if pending.call is not None:
             self._server.path.conclude(pending.call, Status.ERROR, rule=rule, reason=text)
         return error_reply(request_id, code, text)
+
+    async def refuse_foreign(self, request_id: RequestId, pending: Pending, problem: Foreign) -> bytes:
+        """Answer a request that names another caller's task or state, on record and without asking the server."""
+        text = str(problem)
+        if pending.call is None:
+            self._server.journal.diagnose(self._server.name, FOREIGN, f"{pending.method} was refused: {text}")
+        else:
+            try:
+                await self._server.path.block(pending.call, Blocked(FOREIGN, text))
+            except RecordingFailed as failure:
+                return self.fail(request_id, pending, str(failure), code=RECORDING_FAILED, rule="recording.failed")
+        return error_reply(request_id, problem.code, text)
 
     async def _settle(self, call: Exchange, pending: Pending, message: Message) -> bytes:
         assert message.id is not None

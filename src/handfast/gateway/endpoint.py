@@ -11,7 +11,7 @@ from handfast.gateway.http_exchange import HttpExchange
 from handfast.gateway.http_response import UpstreamFailed
 from handfast.gateway.server_health import Era
 from handfast.gateway.settings import ServerSettings
-from handfast.gateway.settings.blocks import Bridge, Surface
+from handfast.gateway.settings.blocks import Bridge, Isolation, Surface
 from handfast.wire.eras import META_LOG_LEVEL, is_modern
 from handfast.wire.message import Message
 
@@ -95,6 +95,8 @@ class ServerEndpoint:
             return False
         is_known = self._native.era is Era.MODERN
         if self._direct.is_process:
+            if settings.isolation is Isolation.SESSION:
+                return False  # the direct way leads to the process that all modern clients share
             if message.may_mention(META_LOG_LEVEL):
                 return False  # a log message from a process that is shared does not say whose it is
             if not is_known and self._modern.refuses(http, message):

@@ -1,19 +1,19 @@
 """An MCP server over Streamable HTTP behind `/mcp/<server>`: bytes relayed, answers judged wherever they appear."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import NamedTuple
 
 from handfast.catalog.listing import SessionLost
-from handfast.gateway.bridge.held_calls import HeldCalls
 from handfast.gateway.bridge.http_sessions import HttpSessions
 from handfast.gateway.bridge.judged_server import JudgedServer
 from handfast.gateway.bridge.legacy_server import EraRefused, LegacyServer
 from handfast.gateway.bridge.modern_server import ModernServer
 from handfast.gateway.bridge.native_server import NativeServer
+from handfast.gateway.caller_ids import CallerIds
+from handfast.gateway.callers import address_of_opener
 from handfast.gateway.compact.backend import CompactBackend
 from handfast.gateway.conversation import Conversation
 from handfast.gateway.event_relay import EventRelay
@@ -31,9 +31,10 @@ from handfast.gateway.http_headers import Form, UpstreamHeaders, form_of, has_ex
 from handfast.gateway.param_headers import modern_headers, refuse_mismatch, refuse_param_mismatch
 from handfast.gateway.post_relay import PostRelay, without_answer
 from handfast.gateway.repeats import note_repeat
+from handfast.gateway.room import Room
 from handfast.gateway.server_health import ServerHealth, State, UpstreamResting
 from handfast.gateway.server_side import ServerSide
-from handfast.gateway.session_owner import UNKNOWN_SESSION, refuse_stranger
+from handfast.gateway.session_owner import UNKNOWN_SESSION, held_calls, note_evicted, refuse_stranger
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.codes import UPSTREAM_FAILED
 from handfast.wire.eras import META_VERSION
@@ -47,11 +48,27 @@ _RECONNECT_SECONDS = 0.2  # a server that starts anew is back by then, and nobod
 _ACCEPT = (b"accept", b"application/json, text/event-stream")
 
 
-class _Known(NamedTuple):
+@dataclass(slots=True, eq=False)
+class _Known:
     """A session that the server gave: who opened it, and what is open in it."""
 
+    id: bytes
     actor: str
     conversation: Conversation
+    opened: float
+    last_used: float
+
+    @property
+    def address(self) -> str:
+        return self.conversation.address
+
+    @property
+    def has_called(self) -> bool:
+        return self.conversation.has_called
+
+    @property
+    def is_idle(self) -> bool:
+        return not self.conversation.open_requests
 
 
 class HttpUpstream:
@@ -66,7 +83,9 @@ class HttpUpstream:
         health: ServerHealth,
         limits: Callable[[], Limits],
         version: str,
+        ids: CallerIds | None = None,
     ) -> None:
+        """`ids` keeps apart the callers that handfast asks the server for; without it there is only one."""
         self._server = server
         self._url = url
         self._client = HttpClient(url)
@@ -77,7 +96,7 @@ class HttpUpstream:
         self._bridge = HttpSessions(
             self,
             modern_headers=lambda message: modern_headers(server, message),
-            held=HeldCalls(lambda: limits().question_timeout_s),
+            held=held_calls(server, limits),
             refused=lambda reason: server.journal.diagnose(server.name, "message.unowned", reason),
             version=version,
             limits=limits,
@@ -85,15 +104,16 @@ class HttpUpstream:
         self.backend = JudgedServer(
             server,
             NativeServer(
-                ModernServer(self._bridge.modern_line, tells_logs_apart=True),  # a stream for each request
-                LegacyServer(self._bridge, limits=limits, now=server.now),
+                ModernServer(self._bridge.modern_line, tells_logs_apart=True, ids=ids),  # a stream for each request
+                LegacyServer(self._bridge, limits=limits, now=server.now, on_evict=lambda: note_evicted(server)),
                 leave_modern=self._bridge.leave_modern,
             ),
             health=health,
             limits=limits,
         )
         self.compact = CompactBackend(server, self.backend)
-        self._sessions: OrderedDict[bytes, _Known] = OrderedDict()
+        self._sessions: dict[bytes, _Known] = {}
+        self._room: Room[_Known] = Room()
         self._ids = count()
         self._sweeper: asyncio.Task[None] | None = None
         self._listening: set[Response] = set()
@@ -128,6 +148,8 @@ class HttpUpstream:
         if mismatch is not None:
             await http.respond(400, [JSON], mismatch)
             return
+        if message.method == "initialize":
+            conversation.address = address_of_opener(http, message)
         step = await conversation.from_client(message, http)
         if step.to_client is not None:
             # Only a 404 tells a client to open another session, where its tools can be listed again.
@@ -178,9 +200,8 @@ class HttpUpstream:
         response = await self._request_or_explain(http, "DELETE")
         # A server may refuse to end sessions (405), and then it goes on.
         is_over = response.status < 400 or response.status == 404
-        ended = self._sessions.pop(http.header(b"mcp-session-id") or b"", None) if is_over else None
-        if ended is not None:
-            ended.conversation.close("The client ended the session before the answer came.")
+        if is_over:
+            self._forget(http.header(b"mcp-session-id") or b"", "The client ended the session before the answer came.")
         if response.status >= 300:
             raise without_answer(response)
         response.abort()  # the status says it all
@@ -206,7 +227,7 @@ class HttpUpstream:
             return self.new_conversation(http.headers)
         if known.actor != http.actor:
             refuse_stranger(self._server, http.actor)
-        self._sessions.move_to_end(session)
+        known.last_used = self._server.now()
         return known.conversation
 
     def new_conversation(self, headers: Headers) -> Conversation:
@@ -214,10 +235,18 @@ class HttpUpstream:
 
     def remember(self, session: bytes, conversation: Conversation, *, actor: str) -> None:
         """Only after the server accepted the session: nobody can crowd others out with invented ids."""
-        self._sessions[session] = _Known(actor, conversation)
-        if len(self._sessions) > _SESSIONS:
-            _, oldest = self._sessions.popitem(last=False)
-            oldest.conversation.close("The session was idle for too long while others were busy.")
+        known = self._sessions.get(session)
+        if known is not None and known.conversation is conversation:
+            return
+        if known is not None:
+            self._room.remove(known)
+        leaver = self._room.find_leaver(conversation.address, _SESSIONS, spares_busy=False)
+        if leaver is not None:
+            note_evicted(self._server)
+            self._forget(leaver.id, "The session was given up to make room for another.")
+        now = self._server.now()
+        known = self._sessions[session] = _Known(session, actor, conversation, opened=now, last_used=now)
+        self._room.add(known)
         if self._sweeper is None:
             self._sweeper = asyncio.create_task(self._sweep())
 
@@ -226,7 +255,7 @@ class HttpUpstream:
         while True:
             seconds = self.call_timeout
             await asyncio.sleep(min(_SWEEP_SECONDS, seconds / 2))
-            for _, conversation in list(self._sessions.values()):
+            for conversation in [known.conversation for known in self._sessions.values()]:
                 for request_id in conversation.overdue(self._server.now(), seconds):
                     pending = conversation.open_requests.pop(request_id)
                     text = f"The server neither answered nor reported progress for {seconds:g} s."
@@ -374,12 +403,18 @@ class HttpUpstream:
 
     def lose(self, session: bytes) -> None:
         """The server knows the session no more. It may have started anew, with other tools."""
-        lost = self._sessions.pop(session, None)
-        if lost is None:
+        if not self._forget(session, "The server ended the session before the answer came."):
             self._server.journal.diagnose(self._server.name, "session.unknown", "The server does not know the session.")
             return
-        lost.conversation.close("The server ended the session before the answer came.")
         self._server.learner.restart()
+
+    def _forget(self, session: bytes, reason: str) -> bool:
+        known = self._sessions.pop(session, None)
+        if known is None:
+            return False
+        self._room.remove(known)
+        known.conversation.close(reason)
+        return True
 
     @property
     def message_limit(self) -> int:

@@ -13,6 +13,7 @@ from handfast.core.redaction import scrub_name, scrub_sentence
 _REFUSALS = frozenset(
     (
         "connection.refused",
+        "access.foreign",
         "message.ambiguous",
         "message.header_mismatch",
         "message.refused",
@@ -27,6 +28,8 @@ _REFUSALS = frozenset(
         "result.ambiguous",
         "result.unknown_task",
         "session.unknown",
+        "session.initialized",
+        "session.no_room",
     )
 )
 # Records of one kind of trouble with one server in an hour: a server or a client that babbles does not fill the log,

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from handfast.core.exchange import Status
 from handfast.gateway.backlog import Backlog
+from handfast.gateway.caller_ids import SharedRequest
 from handfast.gateway.channel import Channel
 from handfast.gateway.child import ChildStartFailed
 from handfast.gateway.conversation import Conversation, is_sign_of_life
@@ -34,8 +35,12 @@ class PostAnswer:
         health: ServerHealth,
         log: EventLog | None = None,
         other_channel: Callable[[], Awaitable[Channel]] | None = None,
+        shared: SharedRequest | None = None,
     ) -> None:
-        """With a log, what is streamed can be asked for again; `other_channel` finds a child in place of a dead one."""
+        """With a log, what is streamed can be asked for again; `other_channel` finds a child in place of a dead one.
+
+        `shared` is the request as a child gets it that has other callers too.
+        """
         assert message.id is not None
         self._http = http
         self._conversation = conversation
@@ -59,6 +64,7 @@ class PostAnswer:
         self._seconds = 0.0
         self._cancel_upstream: Callable[[str], None] = lambda _reason: None
         self._other_channel = other_channel
+        self._shared = shared
         self._is_lost = self._was_sent = self._has_heard = False
         self.hold_back: Callable[[bool], None] | None = None  # makes the child wait, where it is this client's alone
         self.has_left = False
@@ -71,6 +77,8 @@ class PostAnswer:
 
     def deliver(self, message: Message) -> None:
         self._has_heard = True
+        if self._shared is not None and not self._shared.receive(message):
+            return
         self._is_answered = self._is_answered or message.is_answer
         self._arrived.append(message)
         if self._arrived.is_full:
@@ -113,7 +121,7 @@ class PostAnswer:
 
     def send(self, channel: Channel) -> None:
         """Ask the child. Raises: AmbiguousKeys."""
-        own_id = channel.send_request(self._message, self)
+        own_id = channel.send_request(self._message if self._shared is None else self._shared.asked, self)
         self._cancel_upstream = lambda reason: channel.abandon(own_id, reason)
 
     async def run(self, *, idle_seconds: float) -> None:

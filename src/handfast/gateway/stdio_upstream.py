@@ -5,12 +5,13 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from handfast.gateway.bridge.held_calls import HeldCalls
 from handfast.gateway.bridge.judged_server import JudgedServer
 from handfast.gateway.bridge.legacy_server import EraRefused, LegacyServer
 from handfast.gateway.bridge.modern_server import ModernServer
 from handfast.gateway.bridge.native_server import NativeServer
 from handfast.gateway.bridge.stdio_sessions import StdioSessions
+from handfast.gateway.caller_ids import CallerIds, Foreign, SharedRequest
+from handfast.gateway.callers import address_of_opener, caller_of
 from handfast.gateway.channel import Channel
 from handfast.gateway.child import ChildStartFailed
 from handfast.gateway.child_sessions import ChildSessions
@@ -24,17 +25,22 @@ from handfast.gateway.post_answer import PostAnswer
 from handfast.gateway.server_health import ServerHealth, UpstreamResting
 from handfast.gateway.server_side import ServerSide
 from handfast.gateway.session import Session
+from handfast.gateway.session_owner import held_calls, note_evicted
 from handfast.gateway.settings.blocks import Isolation, Limits
-from handfast.wire.codes import METHOD_NOT_FOUND, UPSTREAM_FAILED
-from handfast.wire.eras import is_modern
+from handfast.gateway.task_results import TASK_METHODS
+from handfast.wire.codes import INVALID_REQUEST, METHOD_NOT_FOUND, UPSTREAM_FAILED
+from handfast.wire.eras import INTERACTIVE, http_status, is_modern
 from handfast.wire.headers import check_envelope, check_modern_headers
-from handfast.wire.message import AmbiguousKeys, BadMessage, Message
+from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_message
 from handfast.wire.replies import error_reply, request
 from handfast.wire.scan import NotJson
 from handfast.wire.splice import replace_values
 
 _DEAF = "The server does not read what it is sent. Try again later, or restart it."
-_NEEDS_OWN_CHILD = frozenset(("logging/setLevel", "resources/subscribe", "resources/unsubscribe"))
+_NEEDS_OWN_CHILD = frozenset(("logging/setLevel", "resources/subscribe", "resources/unsubscribe", *TASK_METHODS))
+# Only the handshake's revisions have them, and in a process without a handshake they would hold for every caller.
+_FIXED_FOR_ALL = frozenset(("initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"))
+_AGAIN = "This session has had its initialize. Open another one."
 
 
 class ServerDeaf(Exception):
@@ -53,8 +59,11 @@ class StdioUpstream:
         isolation: Callable[[], Isolation],
         limits: Callable[[], Limits],
         version: str,
+        ids: CallerIds | None = None,
     ) -> None:
+        """Without `ids` there is only one caller."""
         self._server = server
+        self._ids = ids
         self.health = health
         self._isolation = isolation
         self._limits = limits
@@ -62,22 +71,24 @@ class StdioUpstream:
         self._bridge = StdioSessions(
             self._children,
             self,
-            held=HeldCalls(lambda: limits().question_timeout_s),
+            held=held_calls(server, limits),
             refused=lambda reason: server.journal.diagnose(server.name, "message.unowned", reason),
             version=version,
             limits=limits,
             now=server.now,
             isolates=lambda: isolation() is Isolation.SESSION,
+            on_evict=lambda: note_evicted(server),
         )
         self.backend = JudgedServer(
             server,
             NativeServer(
-                ModernServer(self._bridge.modern_line, self._bridge.leave, tells_logs_apart=False),
+                ModernServer(self._bridge.modern_line, self._bridge.leave, tells_logs_apart=False, ids=ids),
                 LegacyServer(
                     self._bridge,
                     limits=limits,
                     now=server.now,
                     isolates=lambda: isolation() is Isolation.SESSION,
+                    on_evict=lambda: note_evicted(server),
                 ),
                 leave_modern=self._bridge.leave_modern,
             ),
@@ -136,7 +147,11 @@ class StdioUpstream:
             await self._initialize(http, message, may_refuse=may_refuse)
             return
         session = self._sessions.find(http)
-        if message.method in _NEEDS_OWN_CHILD and self._may_isolate():
+        if message.method == "initialize":
+            self._server.journal.diagnose(self._server.name, "session.initialized", f"initialize was refused. {_AGAIN}")
+            await http.respond(200, [JSON], error_reply(message.id, INVALID_REQUEST, _AGAIN))
+            return
+        if not session.owns_channel and self._may_isolate() and _needs_own_child(message):
             await self._sessions.give_own_child(session)
         await self._post_in_session(http, session, message)
 
@@ -160,14 +175,15 @@ class StdioUpstream:
             version = msgspec.json.decode(params.get("protocolVersion", msgspec.Raw(b'""')), type=str)
         except (AmbiguousKeys, NotJson, msgspec.DecodeError):
             raise HttpProblem(400, "The params of initialize cannot be read.") from None
+        address = address_of_opener(http, message)
         isolation = self._isolation()
         # Capabilities are fixed at initialize: a client that declares any needs a child that was told of them.
         is_own = isolation is Isolation.SESSION or (isolation is Isolation.AUTO and not _is_empty(capabilities))
         if is_own:
-            async with self._sessions.room_for_own():
+            async with self._sessions.room_for_own(address):
                 channel = await self._children.start()
                 conversation = self._new_conversation(channel)
-                session = self._sessions.open(http.actor, channel, conversation, message, owns_channel=True)
+                session = self._sessions.open(http.actor, address, channel, conversation, message, owns_channel=True)
             await self._open_own(http, session, message, may_refuse=may_refuse)
             return
         channel = await self._children.shared(version)
@@ -180,7 +196,7 @@ class StdioUpstream:
             await self._pass_on_refusal(http, raw, may_refuse=may_refuse)
             return
         conversation = self._new_conversation(channel)
-        session = self._sessions.open(http.actor, channel, conversation, message, owns_channel=False)
+        session = self._sessions.open(http.actor, address, channel, conversation, message, owns_channel=False)
         session.version = version
         await http.respond(200, [JSON, _session_header(session)], raw)
 
@@ -231,6 +247,7 @@ class StdioUpstream:
             raise HttpProblem(404, "The server behind this session has exited. Send initialize to begin a new one.")
         await self._wait_for_room(session.channel)
         if message.is_request:
+            session.has_called = session.has_called or message.method in INTERACTIVE
             await self._relay(http, session, message)
             return
         step = await session.conversation.from_client(message)
@@ -251,6 +268,11 @@ class StdioUpstream:
         if step.to_server is None:
             await http.respond(200 if step.to_client else 202, [JSON], step.to_client or b"")
             return
+        shared = None
+        if self._ids is not None and not session.owns_channel:
+            shared = await self._ask_shared(http, session.conversation, message, lambda: session.id)
+            if shared is None:
+                return
         answer = PostAnswer(
             http,
             session.conversation,
@@ -259,6 +281,7 @@ class StdioUpstream:
             health=self.health,
             log=session.log,
             other_channel=lambda: self._sessions.move_to_next(session),
+            shared=shared,
         )
         answer.hold_back = session.channel.hold_back if session.owns_channel else None
         session.answers.append(answer)
@@ -278,10 +301,12 @@ class StdioUpstream:
         if problem is not None:
             await http.respond(400, [JSON], problem)
             return
-        if message.method == "initialize":
-            # Not for the child to answer: on a line what comes first decides the era, for everybody who shares it.
-            text = "There is no initialize in this revision. Send the request itself, or initialize without _meta."
+        if message.method in _FIXED_FOR_ALL:
+            text = f"There is no {message.method} in this revision. Send initialize without _meta to use an older one."
             await http.respond(404, [JSON], error_reply(message.id, METHOD_NOT_FOUND, text))
+            return
+        if message.is_notification:
+            await http.respond(202, [])  # a modern client cancels by leaving, and has nothing else to notify of
             return
         channel = await self._children.shared(MODERN)
         await self._wait_for_room(channel)
@@ -290,16 +315,15 @@ class StdioUpstream:
         if step.to_server is None:
             await http.respond(200 if step.to_client else 202, [JSON], step.to_client or b"")
             return
-        if message.id is None:
-            # Over HTTP a modern client cancels by leaving; a number of its own would mean somebody else's request here.
-            if message.method != "notifications/cancelled":
-                channel.send(message.raw)
-            await http.respond(202, [])
-            return
         mismatch = refuse_param_mismatch(self._server, conversation, http.headers, message)
         if mismatch is not None:  # the child cannot see headers
             await http.respond(400, [JSON], mismatch)
             return
+        shared = None
+        if self._ids is not None:
+            shared = await self._ask_shared(http, conversation, message, lambda: caller_of(http, message))
+            if shared is None:
+                return
         answer = PostAnswer(
             http,
             conversation,
@@ -307,9 +331,25 @@ class StdioUpstream:
             message,
             health=self.health,
             other_channel=lambda: self._children.shared(MODERN),
+            shared=shared,
         )
         answer.send(channel)
         await answer.run(idle_seconds=self._limits().call_timeout_s)
+
+    async def _ask_shared(
+        self, http: HttpExchange, conversation: Conversation, message: Message, caller: Callable[[], str]
+    ) -> SharedRequest | None:
+        """The request as a shared child gets it; None where it was refused, and answered."""
+        assert self._ids is not None
+        assert message.id is not None
+        try:
+            return self._ids.ask(message, caller)
+        except Foreign as problem:
+            pending = conversation.open_requests.pop(message.id)
+            reply = await conversation.refuse_foreign(message.id, pending, problem)
+            status = http_status(read_message(reply)) if pending.is_modern else 200
+            await http.respond(status, [JSON], reply)
+            return None
 
     async def _wait_for_room(self, channel: Channel) -> None:
         """What a child does not read piles up here: who comes next waits, as long as a call may. Raises: ServerDeaf."""
@@ -377,6 +417,13 @@ async def _list_nothing(_conversation: Conversation, _cursor: bytes | None) -> M
 
 def _session_header(session: Session) -> tuple[bytes, bytes]:
     return b"mcp-session-id", session.id.encode()
+
+
+def _needs_own_child(message: Message) -> bool:
+    """What a shared child cannot keep apart: log levels, subscriptions and tasks."""
+    if message.method == "tools/call":
+        return message.raw.find(b"task") >= 0 and "task" in message.params()
+    return message.method in _NEEDS_OWN_CHILD
 
 
 def _is_empty(capabilities: bytes) -> bool:

@@ -187,6 +187,12 @@ class Message:
         self._params, self._result, self._error = again._params, again._result, again._error
         self._param_members = self._meta_members = None
 
+    def forget(self) -> None:
+        """Let go of all but the id and the method, which are all that an answer is paired by."""
+        self.raw = b""
+        self._params = self._result = self._error = None
+        self._param_members = self._meta_members = None
+
     def meta(self) -> Members:
         """The members of params._meta; not to be changed. Raises: AmbiguousKeys, NotJson."""
         if self._meta_members is None:

@@ -59,6 +59,10 @@ class HttpLine:
         self.is_alive = True
 
     @property
+    def is_shared(self) -> bool:
+        return not self._has_session
+
+    @property
     def hold_back(self) -> HoldBack:
         return _wait_by_itself
 

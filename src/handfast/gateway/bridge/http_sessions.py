@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from handfast.gateway.backend import Origin
 from handfast.gateway.bridge.held_calls import HeldCalls
 from handfast.gateway.bridge.http_line import Http, HttpLine
 from handfast.gateway.bridge.legacy_server import EraRefused, Opening
@@ -40,7 +41,7 @@ class HttpSessions:
         self._limits = limits
         self._modern = HttpLine(http, modern_headers, has_session=False)
 
-    async def modern_line(self, _caller: str, _has_level: bool) -> HttpLine:
+    async def modern_line(self, _origin: Origin, _has_level: bool) -> HttpLine:
         return self._modern  # each request has a stream of its own, which says whose everything on it is
 
     async def close(self) -> None:

@@ -11,6 +11,7 @@ from handfast.core.exchange import Status
 from handfast.gateway.backend import Origin, ask
 from handfast.gateway.bridge.inbox import Inbox
 from handfast.gateway.bridge.native_server import NativeServer
+from handfast.gateway.caller_ids import Foreign
 from handfast.gateway.conversation import Conversation, is_sign_of_life
 from handfast.gateway.http_response import UpstreamFailed, UpstreamTimeout
 from handfast.gateway.param_headers import param_mismatch
@@ -70,6 +71,8 @@ class JudgedServer:
         try:
             await self._pass_on(inbox, conversation, origin, seconds=self._seconds(pending))
             answer = read_message(await asking)
+        except Foreign as problem:
+            return await conversation.refuse_foreign(message.id, pending, problem)
         except (UpstreamFailed, BadMessage, AmbiguousKeys, NotJson) as problem:
             is_timeout = isinstance(problem, UpstreamTimeout)
             if not isinstance(problem, UpstreamResting):  # that one only tells of an earlier error
@@ -147,6 +150,13 @@ class JudgedServer:
         params = {} if cursor is None else {"cursor": msgspec.Raw(cursor)}
         capabilities = message.meta().get(META_CAPABILITIES, msgspec.Raw(b"{}"))
         try:
-            return await ask(self.native, "tools/list", params, caller=origin.caller, capabilities=capabilities)
+            return await ask(
+                self.native,
+                "tools/list",
+                params,
+                caller=origin.caller,
+                address=origin.address,
+                capabilities=capabilities,
+            )
         except (UpstreamFailed, BadMessage) as problem:
             raise ConnectionError(str(problem)) from problem

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from handfast.gateway.backend import Origin
-from handfast.gateway.bridge.held_calls import HeldCalls
+from handfast.gateway.bridge.held_calls import HeldCalls, TooMuchToHold
 from handfast.gateway.bridge.legacy_call import LegacyCall, rank_of
 from handfast.gateway.bridge.legacy_listen import LegacyListens
 from handfast.gateway.bridge.line import Line
@@ -61,6 +61,7 @@ class LegacySession:
         self._sending: set[asyncio.Task[None]] = set()
         self._log_rank: int | None = None  # of the level that the server was told
         self.last_used = 0.0
+        self.has_called = False
 
     @property
     def is_idle(self) -> bool:
@@ -96,6 +97,7 @@ class LegacySession:
         if message.method.startswith("tasks/"):
             text = "The server's tasks are of an earlier revision and cannot be offered in this one."
             return error_reply(message.id, METHOD_NOT_FOUND, text)
+        self.has_called = self.has_called or message.method in INTERACTIVE
         is_retry = message.method in INTERACTIVE and member(message.params(), "requestState") is not None
         if not is_retry:
             return await self._step(self._begin(message, origin), message, origin)
@@ -130,6 +132,7 @@ class LegacySession:
             on_resume=self._resume,
             on_abandon=lambda: self._abandoned(own_id),
             hold_back=self.line.hold_back,
+            on_put_down=sent.forget,
         )
         self._calls[own_id] = call
         return call
@@ -143,14 +146,22 @@ class LegacySession:
         if found is None:
             requests = {name: to_input_request(question) for name, question in call.questions.items()}
             call.put_down()
-            return input_required(message, requests, self._held.hold(call, message, origin.caller))
+            return input_required(message, requests, self._hold(call, message, origin))
         self._forget(call)
         urls = urls_required(found) if message.method in INTERACTIVE else {}
         if urls:
-            return input_required(message, urls, self._held.hold(_Again(), message, origin.caller))
+            return input_required(message, urls, self._hold(_Again(), message, origin))
         assert message.method is not None
         raw = to_modern_answer(found, message.method, self._info)
         return put(raw, {("id",): msgspec.json.encode(message.id)})
+
+    def _hold(self, call: "LegacyCall | _Again", message: Message, origin: Origin) -> str:
+        """Raises: UpstreamFailed where it is too much to be held."""
+        try:
+            return self._held.hold(call, message, origin.caller, origin.address or origin.caller)
+        except TooMuchToHold as problem:
+            call.abandon()
+            raise UpstreamFailed(str(problem)) from None
 
     def _forget(self, call: LegacyCall) -> None:
         self._calls = {own_id: other for own_id, other in self._calls.items() if other is not call}
@@ -258,6 +269,8 @@ class LegacySession:
 
 class _Again:
     """Stands where nothing is held: the retry is simply the call again."""
+
+    size = 0
 
     def abandon(self) -> None:
         """There is nothing to give up."""

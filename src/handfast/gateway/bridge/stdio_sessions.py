@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from handfast.gateway.backend import Origin
 from handfast.gateway.bridge.held_calls import HeldCalls
 from handfast.gateway.bridge.legacy_server import EraRefused, Opening
 from handfast.gateway.bridge.legacy_session import LegacySession, read_greeting
@@ -34,6 +35,7 @@ class StdioSessions:
         limits: Callable[[], Limits],
         now: Callable[[], float],
         isolates: Callable[[], bool],
+        on_evict: Callable[[], None] = lambda: None,
     ) -> None:
         """`isolates`: no process is to be shared between callers."""
         self._children = children
@@ -44,9 +46,9 @@ class StdioSessions:
         self._version = version
         self._isolates = isolates
         self._shared: LegacySession | None = None
-        self._logging = Pool[str, StdioLine](limits=limits, now=now, is_shared=lambda _caller: False)
+        self._logging = Pool[str, StdioLine](limits=limits, now=now, is_shared=lambda _caller: False, on_evict=on_evict)
 
-    async def modern_line(self, caller: str, has_level: bool) -> StdioLine:
+    async def modern_line(self, origin: Origin, has_level: bool) -> StdioLine:
         """Shared by all, or a caller's own process: on a shared one nobody knows whose a log message is.
 
         Raises: UpstreamFailed.
@@ -54,7 +56,8 @@ class StdioSessions:
         try:
             if not has_level and not self._isolates():
                 return StdioLine(await self._children.shared(MODERN))
-            return await self._logging.get(caller, lambda _caller: self._open_logging())
+            address = origin.address or origin.caller
+            return await self._logging.get(origin.caller, lambda _caller: self._open_logging(), address=address)
         except (ChildStartFailed, ConnectionError, TimeoutError) as problem:
             raise _failure(problem) from None
 

@@ -69,7 +69,7 @@ class Endpoint:
         return {name: every[name] for name in sorted(every) if self.only is None or name in self.only}
 
     def known(self, origin: Origin) -> Known:
-        return self.knowledge.of(origin.caller)
+        return self.knowledge.of(origin.caller, origin.address)
 
     async def all_within(self, works: Iterable[Coroutine[Any, Any, None]]) -> None:  # Any: asyncio's own type
         """Run them side by side and wait until all are done or the time is up; what is not done then is given up."""

@@ -77,7 +77,8 @@ class ToolLists:
         return found
 
     async def _add_page(self, found: ToolList, cursor: str | None, message: Message, origin: Origin) -> str | None:
-        raw = await self._backend.request(_question(message, cursor), Origin(origin.caller, ignore, origin.actor))
+        asked = Origin(origin.caller, ignore, origin.actor, address=origin.address)
+        raw = await self._backend.request(_question(message, cursor), asked)
         try:
             result = read_message(raw).result()
             page = read_tool_page(result) if result is not None else None
