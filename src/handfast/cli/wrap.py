@@ -92,7 +92,7 @@ async def _relay(runtime: "Runtime", name: str, command: list[str]) -> int:
     wrapper = Wrapper(
         runtime.server_side(name, command),
         message_limit=runtime.settings.limits.message_bytes,
-        call_timeout=lambda: runtime.settings.limits.call_timeout_s,
+        limits=lambda: runtime.settings.limits,
         may_misfit=server is None or server.bridge is not Bridge.OFF,
     )
     outcome = await wrapper.run(command)

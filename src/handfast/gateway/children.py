@@ -118,6 +118,11 @@ class Children:
         reason = f"Process {channel.pid} exited with code {code}."
         self._server.journal.server_state(self._server.name, "exited", reason, status)
 
+    def dismiss(self, text: str) -> None:
+        """Every request under way ends with this text."""
+        for channel in self._running:
+            channel.dismiss(text)
+
     async def close(self) -> None:
         self._is_closed = True
         await asyncio.gather(*(channel.close() for channel in self._running))

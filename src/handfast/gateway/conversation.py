@@ -17,16 +17,20 @@ from handfast.core.policy import Allowed, Blocked, Decision, InputErrors, ToolPo
 from handfast.core.redaction import scrub_name
 from handfast.core.result import ResultView, ambiguous_violation, blocked_text
 from handfast.gateway.call_places import NoPlace, Place
+from handfast.gateway.call_time import too_long, too_silent
 from handfast.gateway.caller_ids import FOREIGN, Foreign
 from handfast.gateway.pending import Pending
 from handfast.gateway.result_view import view_result
 from handfast.gateway.server_side import ServerSide
+from handfast.gateway.settings.blocks import Limits
 from handfast.gateway.task_results import TASK_METHODS, TASK_NOTIFICATIONS, created_tasks, read_task, read_task_id
+from handfast.wire.alias import Alias
 from handfast.wire.codes import INVALID_PARAMS, INVALID_REQUEST, RECORDING_FAILED, UPSTREAM_FAILED
 from handfast.wire.eras import META_CAPABILITIES, META_CLIENT, META_VERSION
 from handfast.wire.message import AmbiguousKeys, BadMessage, Members, Message, RequestId, id_in_head
 from handfast.wire.replies import error_reply, request, tool_error
 from handfast.wire.scan import NotJson
+from handfast.wire.splice import replace_values
 
 _GREETING_SECONDS = 60.0
 _OPEN_REQUESTS = 10_000  # of one conversation; a client with more open than this is broken
@@ -106,19 +110,35 @@ class Conversation:
             if pending.place is not None:
                 pending.place.dismiss(text)
 
-    def overdue(self, now: float, seconds: float) -> list[RequestId]:
-        """Requests that have waited too long for an answer or for progress; not those that are still being judged."""
-        return [
-            key
+    def take_overdue(self, now: float, limits: Limits) -> list[tuple[RequestId, Pending, str]]:
+        """Requests that have waited too long for an answer or for progress, or are under way for too long, and why.
+
+        Not those that wait in line or are still being judged. They are open no more.
+        """
+        found = [
+            (key, pending, too_silent(limits.call_timeout_s) if is_silent else too_long(limits.call_total_s))
             for key, pending in self._pending.items()
             if not pending.is_attended
-            and now - pending.touched > seconds
+            and (
+                (is_silent := now - pending.touched > limits.call_timeout_s)
+                or (now - pending.began > limits.call_total_s and pending.touched != inf)
+            )
             and (pending.call or pending.method not in ("tools/call", "subscriptions/listen"))
         ]
+        for key, _, _ in found:
+            del self._pending[key]
+        return found
 
     def cancelled_id(self, message: Message) -> RequestId:
         """Which request a notifications/cancelled means."""
         return _request_id(message.params().get("requestId"))
+
+    def cancellation(self, message: Message) -> bytes | None:
+        """A notifications/cancelled as an HTTP server understands it; None where that was not sent the request."""
+        pending = self._pending.get(self.cancelled_id(message))
+        if pending is None or pending.alias is None:
+            return None
+        return replace_values(message.raw, {("params", "requestId"): b"%d" % pending.alias.number})
 
     # --- from the client -----------------------------------------------------------------------------------------
 
@@ -137,7 +157,7 @@ class Conversation:
 
     def _answer_from_client(self, message: Message) -> Step:
         if message.id not in self._asked_by_server:
-            self._unpaired("client")
+            self.note_unpaired("client")
             return NOTHING
         self._asked_by_server.discard(message.id)
         return Step(to_server=message.raw)
@@ -182,7 +202,8 @@ class Conversation:
 
     def _open(self, message: Message, method: str) -> Pending:
         meta = message.meta() if message.may_mention("_meta") else {}
-        pending = Pending(method, META_VERSION in meta, touched=self._server.now())
+        now = self._server.now()
+        pending = Pending(method, META_VERSION in meta, touched=now, began=now)
         if pending.is_modern:
             self._view = _view(meta.get(META_CAPABILITIES))
             self._meta = {key: meta[key] for key in (META_VERSION, META_CAPABILITIES, META_CLIENT) if key in meta}
@@ -267,7 +288,7 @@ class Conversation:
             if client is not None:
                 client.unwatch()
             pending.place = None
-            pending.touched = self._server.now()
+            pending.began = pending.touched = self._server.now()
             call.details["queued_ms"] = round((pending.touched - began) * 1000, 3)
 
     def _caller(self, call: Exchange, client: Client | None) -> Hashable:
@@ -302,7 +323,7 @@ class Conversation:
             return message.raw
         pending = self._pending.pop(message.id, None) if message.id is not None else None
         if pending is None:
-            self._unpaired("server")
+            self.note_unpaired("server")
             return None
         if pending.method == "initialize":
             self.stop_waiting()
@@ -316,11 +337,20 @@ class Conversation:
             self._learn(pending, message)
         return message.raw
 
+    def find_sent(self, number: RequestId | None) -> Alias | None:
+        """The open request that an HTTP server knows by this number."""
+        for pending in self._pending.values():
+            if pending.alias is not None and pending.alias.number == number:
+                return pending.alias
+        return None
+
+    def note_unreadable(self, problem: BadMessage) -> None:
+        reason = f"Dropped from the server: {problem.reason}"
+        self._server.journal.diagnose(self._server.name, "message.unreadable", reason)
+
     async def refuse_answer(self, problem: BadMessage) -> bytes | None:
         """The server sent something that is no message; the request it names, if any, gets an error."""
-        self._server.journal.diagnose(
-            self._server.name, "message.unreadable", f"Dropped from the server: {problem.reason}"
-        )
+        self.note_unreadable(problem)
         pending = self._pending.pop(problem.id, None) if problem.id is not None else None
         if pending is None or problem.id is None:
             return None
@@ -426,14 +456,21 @@ class Conversation:
             if pending.progress_token == token:
                 pending.touched = self._server.now()
 
-    def _unpaired(self, side: str) -> None:
+    def note_unpaired(self, side: str) -> None:
         reason = f"An answer from the {side} belongs to no open request and was dropped."
         self._server.journal.diagnose(self._server.name, "message.unpaired", reason)
 
 
-def is_sign_of_life(message: Message) -> bool:
-    """Whether a call that brings this is getting on: progress, or a question to the client. Babble is neither."""
-    return message.is_request or message.method == "notifications/progress"
+def is_sign_of_life(message: Message, pending: Pending) -> bool:
+    """Whether a call that brings this is getting on: its own progress, or a question to the client; babble is not."""
+    if message.is_request:
+        return True
+    if message.method != "notifications/progress" or pending.progress_token is None:
+        return False
+    try:
+        return _request_id(message.params().get("progressToken")) == pending.progress_token
+    except (AmbiguousKeys, NotJson):
+        return False
 
 
 def overlong_text(limit: int) -> str:

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from handfast.gateway.bridge.legacy_server import EraRefused
 from handfast.gateway.bridge.native_server import NativeServer
+from handfast.gateway.draining import STOPPING
 from handfast.gateway.fronts.legacy_http import LegacyFront
 from handfast.gateway.fronts.modern_http import ModernFront
 from handfast.gateway.http_exchange import HttpExchange
@@ -51,8 +52,9 @@ class ServerEndpoint:
         self._modern.quiesce()
         self._legacy.quiesce()
 
-    async def close(self) -> None:
-        await self._modern.close()
+    async def close(self, text: str = STOPPING) -> None:
+        """Whoever still waits gets this text."""
+        await self._modern.close(text)
         await self._legacy.close()
 
     async def post(self, http: HttpExchange, message: Message) -> None:

@@ -1,10 +1,12 @@
 """An MCP server over Streamable HTTP behind `/mcp/<server>`: bytes relayed, answers judged wherever they appear."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
+from secrets import randbelow
 
 from handfast.catalog.listing import SessionLost
 from handfast.gateway.bridge.http_sessions import HttpSessions
@@ -12,6 +14,7 @@ from handfast.gateway.bridge.judged_server import JudgedServer
 from handfast.gateway.bridge.legacy_server import EraRefused, LegacyServer
 from handfast.gateway.bridge.modern_server import ModernServer
 from handfast.gateway.bridge.native_server import NativeServer
+from handfast.gateway.call_time import CallTime
 from handfast.gateway.caller_ids import CallerIds
 from handfast.gateway.callers import address_of_opener
 from handfast.gateway.compact.backend import CompactBackend
@@ -39,6 +42,7 @@ from handfast.gateway.settings.blocks import Limits
 from handfast.wire.codes import UPSTREAM_FAILED
 from handfast.wire.eras import META_VERSION
 from handfast.wire.message import BadMessage, Message, RequestId, read_message
+from handfast.wire.replies import notification
 from handfast.wire.sse import OverlongEvent, SseAssembler
 
 # Remembered for who opened them and for streams that are resumed. How long a session lives is the server's to say.
@@ -88,7 +92,7 @@ class HttpUpstream:
         """`ids` keeps apart the callers that handfast asks the server for; without it there is only one."""
         self._server = server
         self._url = url
-        self._client = HttpClient(url)
+        self._client = HttpClient(url, waits_for_pairing=True)
         self._listening_client: HttpClient | None = None
         self._headers = headers
         self.health = health
@@ -114,15 +118,24 @@ class HttpUpstream:
         self.compact = CompactBackend(server, self.backend)
         self._sessions: dict[bytes, _Known] = {}
         self._room: Room[_Known] = Room()
-        self._ids = count()
+        # Unlike any that this server was sent before, by this process or another, and exact where numbers are doubles.
+        self.next_id: Callable[[], int] = count(10**13 + randbelow(8 * 10**13)).__next__
         self._sweeper: asyncio.Task[None] | None = None
         self._listening: set[Response] = set()
-        self._is_closed = False
+        self._reason = "The gateway stopped before the answer came."
+        self._telling: set[asyncio.Task[None]] = set()
+        self.is_closed = False
 
     def quiesce(self) -> None:
         """The gateway is about to stop: streams that only listen end now, calls under way may finish."""
         for response in self._listening:
             response.abort()
+
+    def dismiss(self, text: str) -> None:
+        """It is about to be closed: calls under way end with this text, which says why."""
+        self.is_closed = True
+        self._reason = text
+        self._client.dismiss(text)
 
     async def close(self) -> None:
         self._server.learner.close()
@@ -130,12 +143,12 @@ class HttpUpstream:
             self._sweeper.cancel()
         await self.backend.close()
         await self._bridge.close()
-        self._is_closed = True
+        self.is_closed = True
         await self._client.close()
         if self._listening_client is not None:
             await self._listening_client.close()
         for known in self._sessions.values():
-            known.conversation.close("The gateway stopped before the answer came.")
+            known.conversation.close(self._reason)
 
     # --- the three methods -----------------------------------------------------------------------------------------
 
@@ -155,7 +168,10 @@ class HttpUpstream:
             # Only a 404 tells a client to open another session, where its tools can be listed again.
             await http.respond(404 if conversation.has_lost_session else 200, [JSON], step.to_client)
             return
-        if step.to_server is None:
+        body = step.to_server
+        if message.method == "notifications/cancelled":
+            body = conversation.cancellation(message)  # None for what never reached the server
+        if body is None:
             await http.respond(202, [])
             return
         has_others = has_extensions(http.by_name)
@@ -165,7 +181,7 @@ class HttpUpstream:
             if mismatch is not None:
                 await http.respond(400, [JSON], mismatch)
                 return
-        await PostRelay(self, http, conversation, message).run(headers, step.to_server)
+        await PostRelay(self, http, conversation, message).run(headers, body)
 
     async def refuse(self, http: HttpExchange, message: Message, _text: str) -> None:
         """It could not be reached a moment ago; what is sent on fails in the same way, judged and on record."""
@@ -204,7 +220,7 @@ class HttpUpstream:
             self._forget(http.header(b"mcp-session-id") or b"", "The client ended the session before the answer came.")
         if response.status >= 300:
             raise without_answer(response)
-        response.abort()  # the status says it all
+        response.dismiss()  # the status says it all
         await http.respond(response.status, to_client(response.headers))
 
     async def _request_or_explain(self, http: HttpExchange, method: str) -> Response:
@@ -253,17 +269,14 @@ class HttpUpstream:
     async def _sweep(self) -> None:
         """A call whose stream broke off may be resumed, but not for ever."""
         while True:
-            seconds = self.call_timeout
-            await asyncio.sleep(min(_SWEEP_SECONDS, seconds / 2))
+            await asyncio.sleep(min(_SWEEP_SECONDS, self.call_timeout / 2))
             for conversation in [known.conversation for known in self._sessions.values()]:
-                for request_id in conversation.overdue(self._server.now(), seconds):
-                    pending = conversation.open_requests.pop(request_id)
-                    text = f"The server neither answered nor reported progress for {seconds:g} s."
+                for request_id, pending, text in conversation.take_overdue(self._server.now(), self._limits()):
                     conversation.fail(request_id, pending, text, rule="upstream.timeout")
 
     async def _list_page(self, headers: Headers, conversation: Conversation, cursor: bytes | None) -> Message:
         """Ask for a page of the tools on our own account, in the session and era of the client that needs it."""
-        request_id = f"handfast-{next(self._ids)}"
+        request_id = self.next_id()
         body = conversation.list_request(request_id, cursor)
         kept = [(name, value) for name, value in headers if name in (b"mcp-session-id", b"mcp-protocol-version")]
         if conversation.session is not None and all(name != b"mcp-session-id" for name, _ in kept):
@@ -284,16 +297,18 @@ class HttpUpstream:
                     conversation.has_lost_session = True
                     raise SessionLost
                 raise ConnectionError(f"the server answered tools/list with HTTP status {response.status}")
-            return await self._find_answer(response, request_id)
+            try:
+                return await self._find_answer(response, request_id)
+            finally:
+                response.abort()  # nothing happens where the answer was paired
         except (UpstreamFailed, BadMessage) as problem:
             raise ConnectionError(str(problem)) from problem
 
     async def _find_answer(self, response: Response, request_id: RequestId) -> Message:
         form = form_of(response.headers)
         if form is Form.JSON:
-            return read_message(await response.read(self.message_limit))
+            return self._paired(response, read_message(await response.read(self.message_limit)), request_id)
         if form is Form.OTHER:
-            response.abort()
             raise ConnectionError("the server answered tools/list with something that is no JSON and no stream of it")
         events = SseAssembler(self.message_limit)
         async for chunk in response.chunks():
@@ -301,10 +316,16 @@ class HttpUpstream:
                 if isinstance(event, OverlongEvent) or not event.data:
                     continue
                 message = read_message(event.data)
-                if message.is_answer and message.id == request_id:
-                    response.abort()
-                    return message
+                if message.is_answer:
+                    return self._paired(response, message, request_id)
         raise ConnectionError("the server closed its answer to tools/list early")
+
+    def _paired(self, response: Response, message: Message, request_id: RequestId) -> Message:
+        if not message.is_answer or message.id != request_id:
+            raise ConnectionError("the server answered a request that was not asked")
+        if response.has_arrived:
+            response.release()
+        return message
 
     async def send(
         self,
@@ -356,7 +377,7 @@ class HttpUpstream:
         except UpstreamFailed as problem:
             if isinstance(problem, UpstreamProtocolError) and is_cancelled():
                 health.release()  # to end what was cancelled without an answer is a server's right
-            elif not self._is_closed:
+            elif not self.is_closed:
                 health.failed(str(problem))
             raise
         except BaseException:
@@ -379,7 +400,7 @@ class HttpUpstream:
             self.health.check_admission()
         except UpstreamResting:
             raise problem from None
-        if self._is_closed or not repeats(problem):
+        if self.is_closed or not repeats(problem):
             raise problem
         if isinstance(problem, UpstreamRefused):
             await asyncio.sleep(_RECONNECT_SECONDS)
@@ -422,7 +443,24 @@ class HttpUpstream:
 
     @property
     def call_timeout(self) -> float:
-        return self._limits().call_timeout_s
+        """How long an answer may take to begin."""
+        limits = self._limits()
+        return min(limits.call_timeout_s, limits.call_total_s)
+
+    def call_time(self, began: float) -> CallTime:
+        """`began` is in the loop's time."""
+        return CallTime(self._limits(), began)
+
+    def tell_cancelled(self, headers: Headers, number: int) -> None:
+        """A legacy server goes on with a call when its connection is closed, so it is told."""
+        body = notification("notifications/cancelled", {"requestId": number, "reason": "timeout"})
+        task = asyncio.create_task(self._send_quietly(headers, body))
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
+
+    async def _send_quietly(self, headers: Headers, body: bytes) -> None:
+        with contextlib.suppress(UpstreamFailed):
+            (await self._request("POST", headers, body)).dismiss()
 
     @property
     def server(self) -> ServerSide:

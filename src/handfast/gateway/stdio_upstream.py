@@ -103,6 +103,10 @@ class StdioUpstream:
         """The gateway is about to stop: streams that only listen end now, calls under way may finish."""
         self._sessions.stop_listening()
 
+    def dismiss(self, text: str) -> None:
+        """It is about to be closed: calls under way end with this text, which says why."""
+        self._children.dismiss(text)
+
     async def close(self) -> None:
         self._server.learner.close()
         self._sessions.close()
@@ -287,7 +291,7 @@ class StdioUpstream:
         session.answers.append(answer)
         try:
             answer.send(session.channel)
-            await answer.run(idle_seconds=self._limits().call_timeout_s)
+            await answer.run(self._limits())
         finally:
             session.answers.remove(answer)
             session.last_used = self._server.now()
@@ -334,7 +338,7 @@ class StdioUpstream:
             shared=shared,
         )
         answer.send(channel)
-        await answer.run(idle_seconds=self._limits().call_timeout_s)
+        await answer.run(self._limits())
 
     async def _ask_shared(
         self, http: HttpExchange, conversation: Conversation, message: Message, caller: Callable[[], str]

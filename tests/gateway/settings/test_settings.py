@@ -125,6 +125,7 @@ def test_defaults_are_those_that_are_documented() -> None:
         },
         "limits": {
             "call_timeout_s": 300,
+            "call_total_s": 3600,
             "body_bytes": 4194304,
             "message_bytes": 67108864,
             "connections": 4096,

@@ -58,6 +58,11 @@ class LegacyCall:
     def may_ask(self) -> bool:
         return self.method in INTERACTIVE and not self._exchange.done()
 
+    @property
+    def is_running(self) -> bool:
+        """Whether somebody waits for its answer: a call that waits for its client has asked already."""
+        return self._origin is not None
+
     def take_up(self, message: Message, origin: Origin) -> None:
         """Whoever waits for the answer now. Raises: AmbiguousKeys, NotJson."""
         meta = message.meta()

@@ -30,9 +30,14 @@ class Opening:
     address: str = field(default="", compare=False)
 
     @property
+    def can_be_asked(self) -> bool:
+        """Whether the server may ask something of the clients of this session."""
+        return self.capabilities != b"{}"
+
+    @property
     def is_shared(self) -> bool:
         """Nothing in it is one caller's alone, so that everybody may use the same session."""
-        return self.capabilities == b"{}" and not self.is_own
+        return not self.can_be_asked and not self.is_own
 
 
 _SHARED = Opening("", b"{}")

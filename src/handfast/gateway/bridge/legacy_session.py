@@ -34,7 +34,16 @@ _NO_STATE: Final = (
     "The requestState is not known, not for this request, or has expired. Send the request again without it."
 )
 
+_NO_CALL: Final = "Nobody can be asked at the moment: the client speaks a revision in which only a call can ask."
+_SEVERAL: Final = "Several calls are under way, and it cannot be known which one asks. Call this tool again."
 _CLOSED: Final = "The session with the server was closed before it answered. Repeat the call if that is safe."
+
+
+class Asking:
+    """Whether one server was seen to ask its clients something without saying which call it is about."""
+
+    def __init__(self) -> None:
+        self.was_seen = False
 
 
 class LegacySession:
@@ -46,9 +55,15 @@ class LegacySession:
         held: HeldCalls,
         refused: Callable[[str], None],
         seconds: Callable[[], float],
+        asking: Asking | None = None,
     ) -> None:
-        """`refused` takes what belongs to no call: a question, a requestState. `seconds` is for our own requests."""
+        """`refused` takes what belongs to no call: a question, a requestState. `seconds` is for our own requests.
+
+        `asking` is None in a session whose clients can be asked nothing: callers may share it.
+        """
         self.line = line
+        self._asking = asking
+        self._turn = asyncio.Lock()
         self._discovery = discovery_of(greeting)
         info = greeting.get("serverInfo")
         self._info = None if info is None else bytes(info)
@@ -100,7 +115,7 @@ class LegacySession:
         self.has_called = self.has_called or message.method in INTERACTIVE
         is_retry = message.method in INTERACTIVE and member(message.params(), "requestState") is not None
         if not is_retry:
-            return await self._step(self._begin(message, origin), message, origin)
+            return await self._run(message, origin)
         held = self._held.claim(text_member(message.params(), "requestState") or "", message, origin.caller)
         if isinstance(held, LegacyCall):
             # In the session that it began in, whatever the client says of itself by now.
@@ -108,16 +123,32 @@ class LegacySession:
         if held is None:
             self._refused("A requestState came back that is not known, not for this request, or has expired.")
             return error_reply(message.id, INVALID_PARAMS, _NO_STATE)
-        return await self._step(self._begin(message, origin), message, origin)
+        return await self._run(message, origin)
+
+    async def _run(self, message: Message, origin: Origin, held: LegacyCall | None = None) -> bytes:
+        """Carry a call to its answer, or to the question that it waits for the client to answer.
+
+        Calls to a server that was seen to ask run one at a time: only so it is known whose a question is. One that
+        waits for its client asks nothing meanwhile, and the next may run.
+        """
+        if self._asking is None or not self._asking.was_seen or message.method not in INTERACTIVE:
+            call = self._begin(message, origin) if held is None else self._continue(held, message, origin)
+            return await self._step(call, message, origin)
+        async with self._turn:
+            call = self._begin(message, origin) if held is None else self._continue(held, message, origin)
+            return await self._step(call, message, origin)
 
     async def _resume(self, call: LegacyCall, message: Message, origin: Origin) -> bytes:
         """A held call that a retry carries on."""
+        return await self._run(message, origin, call)
+
+    def _continue(self, call: LegacyCall, message: Message, origin: Origin) -> LegacyCall:
         call.take_up(message, origin)
         for name, response in responses_in(message).items():
             question = call.questions.pop(name, None)
             if question is not None and question.id is not None:
                 self._send(to_answer(question.id, response))
-        return await self._step(call, message, origin)
+        return call
 
     def _begin(self, message: Message, origin: Origin) -> LegacyCall:
         own_id = next(self._ids)
@@ -200,19 +231,21 @@ class LegacySession:
             self._listens.notify(message)
 
     def _asked(self, question: Message) -> None:
-        """Most likely about the call that began last; it is the same client's whichever it is."""
+        """Put a question to the only call that it can be about, or refuse it: another's client must not answer it."""
         assert question.id is not None
         if question.method == "ping":
             self._send(answer(question.id, {}))
             return
-        if self._is_askable(question):
-            for call in reversed(self._calls.values()):
-                if call.may_ask:
-                    call.ask(question)
-                    return
-        self._refused(f"The server sent {question.method} outside a call, and was refused.")
-        text = "Nobody can be asked at the moment: the client speaks a revision in which only a call can ask."
-        self._send(error_reply(question.id, METHOD_NOT_FOUND, text))
+        running: list[LegacyCall] = []
+        if self._asking is not None and self._is_askable(question):
+            self._asking.was_seen = True
+            running = [call for call in self._calls.values() if call.may_ask and call.is_running]
+        if len(running) == 1:
+            running[0].ask(question)
+            return
+        when = "while several calls were under way" if running else "outside a call"
+        self._refused(f"The server sent {question.method} {when}, and was refused.")
+        self._send(error_reply(question.id, METHOD_NOT_FOUND, _SEVERAL if running else _NO_CALL))
 
     def _is_askable(self, message: Message) -> bool:
         return message.method in ASKABLE

@@ -40,11 +40,11 @@ class ModernFront:
             if message.method == "subscriptions/listen":
                 reply.give_up(answer(message.id, {"resultType": "complete", "_meta": {META_SUBSCRIPTION: message.id}}))
 
-    async def close(self) -> None:
+    async def close(self, text: str = STOPPING) -> None:
         """Whoever still waits is told that no answer will come."""
         self.quiesce()
         for reply, message in self._open.items():
-            reply.give_up(error_reply(message.id, UPSTREAM_FAILED, STOPPING))
+            reply.give_up(error_reply(message.id, UPSTREAM_FAILED, text))
 
     # --- the three methods -----------------------------------------------------------------------------------------
 

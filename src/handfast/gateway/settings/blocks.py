@@ -90,6 +90,11 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         # Clients wait a minute by default and reset on progress; five minutes leaves room for slow tools that report.
         _Seconds, Meta(description="A call that shows no progress for this many seconds ends with a timeout.")
     ] = 300.0
+    call_total_s: Annotated[
+        # A tool that reports progress for an hour has work for a task of its own; without a bound it may hold its
+        # place, its connection and its caller for ever.
+        _Seconds, Meta(description="A call that took this many seconds in all ends with a timeout, progress or not.")
+    ] = 3600.0
     body_bytes: Annotated[
         # What the official TypeScript SDK's servers accept: a larger body would be refused one hop later anyway.
         int, Meta(ge=1, le=1024**3, description="The largest request body accepted from a client over HTTP.")
