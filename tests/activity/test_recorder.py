@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -280,6 +280,28 @@ def test_retention_runs_by_itself(tmp_path: Path) -> None:
         recorder.record(call(7))
         wait_until(lambda: kept(tmp_path)[0].record.time > "2021")
     assert [stored.record.rule for stored in kept(tmp_path)].count("") == 1
+
+
+@pytest.mark.requirement("F9", "F12")
+def test_a_flood_of_records_does_not_outgrow_the_bound_for_longer_than_a_moment(tmp_path: Path) -> None:
+    bound = 2 * 1024 * 1024
+
+    async def flood() -> None:
+        until = time.monotonic() + 3.5
+        while time.monotonic() < until:
+            await recorder.committed(recorder.record(*(call(number) for number in range(200))))
+
+    def size() -> int:
+        return sum(path.stat().st_size for path in tmp_path.glob("activity.db*"))
+
+    with gated(tmp_path, retention=Retention(keep_bytes=bound)) as (_, recorder):
+        asyncio.run(flood())
+        assert recorder.pending == 0
+        wait_until(lambda: size() <= bound)
+    with closing(SqliteStore.open_existing(tmp_path)) as store:
+        found = list(store.walk())[-1]
+    assert found.broken is None
+    assert found.thinned > 0
 
 
 _WRITER = """

@@ -23,7 +23,8 @@ WRITE_FAILURE_RULE = "activity.write_failure"
 _GATHER_S = 0.1
 _BATCH = 500
 _RETRY_S = 0.25
-_RETENTION_EVERY_S = 60.0
+_RETENTION_EVERY_S = 60.0  # while nothing is written
+_RETENTION_BUSY_S = 1.0  # after records came: the store outgrows its bound by what is written in this time
 _KEPT_PER_CAPACITY = 4  # how far past its bound the queue may grow while nothing can be written
 _LET_GO = -1  # the ticket of records that could not be kept
 
@@ -51,7 +52,7 @@ class ThreadRecorder:
         self._capacity = capacity
         self._failing_after_s = failing_after_s
         self._retention = retention
-        self._retention_due = time.monotonic()
+        self._retention_due = self._retention_kept = time.monotonic()
         self._lock = threading.Lock()  # guards what follows; only ever held for a moment
         self._queue: list[Record] = []
         self._waiters: list[Waiter] = []
@@ -176,6 +177,7 @@ class ThreadRecorder:
             batch = self._next_batch()
             if batch:
                 self._write(batch)
+                self._retention_due = min(self._retention_due, self._retention_kept + _RETENTION_BUSY_S)
             if not batch and self._is_closing:
                 break
             self._keep_retention()
@@ -269,14 +271,14 @@ class ThreadRecorder:
     def _keep_retention(self) -> None:
         if self._retention is None or time.monotonic() < self._retention_due:
             return
-        removed = 0
+        is_done = True
         try:
-            removed = self._store.prune(self._retention, now=datetime.now(UTC))
+            # One small step at a time, with batches in between, until nothing is left to do.
+            is_done = not self._store.prune(self._retention, now=datetime.now(UTC))
         except StoreError as error:
             _log.error("Old activity records could not be removed. %s", error)
-        # One small step at a time, with batches in between, until nothing is left to remove.
-        if not removed:
-            self._retention_due = time.monotonic() + _RETENTION_EVERY_S
+        self._retention_kept = time.monotonic()
+        self._retention_due = self._retention_kept + (_RETENTION_EVERY_S if is_done else 0.0)
 
 
 def _wake(waiters: list[Waiter]) -> None:
