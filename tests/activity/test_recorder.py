@@ -304,6 +304,74 @@ def test_a_flood_of_records_does_not_outgrow_the_bound_for_longer_than_a_moment(
     assert found.thinned > 0
 
 
+def refusal(number: int) -> Record:
+    return call(number, status=Status.BLOCKED, rule="arguments.unknown", server="up", tool="add")
+
+
+def counted(folder: Path) -> int:
+    return sum(int(str(stored.record.details.get("count", 1))) for stored in kept(folder))
+
+
+@pytest.mark.requirement("F9", "P4")
+def test_a_refusal_that_is_only_counted_is_durable_when_its_ticket_is(tmp_path: Path) -> None:
+    async def flood() -> None:
+        for number in range(20):
+            await recorder.committed(recorder.record_refusal("ada", refusal(number)))
+        await asyncio.gather(*(recorder.committed(recorder.record_refusal("ada", refusal(20))) for _ in range(100)))
+        assert (len(kept(tmp_path)), counted(tmp_path)) == (21, 120)
+
+    with gated(tmp_path) as (_, recorder):
+        asyncio.run(flood())
+
+
+@pytest.mark.requirement("F9")
+def test_a_refusal_that_is_only_counted_can_be_waited_for_without_an_event_loop(tmp_path: Path) -> None:
+    with gated(tmp_path) as (_, recorder):
+        tickets = [recorder.record_refusal("ada", refusal(number)) for number in range(22)]
+        with pytest.raises(StopIteration):
+            recorder.committed(tickets[-1]).send(None)
+        assert counted(tmp_path) == 22
+
+
+@pytest.mark.requirement("F9")
+def test_what_was_counted_is_written_when_nobody_waits_for_it_and_on_closing(tmp_path: Path) -> None:
+    with gated(tmp_path) as (_, recorder):
+        for number in range(30):
+            recorder.record_refusal("ada", refusal(number))
+        wait_until(lambda: counted(tmp_path) == 30)
+        for number in range(7):
+            recorder.record_refusal("ada", refusal(number))
+    assert counted(tmp_path) == 37
+    assert len(kept(tmp_path)) == 22
+
+
+@pytest.mark.requirement("F9", "P4")
+def test_a_tally_that_cannot_be_written_is_refused_and_written_later(tmp_path: Path) -> None:
+    async def flood() -> None:
+        for number in range(20):
+            recorder.record_refusal("ada", refusal(number))
+        store.is_broken = True
+        with pytest.raises(RecordingFailed):
+            await recorder.committed(recorder.record_refusal("ada", refusal(20)))
+        store.is_broken = False
+
+    with gated(tmp_path, failing_after_s=0.3) as (store, recorder):
+        asyncio.run(flood())
+        wait_until(lambda: not recorder.is_failing)
+    refused = [stored.record for stored in kept(tmp_path, RecordFilter(rule="arguments.unknown"))]
+    assert sum(int(str(record.details.get("count", 1))) for record in refused) == 21
+
+
+def test_a_refusal_after_closing_is_refused_and_not_lost_in_silence(tmp_path: Path) -> None:
+    with gated(tmp_path) as (_, recorder):
+        for number in range(21):
+            recorder.record_refusal("ada", refusal(number))
+        recorder.close()
+        with pytest.raises(RecordingFailed):
+            recorder.record_refusal("ada", refusal(21))
+    assert counted(tmp_path) == 21
+
+
 _WRITER = """
 import asyncio, sys
 from pathlib import Path
