@@ -174,9 +174,12 @@ class CallPath:
     async def block(self, call: Exchange, decision: Blocked) -> None:
         """A call that goes no further, its arguments being on record."""
         mode = call.policy.input.mode
-        self._record_decision(call, decision, Status.BLOCKED, mode=mode, direction="arguments")
-        self.conclude(call, Status.BLOCKED, rule=decision.rule, reason=decision.reason, mode=mode)
-        await self.durable(call)
+        if call.is_recorded:  # cancelled while it was being judged
+            self._record_decision(call, decision, Status.BLOCKED, mode=mode, direction="arguments")
+            return await self.durable(call)
+        refusal = self._decided(call, decision, Status.BLOCKED, mode=mode, direction="arguments")
+        self.conclude(call, Status.BLOCKED, rule=decision.rule, reason=decision.reason, mode=mode, refusal=(refusal,))
+        return await self.durable(call)
 
     async def _judge_arguments(self, call: Exchange, text: bytes | None, terms: Terms | None) -> Decision:
         policy = call.policy.input
@@ -375,8 +378,20 @@ class CallPath:
             return _Met(conforms=True)
         return _Met(conforms=False, words=schema.describe(value))
 
-    def conclude(self, call: Exchange, status: Status, *, rule: str = "", reason: str = "", mode: str = "") -> None:
-        """Record the end of a call, once: synchronous, so that no cancellation can come between."""
+    def conclude(
+        self,
+        call: Exchange,
+        status: Status,
+        *,
+        rule: str = "",
+        reason: str = "",
+        mode: str = "",
+        refusal: tuple[Record, ...] | None = None,
+    ) -> None:
+        """Record the end of a call, once: synchronous, so that no cancellation can come between.
+
+        `refusal` is given for a call that goes no further, with what is recorded before its end: many are counted.
+        """
         if call.is_recorded:
             return
         call.is_recorded = True
@@ -388,9 +403,15 @@ class CallPath:
             rule, status = "contract.unknown", Status.WARNING if status is Status.SUCCESS else status
             reason = reason or "The tool's contract was not known, so the call was forwarded unjudged."
         call.status, call.rule = status, rule
-        ticket = self._recorder.record(
-            self._entry(call, RecordType.TOOL_CALL, status, rule=rule, reason=reason, mode=mode, details=call.details)
+        entry = self._entry(
+            call, RecordType.TOOL_CALL, status, rule=rule, reason=reason, mode=mode, details=call.details
         )
+        if refusal is not None:
+            counted = self._recorder.record_refusal(str(call.caller or call.actor), *refusal, entry)
+            if self._waits_for_decisions:
+                call.ticket = counted
+            return
+        ticket = self._recorder.record(entry)
         if self._waits_for_all:
             call.ticket = ticket
 
@@ -409,22 +430,25 @@ class CallPath:
     def _record_decision(
         self, call: Exchange, decision: Blocked | Warned, status: Status, *, mode: str, direction: str
     ) -> None:
+        ticket = self._recorder.record(self._decided(call, decision, status, mode=mode, direction=direction))
+        if self._waits_for_decisions:
+            call.ticket = ticket
+
+    def _decided(
+        self, call: Exchange, decision: Blocked | Warned, status: Status, *, mode: str, direction: str
+    ) -> Record:
         details: dict[str, Detail] = {"direction": direction}
         if call.contract is not None:
             details["contract"] = call.contract.fingerprint
-        ticket = self._recorder.record(
-            self._entry(
-                call,
-                RecordType.POLICY_DECISION,
-                status,
-                rule=decision.rule,
-                reason=decision.reason,
-                mode=mode,
-                details=details,
-            )
+        return self._entry(
+            call,
+            RecordType.POLICY_DECISION,
+            status,
+            rule=decision.rule,
+            reason=decision.reason,
+            mode=mode,
+            details=details,
         )
-        if self._waits_for_decisions:
-            call.ticket = ticket
 
     def _entry(
         self,

@@ -5,7 +5,7 @@ import pytest
 from handfast.catalog.contracts import ContractChange
 from handfast.clock import Clock
 from handfast.core.contract import ToolContract
-from handfast.core.exchange import Record
+from handfast.core.exchange import Record, Ticket
 from handfast.gateway.journal import Journal
 
 
@@ -19,7 +19,10 @@ class Kept:
         self.records += records
         return len(self.records)
 
-    async def committed(self, ticket: int) -> None:
+    def record_refusal(self, _caller: str, *records: Record) -> int:
+        return self.record(*records)
+
+    async def committed(self, ticket: Ticket) -> None:
         """At once."""
 
     async def room(self) -> None:

@@ -2,6 +2,10 @@
 
 from enum import StrEnum
 
+# Half a million refused calls, or more than a million that went well, before anything is removed; and a disk of any
+# size has room for it.
+KEEP_BYTES = 1024**3
+
 
 class Durability(StrEnum):
     """Which records must be on disk before a reply leaves."""

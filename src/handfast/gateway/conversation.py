@@ -4,7 +4,7 @@ Knows nothing of transports: `wrap`, a stdio child behind HTTP and an HTTP serve
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable
 from math import inf
 from typing import NamedTuple, Protocol
 
@@ -239,6 +239,7 @@ class Conversation:
         )
         pending.call = call
         self.has_called = True
+        call.caller = self._caller(call, client)
         pending.tool = tool
         pending.asks_for_task = "task" in params
         given = params.get("arguments")
@@ -256,7 +257,7 @@ class Conversation:
             return NOTHING  # cancelled while it was being judged: it never reaches the tool
         if server.places is not None:
             try:
-                place = server.places.ask(server.name, self._caller(call, client))
+                place = server.places.ask(server.name, call.caller)
                 call.release = place.release
                 if not place.is_granted:
                     await self._wait_in_line(place, pending, call, client)
@@ -291,7 +292,7 @@ class Conversation:
             pending.began = pending.touched = self._server.now()
             call.details["queued_ms"] = round((pending.touched - began) * 1000, 3)
 
-    def _caller(self, call: Exchange, client: Client | None) -> Hashable:
+    def _caller(self, call: Exchange, client: Client | None) -> str | bytes | tuple[str, bytes]:
         """Who has a turn of their own: the actor, the session, or a client by where it is and what it calls itself."""
         known = call.actor or self.session or self.caller
         if known:

@@ -19,7 +19,7 @@ def record_refused(
         return
     policy = runtime.settings.policy(server, tool)
     call = runtime.path.open(server=server, tool=scrub_name(tool), policy=policy, contract=None, actor=actor)
-    runtime.path.conclude(call, Status.ERROR, rule=rule, reason=reason)
+    runtime.path.conclude(call, Status.ERROR, rule=rule, reason=reason, refusal=())
 
 
 async def record_unrouted(runtime: Runtime, message: Message, actor: str, rule: str, reason: str) -> None:

@@ -120,7 +120,7 @@ def test_defaults_are_those_that_are_documented() -> None:
             "durability": "decisions",
             "bodies": "none",
             "keep_days": None,
-            "keep_bytes": None,
+            "keep_bytes": 1024**3,
             "on_failure": "refuse",
         },
         "limits": {

@@ -92,7 +92,7 @@ class CompactBackend:
             await self._check(asked, message, origin)
         except Refused as problem:
             known = asked.tool if asked.tool is not None and self._is_known(asked.tool) else None
-            return await self._own.refused(message, given, problem.violation, tool=known)
+            return await self._own.refused(message, given, problem.violation, tool=known, caller=origin.caller)
         except ListRefused as problem:
             return await self._own.without_list(message, given, problem.answer)
         # The client cannot know which of the action's arguments its server wants repeated in headers.

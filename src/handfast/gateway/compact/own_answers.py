@@ -25,10 +25,13 @@ class OwnAnswers:
         )
         return await self._recorded(call, message, reply, recording)
 
-    async def refused(self, message: Message, given: bytes | None, violation: Violation, *, tool: str | None) -> bytes:
+    async def refused(
+        self, message: Message, given: bytes | None, violation: Violation, *, tool: str | None, caller: str = ""
+    ) -> bytes:
         """`tool` is the one that was meant, where there is such a tool: its settings say how a refusal is answered."""
         assert message.id is not None
         call = self._open(tool)
+        call.caller = caller
         reply = tool_error(message.id, violation.message, is_modern=True)
         if call.policy.input.errors is InputErrors.PROTOCOL:
             reply = error_reply(message.id, INVALID_PARAMS, violation.message)

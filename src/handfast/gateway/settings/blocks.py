@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from handfast.core.recording import Durability, OnFailure
+from handfast.core.recording import KEEP_BYTES, Durability, OnFailure
 
 PORT = "([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 HOST = r"([A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\])"
@@ -63,8 +63,11 @@ class Activity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     keep_bytes: Annotated[
         # Below one mebibyte an SQLite file with its indexes would prune what it has just written.
         Annotated[int, Meta(ge=1024 * 1024)] | None,
-        Meta(description="The oldest records are removed once the store is larger than this; null sets no bound."),
-    ] = None
+        Meta(
+            description="Once the store's files are larger than this, plain successes are removed from it, and where"
+            " none are left the oldest records; null sets no bound."
+        ),
+    ] = KEEP_BYTES
     on_failure: Annotated[
         OnFailure,
         Meta(description="While records cannot be written calls are refused; `continue` lets them pass unrecorded."),
