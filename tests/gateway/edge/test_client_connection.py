@@ -443,6 +443,18 @@ def test_a_client_that_does_not_take_its_answer_is_dropped(closes: bytes) -> Non
 
 
 @pytest.mark.requirement("F5")
+def test_the_next_request_waits_until_the_last_answer_was_taken() -> None:
+    """Else a client that only asks would have one answer after the other kept for it."""
+    with listening() as edge, edge.connect(receive_buffer=4096) as client:
+        client.sendall(b"GET /big HTTP/1.1\r\n\r\n")
+        eventually(lambda: edge.running.unread.total > 0, "the answer")
+        client.sendall(b"GET /big HTTP/1.1\r\n\r\n")
+        eventually(lambda: edge.running.arriving.total > 0 or len(edge.seen) > 1, "the next request")
+        assert edge.seen == ["GET /big"]
+        assert [len(read_answer(client).body) for _ in range(2)] == [BIG, BIG]
+
+
+@pytest.mark.requirement("F5")
 def test_a_client_that_takes_its_answer_slowly_gets_all_of_it() -> None:
     """It takes three times as long as a client may take without reading, and reads a piece of it now and then."""
     with listening(patience=slow(unread=0.8)) as edge, edge.connect(receive_buffer=65536) as client:

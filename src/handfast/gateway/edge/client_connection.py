@@ -57,7 +57,7 @@ class ClientConnection(asyncio.Protocol):
         self._body_limit: int | None = None  # of whoever waits for the body
         self._reader: asyncio.Future[bytes] | None = None
         self._problem: HttpProblem | ClientLeft | None = None  # with the body
-        self._room: asyncio.Future[None] | None = None
+        self._room: asyncio.Event | None = None  # where somebody ever waited for it
         self._unread = b""  # of the next request
         self._unflushed = 0
         self._ignored = 0
@@ -120,8 +120,8 @@ class ClientConnection(asyncio.Protocol):
         self._owner.unread.release(self)
         self._unread = b""
         self.is_write_paused = False
-        if self._room is not None and not self._room.done():
-            self._room.set_result(None)
+        if self._room is not None:
+            self._room.set()
         self._fail_body(ClientLeft())
         if self._http is not None:
             self._http.leave()
@@ -131,8 +131,8 @@ class ClientConnection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self.is_write_paused = False
-        if self._room is not None and not self._room.done():
-            self._room.set_result(None)
+        if self._room is not None:
+            self._room.set()
         if self._is_parting:
             self._owner.unread.release(self)
             self.deadline = self._owner.now + self._owner.patience.farewell
@@ -266,8 +266,11 @@ class ClientConnection(asyncio.Protocol):
         return self._arriving is not None or self._owner.is_closing or asks_to_close(http.head)
 
     async def wait_for_room(self) -> None:
-        self._room = self._loop.create_future()
-        await self._room
+        if self._room is None:
+            self._room = asyncio.Event()
+        while self.is_write_paused:
+            self._room.clear()
+            await self._room.wait()
 
     # --- one request after the other ---------------------------------------------------------------------------------
 
