@@ -18,6 +18,7 @@ from handfast.core.redaction import scrub_name
 from handfast.core.result import ResultView, ambiguous_violation, blocked_text
 from handfast.gateway.call_places import NoPlace, Place
 from handfast.gateway.caller_ids import FOREIGN, Foreign
+from handfast.gateway.callers import Peer
 from handfast.gateway.pending import Pending
 from handfast.gateway.result_view import view_result
 from handfast.gateway.server_side import ServerSide
@@ -42,11 +43,9 @@ class Step(NamedTuple):
 NOTHING = Step()
 
 
-class Client(Protocol):
+class Client(Peer, Protocol):
     """Whoever waits for an answer, where they can be seen to leave."""
 
-    @property
-    def peer(self) -> str: ...
     def watch(self, on_left: Callable[[], None]) -> None: ...
     def unwatch(self) -> None: ...
 
@@ -235,7 +234,7 @@ class Conversation:
             return NOTHING  # cancelled while it was being judged: it never reaches the tool
         if server.places is not None:
             try:
-                place = server.places.ask(server.name, self._caller(call, client))
+                place = server.places.ask(server.name, self._caller(client))
                 call.release = place.release
                 if not place.is_granted:
                     await self._wait_in_line(place, pending, call, client)
@@ -270,9 +269,9 @@ class Conversation:
             pending.touched = self._server.now()
             call.details["queued_ms"] = round((pending.touched - began) * 1000, 3)
 
-    def _caller(self, call: Exchange, client: Client | None) -> Hashable:
-        """Who has a turn of their own: the actor, the session, or a client by where it is and what it calls itself."""
-        known = call.actor or self.session or self.caller
+    def _caller(self, client: Client | None) -> Hashable:
+        """Who has a turn of its own, as in `callers`; a digest is not worth its time for a name that is kept nowhere."""
+        known = (client.actor if client is not None else "") or self.session or self.caller
         if known:
             return known
         return (client.peer if client is not None else "", bytes(self._meta.get(META_CLIENT, b"")))
