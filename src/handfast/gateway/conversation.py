@@ -270,7 +270,7 @@ class Conversation:
             call.details["queued_ms"] = round((pending.touched - began) * 1000, 3)
 
     def _caller(self, client: Client | None) -> Hashable:
-        """Who has a turn of its own, as in `callers`; a digest is not worth its time for a name that is kept nowhere."""
+        """Who has a turn of its own, as in `callers`; no digest is made of a name that is kept nowhere."""
         known = (client.actor if client is not None else "") or self.session or self.caller
         if known:
             return known
