@@ -28,6 +28,7 @@ _NO_LIST: Final = (
 _NO_STATE: Final = (
     "The requestState was not given to this caller for this request. Send it back exactly as it came, or begin again."
 )
+_TASKS: Final = "tasks/"
 _TASK_NOTICE: Final = "notifications/tasks"
 _IDS: Final = ("notifications", "taskIds")  # of a subscription's filter and of its acknowledgement
 TaskId = str | int  # some servers count
@@ -41,6 +42,18 @@ class Foreign(Exception):
     def __init__(self, text: str, code: int = INVALID_PARAMS) -> None:
         super().__init__(text)
         self.code = code
+
+
+def names_ids(raw: bytes) -> bool:
+    """Whether a message can name a task or a state: a glance that saves reading it. Escapes may spell both."""
+    if raw.find(b"taskId") >= 0 or raw.find(b"requestState") >= 0:
+        return True
+    return raw.find(b"\\") >= 0 and raw.find(b"\\u") >= 0
+
+
+def asks_with_ids(message: Message) -> bool:
+    """Whether a request can be about a task or a state, or about all of them."""
+    return names_ids(message.raw) or (message.method or "").startswith(_TASKS)
 
 
 class CallerIds:
@@ -59,7 +72,7 @@ class CallerIds:
         edits: _Edits = {}
         if "requestState" in params and member(params, "requestState") is not None:
             edits["params", "requestState"] = msgspec.json.encode(self._own_state(message, caller()))
-        if method.startswith("tasks/"):
+        if method.startswith(_TASKS):
             if "taskId" not in params:
                 raise Foreign(_NO_LIST, METHOD_NOT_FOUND)
             edits["params", "taskId"] = msgspec.json.encode(self._own_id(params["taskId"], caller()))
@@ -132,15 +145,14 @@ class SharedRequest:
 
     def receive(self, found: Message) -> bool:
         """Turn an answer or a notification into what the caller gets; False for what is another caller's."""
-        raw = found.raw
-        if raw.find(b"taskId") < 0 and raw.find(b"requestState") < 0 and raw.find(b"\\u") < 0:
-            return True  # nearly always; only the last could spell one of these names in another way
+        if not names_ids(found.raw):
+            return True
         try:
             edits = self._answer_edits(found) if found.is_answer else self._notice_edits(found)
         except (AmbiguousKeys, NotJson):
             return found.is_answer  # it is refused where it is judged; nobody waits for a notification
         if edits:
-            found.raw = replace_values(raw, edits)
+            found.raw = replace_values(found.raw, edits)
             found.reread()
         return edits is not None
 
@@ -148,7 +160,7 @@ class SharedRequest:
         result = found.result() or {}
         kind = text_member(result, "resultType")
         edits = self._id_at(level_of(member(result, "task")), ("result", "task"))
-        if kind == "task" or (self._message.method or "").startswith("tasks/"):
+        if kind == "task" or (self._message.method or "").startswith(_TASKS):
             edits |= self._id_at(result, ("result",))
         edits |= self._related(result, "result")
         state = text_member(result, "requestState")

@@ -10,10 +10,10 @@ from handfast.gateway.children import Children
 from handfast.gateway.conversation import Conversation
 from handfast.gateway.event_log import EventLog, EventShelf
 from handfast.gateway.http_exchange import HttpExchange, HttpProblem
-from handfast.gateway.room import EVICTED, MADE_WAY, REFUSED, NoRoom, Room
+from handfast.gateway.room import REFUSED, NoRoom, Room
 from handfast.gateway.server_side import ServerSide
 from handfast.gateway.session import Session
-from handfast.gateway.session_owner import UNKNOWN_SESSION, refuse_stranger
+from handfast.gateway.session_owner import UNKNOWN_SESSION, note_evicted, refuse_stranger
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.message import Message
 from handfast.wire.splice import replace_values
@@ -78,6 +78,7 @@ class ChildSessions:
         else:
             leaver = self._sharing.find_leaver(address, _SESSIONS, spares_busy=False)
             if leaver is not None:
+                note_evicted(self._server)
                 self._open.pop(leaver.id, None)
                 self._sharing.remove(leaver)
                 leaver.close()
@@ -123,7 +124,7 @@ class ChildSessions:
         self._owning.add(starting)
         try:
             if isinstance(leaver, Session):
-                self._server.journal.diagnose(self._server.name, EVICTED, MADE_WAY)
+                note_evicted(self._server)
                 await self.end(leaver)
             yield
         finally:

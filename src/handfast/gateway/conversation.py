@@ -19,6 +19,7 @@ from handfast.core.result import ResultView, ambiguous_violation, blocked_text
 from handfast.gateway.call_places import NoPlace, Place
 from handfast.gateway.call_time import too_long, too_silent
 from handfast.gateway.caller_ids import FOREIGN, Foreign
+from handfast.gateway.callers import Peer
 from handfast.gateway.pending import Pending
 from handfast.gateway.result_view import view_result
 from handfast.gateway.server_side import ServerSide
@@ -46,11 +47,9 @@ class Step(NamedTuple):
 NOTHING = Step()
 
 
-class Client(Protocol):
+class Client(Peer, Protocol):
     """Whoever waits for an answer, where they can be seen to leave."""
 
-    @property
-    def peer(self) -> str: ...
     def watch(self, on_left: Callable[[], None]) -> None: ...
     def unwatch(self) -> None: ...
 
@@ -239,7 +238,7 @@ class Conversation:
         )
         pending.call = call
         self.has_called = True
-        call.caller = self._caller(call, client)
+        call.caller = self._caller(client)
         pending.tool = tool
         pending.asks_for_task = "task" in params
         given = params.get("arguments")
@@ -292,9 +291,9 @@ class Conversation:
             pending.began = pending.touched = self._server.now()
             call.details["queued_ms"] = round((pending.touched - began) * 1000, 3)
 
-    def _caller(self, call: Exchange, client: Client | None) -> str | bytes | tuple[str, bytes]:
-        """Who has a turn of their own: the actor, the session, or a client by where it is and what it calls itself."""
-        known = call.actor or self.session or self.caller
+    def _caller(self, client: Client | None) -> str | bytes | tuple[str, bytes]:
+        """Who has a turn of its own, as in `callers`; no digest is made of a name that is kept nowhere."""
+        known = (client.actor if client is not None else "") or self.session or self.caller
         if known:
             return known
         return (client.peer if client is not None else "", bytes(self._meta.get(META_CLIENT, b"")))

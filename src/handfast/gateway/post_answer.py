@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable
 from handfast.core.exchange import Status
 from handfast.gateway.backlog import Backlog
 from handfast.gateway.call_time import CallTime
-from handfast.gateway.caller_ids import SharedRequest
+from handfast.gateway.caller_ids import CallerIds, SharedRequest, asks_with_ids, names_ids
+from handfast.gateway.callers import caller_of
 from handfast.gateway.channel import Channel
 from handfast.gateway.child import ChildStartFailed
 from handfast.gateway.conversation import Conversation, is_sign_of_life
@@ -37,11 +38,11 @@ class PostAnswer:
         health: ServerHealth,
         log: EventLog | None = None,
         other_channel: Callable[[], Awaitable[Channel]] | None = None,
-        shared: SharedRequest | None = None,
+        ids: CallerIds | None = None,
     ) -> None:
         """With a log, what is streamed can be asked for again; `other_channel` finds a child in place of a dead one.
 
-        `shared` is the request as a child gets it that has other callers too.
+        `ids` keeps this caller apart from the others of a child that has several.
         """
         assert message.id is not None
         self._http = http
@@ -66,7 +67,8 @@ class PostAnswer:
         self._time: CallTime | None = None  # without an end for a subscription
         self._cancel_upstream: Callable[[str], None] = lambda _reason: None
         self._other_channel = other_channel
-        self._shared = shared
+        self._ids = ids
+        self._shared: SharedRequest | None = None
         self._is_lost = self._was_sent = self._has_heard = False
         self.hold_back: Callable[[bool], None] | None = None  # makes the child wait, where it is this client's alone
         self.has_left = False
@@ -79,7 +81,7 @@ class PostAnswer:
 
     def deliver(self, message: Message) -> None:
         self._has_heard = True
-        if self._shared is not None and not self._shared.receive(message):
+        if self._ids is not None and names_ids(message.raw) and not self._share(self._ids).receive(message):
             return
         self._is_answered = self._is_answered or message.is_answer
         self._arrived.append(message)
@@ -122,9 +124,21 @@ class PostAnswer:
     # --- as an answer ----------------------------------------------------------------------------------------------
 
     def send(self, channel: Channel) -> None:
-        """Ask the child. Raises: AmbiguousKeys."""
-        own_id = channel.send_request(self._message if self._shared is None else self._shared.asked, self)
+        """Ask the child. Raises: AmbiguousKeys, Foreign."""
+        asked = self._message
+        if self._ids is not None and asks_with_ids(asked):
+            asked = self._share(self._ids).asked
+        own_id = channel.send_request(asked, self)
         self._cancel_upstream = lambda reason: channel.abandon(own_id, reason)
+
+    def _share(self, ids: CallerIds) -> SharedRequest:
+        """The request among those of other callers, made where it or what belongs to it names a task or a state."""
+        if self._shared is None:
+            session = self._conversation.session
+            self._shared = ids.ask(
+                self._message, lambda: caller_of(self._http, self._message) if session is None else session.decode()
+            )
+        return self._shared
 
     async def run(self, limits: Limits) -> None:
         """Relay until the answer was sent, the child failed, or a modern client left."""

@@ -10,8 +10,8 @@ from handfast.gateway.bridge.legacy_server import EraRefused, LegacyServer
 from handfast.gateway.bridge.modern_server import ModernServer
 from handfast.gateway.bridge.native_server import NativeServer
 from handfast.gateway.bridge.stdio_sessions import StdioSessions
-from handfast.gateway.caller_ids import CallerIds, Foreign, SharedRequest
-from handfast.gateway.callers import address_of_opener, caller_of
+from handfast.gateway.caller_ids import CallerIds, Foreign
+from handfast.gateway.callers import address_of_opener
 from handfast.gateway.channel import Channel
 from handfast.gateway.child import ChildStartFailed
 from handfast.gateway.child_sessions import ChildSessions
@@ -272,11 +272,6 @@ class StdioUpstream:
         if step.to_server is None:
             await http.respond(200 if step.to_client else 202, [JSON], step.to_client or b"")
             return
-        shared = None
-        if self._ids is not None and not session.owns_channel:
-            shared = await self._ask_shared(http, session.conversation, message, lambda: session.id)
-            if shared is None:
-                return
         answer = PostAnswer(
             http,
             session.conversation,
@@ -285,13 +280,15 @@ class StdioUpstream:
             health=self.health,
             log=session.log,
             other_channel=lambda: self._sessions.move_to_next(session),
-            shared=shared,
+            ids=None if session.owns_channel else self._ids,
         )
         answer.hold_back = session.channel.hold_back if session.owns_channel else None
         session.answers.append(answer)
         try:
             answer.send(session.channel)
             await answer.run(self._limits())
+        except Foreign as problem:
+            await self._refuse_foreign(http, session.conversation, message, problem)
         finally:
             session.answers.remove(answer)
             session.last_used = self._server.now()
@@ -323,11 +320,6 @@ class StdioUpstream:
         if mismatch is not None:  # the child cannot see headers
             await http.respond(400, [JSON], mismatch)
             return
-        shared = None
-        if self._ids is not None:
-            shared = await self._ask_shared(http, conversation, message, lambda: caller_of(http, message))
-            if shared is None:
-                return
         answer = PostAnswer(
             http,
             conversation,
@@ -335,25 +327,24 @@ class StdioUpstream:
             message,
             health=self.health,
             other_channel=lambda: self._children.shared(MODERN),
-            shared=shared,
+            ids=self._ids,
         )
-        answer.send(channel)
+        try:
+            answer.send(channel)
+        except Foreign as refusal:
+            await self._refuse_foreign(http, conversation, message, refusal)
+            return
         await answer.run(self._limits())
 
-    async def _ask_shared(
-        self, http: HttpExchange, conversation: Conversation, message: Message, caller: Callable[[], str]
-    ) -> SharedRequest | None:
-        """The request as a shared child gets it; None where it was refused, and answered."""
-        assert self._ids is not None
+    async def _refuse_foreign(
+        self, http: HttpExchange, conversation: Conversation, message: Message, problem: Foreign
+    ) -> None:
+        """Nothing was sent to the child."""
         assert message.id is not None
-        try:
-            return self._ids.ask(message, caller)
-        except Foreign as problem:
-            pending = conversation.open_requests.pop(message.id)
-            reply = await conversation.refuse_foreign(message.id, pending, problem)
-            status = http_status(read_message(reply)) if pending.is_modern else 200
-            await http.respond(status, [JSON], reply)
-            return None
+        pending = conversation.open_requests.pop(message.id)
+        reply = await conversation.refuse_foreign(message.id, pending, problem)
+        status = http_status(read_message(reply)) if pending.is_modern else 200
+        await http.respond(status, [JSON], reply)
 
     async def _wait_for_room(self, channel: Channel) -> None:
         """What a child does not read piles up here: who comes next waits, as long as a call may. Raises: ServerDeaf."""
@@ -425,9 +416,12 @@ def _session_header(session: Session) -> tuple[bytes, bytes]:
 
 def _needs_own_child(message: Message) -> bool:
     """What a shared child cannot keep apart: log levels, subscriptions and tasks."""
-    if message.method == "tools/call":
-        return message.raw.find(b"task") >= 0 and "task" in message.params()
-    return message.method in _NEEDS_OWN_CHILD
+    if message.method != "tools/call":
+        return message.method in _NEEDS_OWN_CHILD
+    try:
+        return "task" in message.params()
+    except (AmbiguousKeys, NotJson):
+        return False  # it is refused where it is read
 
 
 def _is_empty(capabilities: bytes) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from handfast.gateway.backend import Origin
 from handfast.gateway.bridge.line import Line, SessionLost
-from handfast.gateway.caller_ids import CallerIds
+from handfast.gateway.caller_ids import CallerIds, SharedRequest, asks_with_ids, names_ids
 from handfast.wire.eras import INTERACTIVE, META_LOG_LEVEL
 from handfast.wire.message import Message, read_message
 from handfast.wire.reshape import put
@@ -43,16 +43,22 @@ class ModernServer:
             return await self._ask(await self._connect(origin, has_level), message, origin)
 
     async def _ask(self, line: Line, message: Message, origin: Origin) -> bytes:
-        own = self._ids.ask(message, lambda: origin.caller) if self._ids is not None and line.is_shared else None
+        ids = self._ids if line.is_shared else None
+
+        def ask_shared(ids: CallerIds) -> SharedRequest:
+            return ids.ask(message, lambda: origin.caller)
+
+        def is_own(found: Message) -> bool:
+            return ids is None or not names_ids(found.raw) or ask_shared(ids).receive(found)
 
         def deliver(found: Message) -> None:
-            if found.is_notification and (own is None or own.receive(found)):
+            if found.is_notification and is_own(found):
                 origin.send(found.raw)
 
         if origin.flow is not None:
             origin.flow.attach(line.hold_back)
         room = None if origin.flow is None else origin.flow.room
-        found = await line.exchange(message if own is None else own.asked, deliver, origin.params, room)
-        if own is not None:
-            own.receive(found)
+        asked = message if ids is None or not asks_with_ids(message) else ask_shared(ids).asked
+        found = await line.exchange(asked, deliver, origin.params, room)
+        is_own(found)
         return found.raw
