@@ -14,6 +14,7 @@ from handfast.crashes import describe_crash
 from handfast.gateway.call_places import CLOSED
 from handfast.gateway.child import Child
 from handfast.gateway.conversation import Conversation
+from handfast.gateway.orphans import has_terminal
 from handfast.gateway.server_output import ServerOutput
 from handfast.gateway.server_side import ServerSide
 from handfast.gateway.settings.blocks import Limits
@@ -76,7 +77,7 @@ class Wrapper:
 
     async def run(self, command: Sequence[str]) -> int | Misfit:
         """The child's exit code, as a shell reports it. Raises: ChildStartFailed."""
-        await self._child.start(command)
+        await self._child.start(command, shares_terminal=has_terminal())
         self._forward_signals()
         await self._output.open(sys.stdout.buffer)
         await self._input.open(sys.stdin.buffer)
