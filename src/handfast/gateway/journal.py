@@ -23,11 +23,17 @@ _REFUSALS = frozenset(
 _EACH = 20  # records of one kind of trouble with one server; a babbling server does not fill the log
 
 
+_EACH_LIST = 100  # changes of one list that have a record each: more than a server's whole list, nearly always
+_EACH_HOUR = 1000  # the same for one server in an hour; its list may change without end
+_HOUR = 3600.0
+
+
 class Journal:
     def __init__(self, recorder: Recorder, clock: Clock) -> None:
         self._recorder = recorder
         self._clock = clock
         self._troubles: Counter[tuple[str, str]] = Counter()
+        self._worded: dict[str, list[float]] = {}  # by server: since when, and how many changes since then
 
     def note(
         self,
@@ -67,7 +73,10 @@ class Journal:
         self.note(RecordType.DIAGNOSTIC, status, server=server, tool=tool, rule=rule, reason=reason + more)
 
     def contracts_changed(self, server: str, changes: Sequence[ContractChange]) -> None:
-        for change in changes:
+        """A record for each of the first changes; all further ones of a list are counted in one."""
+        worded = changes[: min(_EACH_LIST, self._room_for_changes(server))]
+        self._worded[server][1] += len(worded)
+        for change in worded:
             self.note(
                 RecordType.CONTRACT_CHANGE,
                 Status.SUCCESS,
@@ -80,6 +89,28 @@ class Journal:
                     "after": change.after.fingerprint if change.after else None,
                 },
             )
+
+        if len(worded) < len(changes):
+            self._count_changes(server, changes[len(worded) :])
+
+    def _room_for_changes(self, server: str) -> int:
+        now = self._clock.monotonic()
+        since, _ = self._worded.setdefault(server, [now, 0])
+        if now - since > _HOUR:
+            self._worded[server] = [now, 0]
+        return _EACH_HOUR - int(self._worded[server][1])
+
+    def _count_changes(self, server: str, changes: Sequence[ContractChange]) -> None:
+        kinds = Counter(change.kind for change in changes)
+        counted = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+        self.note(
+            RecordType.CONTRACT_CHANGE,
+            Status.SUCCESS,
+            server=server,
+            rule="contract.many",
+            reason=f"{len(changes)} contracts of one list differ and are only counted: {counted}.",
+            details=dict(kinds),
+        )
 
     def server_state(self, server: str, state: str, reason: str, status: Status = Status.SUCCESS) -> None:
         self.note(RecordType.SERVER_STATE, status, server=server, rule=f"server.{state}", reason=reason)
