@@ -14,6 +14,7 @@ from handfast.clock import Clock
 from handfast.core import judged_text
 from handfast.core.contract import CompiledContract, ToolContract
 from handfast.core.exchange import Exchange, Record, RecordType, Status, Ticket
+from handfast.core.judged_text import depth_exceeds
 from handfast.core.policy import (
     ALLOWED,
     Blocked,
@@ -85,11 +86,19 @@ class Lane:
         self.asked: list[bytes] = []
 
     async def verdict(
-        self, schema: CompiledSchema, value_text: bytes, *, wording: bool, lenient: bool = False
+        self,
+        schema: CompiledSchema,
+        value_text: bytes,
+        *,
+        wording: bool,
+        lenient: bool = False,
+        max_depth: int | None = None,
     ) -> LaneVerdict:
         if schema is ANYTHING:
             return LaneVerdict(True)
         self.asked.append(value_text)
+        if max_depth is not None and depth_exceeds(value_text, max_depth):
+            return LaneVerdict(None, problem="too deep")
         return self.answer
 
 

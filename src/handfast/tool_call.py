@@ -16,6 +16,7 @@ import msgspec
 from handfast.clock import Clock
 from handfast.core import arguments as argument_rules
 from handfast.core import result as result_rules
+from handfast.core.bounds import MOST_MEMBERS
 from handfast.core.contract import CompiledContract
 from handfast.core.exchange import Detail, Exchange, Record, Recorder, RecordType, Status
 from handfast.core.judged_text import UNREAD, Ambiguous, decode_arguments, decode_judged
@@ -55,7 +56,13 @@ class SlowLane(Protocol):
     """Judges what is too heavy to judge in place."""
 
     async def verdict(
-        self, schema: CompiledSchema, value_text: bytes, *, wording: bool, lenient: bool = False
+        self,
+        schema: CompiledSchema,
+        value_text: bytes,
+        *,
+        wording: bool,
+        lenient: bool = False,
+        max_depth: int | None = None,
     ) -> LaneVerdict: ...
 
 
@@ -189,11 +196,12 @@ class CallPath:
             value = {} if text is None or text == b"null" else decode_arguments(text)
         except Ambiguous as problem:
             # Always refused: the tool might read it differently from us.
-            return Blocked(
-                "arguments.ambiguous", f"The arguments are ambiguous: {problem}. Send plain JSON and call again."
-            )
+            unreadable = argument_rules.unreadable_violation(problem)
+            return Blocked(unreadable.rule, unreadable.message)
         if not isinstance(value, dict):
             return Blocked("arguments.schema", "The arguments must be a JSON object. Send one and call again.")
+        if len(value) > MOST_MEMBERS:
+            return Blocked(argument_rules.TOO_MANY.rule, argument_rules.TOO_MANY.message)
         call.details["argument_keys"] = scrub_names(value)
         if self._keeps_bodies:
             call.details["arguments"] = _body(value)
@@ -324,10 +332,13 @@ class CallPath:
     async def _structured_violation(
         self, schema: CompiledSchema, text: bytes, value: object, call: Exchange
     ) -> Violation | None:
-        guard = result_rules.check_guards(text, call.policy.output)
+        policy = call.policy.output
+        is_small = schema.fits_in_place(len(text))
+        # How deep a large value goes takes as long to find as it takes to judge it.
+        guard = result_rules.check_guards(text, policy) if is_small else result_rules.check_size(text, policy)
         if guard is not None:
             return guard
-        if schema.fits_in_place(len(text)):
+        if is_small:
             try:
                 value = decode_judged(text) if value is UNREAD else value
             except Ambiguous as problem:
@@ -336,9 +347,11 @@ class CallPath:
                 call.details["structured_content"] = _body(value)
             if schema.is_valid(value):
                 return None  # nearly always; what follows is for saying why not
-        met = await self._look_closer(schema, text, value=value)
+        met = await self._look_closer(schema, text, value=value, max_depth=policy.max_depth)
         if met.conforms:
             return None
+        if met.problem == "too deep":
+            return result_rules.depth_violation(policy.max_depth)
         if met.problem == "ambiguous":
             return result_rules.ambiguous_violation("; ".join(met.words))
         if met.problem == "uncompilable" and schema is not ANYTHING:
@@ -365,10 +378,18 @@ class CallPath:
         if self._on_uncompilable is not None:
             self._on_uncompilable(call, schema, direction)
 
-    async def _look_closer(self, schema: CompiledSchema, text: bytes, *, value: object, lenient: bool = False) -> _Met:
+    async def _look_closer(
+        self,
+        schema: CompiledSchema,
+        text: bytes,
+        *,
+        value: object,
+        lenient: bool = False,
+        max_depth: int | None = None,
+    ) -> _Met:
         """A value that was not judged in place, or does not conform there."""
         if not schema.fits_in_place(len(text)):
-            verdict = await self._lane.verdict(schema, text, wording=True, lenient=lenient)
+            verdict = await self._lane.verdict(schema, text, wording=True, lenient=lenient, max_depth=max_depth)
             return _Met(bool(verdict.conforms), verdict.words, verdict.problem, verdict.reason)
         if not schema.words_fit_in_place(value):
             verdict = await self._lane.verdict(schema, text, wording=True, lenient=lenient)

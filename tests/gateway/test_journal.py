@@ -125,3 +125,23 @@ def test_a_tool_with_an_unprintable_name_cannot_disturb_the_log(journal: Journal
     tool = ToolContract("a\x1b[2J\n", None, None, None, "")
     journal.contracts_changed("s", [ContractChange(tool.name, None, tool)])
     assert kept.records[0].tool == "a?[2J?"
+
+
+@pytest.mark.requirement("F6")
+def test_of_one_list_a_hundred_changes_are_worded_and_the_rest_counted(journal: Journal, kept: Kept) -> None:
+    tool = ToolContract("t", b"{}", None)
+    changes = [ContractChange(f"t{number}", None, tool) for number in range(150)]
+    journal.contracts_changed("s", [*changes, ContractChange("gone", tool, None)])
+    assert [record.rule for record in kept.records] == ["contract.added"] * 100 + ["contract.many"]
+    assert kept.records[-1].reason == "51 contracts of one list differ and are only counted: 50 added, 1 removed."
+    assert dict(kept.records[-1].details) == {"added": 50, "removed": 1}
+
+
+@pytest.mark.requirement("F6")
+def test_a_list_that_changes_without_end_is_counted_after_a_thousand_changes(journal: Journal, kept: Kept) -> None:
+    tool = ToolContract("t", b"{}", None)
+    for _ in range(50):
+        journal.contracts_changed("s", [ContractChange(f"t{number}", tool, tool) for number in range(100)])
+    assert len(kept.records) == 1000 + 40
+    journal.contracts_changed("other", [ContractChange("t", tool, tool)])
+    assert kept.records[-1].rule == "contract.changed", "one server takes nothing from another"

@@ -45,7 +45,7 @@ def test_only_the_id_changes_wherever_it_stands_and_however_it_is_spelt(
 
 
 @pytest.mark.requirement("B3")
-@pytest.mark.parametrize("odd", [b'"plain"', b'"\\ud800"', b"[" * 2000 + b"]" * 2000])
+@pytest.mark.parametrize("odd", [b'"plain"', b'"\\ud800"', b"[" * 500 + b"]" * 500])
 def test_every_place_that_carries_an_id_can_be_replaced(odd: bytes) -> None:
     text = (
         b'{"params" : {"x":%s, "_meta":{ "progressToken" : 1 , "y":1},"progressToken":1,\n"requestId": 1}, "id":1,'

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from handfast.catalog.listing import read_tool_page
+from handfast.catalog.contracts import short_key
 from handfast.core.contract import LIST_UNAVAILABLE, UNLISTED, CompiledContract
 from handfast.core.exchange import Exchange, RecordingFailed, Status
 from handfast.core.policy import Allowed, Blocked, Decision, InputErrors, ToolPolicy
@@ -20,6 +20,7 @@ from handfast.gateway.call_places import NoPlace, Place
 from handfast.gateway.call_time import too_long, too_silent
 from handfast.gateway.caller_ids import FOREIGN, Foreign
 from handfast.gateway.callers import Peer
+from handfast.gateway.learnt_lists import learn_list
 from handfast.gateway.pending import Pending
 from handfast.gateway.result_view import view_result
 from handfast.gateway.server_side import ServerSide
@@ -152,6 +153,8 @@ class Conversation:
         except (AmbiguousKeys, NotJson) as problem:
             self._server.journal.diagnose(self._server.name, "message.ambiguous", f"A request was refused: {problem}.")
             text = f"The request is ambiguous: {problem}. Send each key once."
+            if isinstance(problem, NotJson):
+                text = f"The request cannot be read: {problem}"
             return Step(to_client=error_reply(message.id, INVALID_REQUEST, text) if message.is_request else None)
 
     def _answer_from_client(self, message: Message) -> Step:
@@ -334,7 +337,7 @@ class Conversation:
                 message, pending.task_id, pending.method, is_modern=pending.is_modern
             )
         if pending.method == "tools/list" and not message.has_error:
-            self._learn(pending, message)
+            return await learn_list(self._server, message, cursor=pending.cursor, view=self._view)
         return message.raw
 
     def find_sent(self, number: RequestId | None) -> Alias | None:
@@ -435,18 +438,6 @@ class Conversation:
                 return found
         return view
 
-    def _learn(self, pending: Pending, message: Message) -> None:
-        try:
-            result = message.result()
-        except (AmbiguousKeys, NotJson) as problem:
-            reason = f"A list of tools could not be learnt from: {problem}. Its tools are not judged."
-            self._server.journal.diagnose(self._server.name, "contract.unreadable", reason)
-            return
-        page = read_tool_page(result) if result is not None else None
-        if page is not None:
-            contracts = self._server.learner.contracts
-            contracts.learn(page.contracts, cursor=pending.cursor, next_cursor=page.next_cursor, view=self._view)
-
     def _progressed(self, message: Message) -> None:
         try:
             token = _request_id(message.params().get("progressToken"))
@@ -492,7 +483,7 @@ def _name(params: Members) -> str | None:
 
 def _view(capabilities: msgspec.Raw | None) -> bytes:
     found = b"" if capabilities is None else bytes(capabilities)
-    return b"" if found == b"{}" else found
+    return b"" if found == b"{}" else short_key(found)
 
 
 def _cursor(message: Message) -> bytes | None:

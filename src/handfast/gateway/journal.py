@@ -1,5 +1,6 @@
 """Records that are not calls: what became of servers, contracts, settings, and what could not be made sense of."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
@@ -35,9 +36,11 @@ _REFUSALS = frozenset(
 # Records of one kind of trouble with one server in an hour: a server or a client that babbles does not fill the log,
 # and who looks at a day of it still sees when it was.
 _EACH = 20
-_SECONDS = 3600.0
+_HOUR = 3600.0
 # Wordings under one rule that are counted apart; so batches cannot hide duplicate keys. Further ones count as one more.
 _WORDINGS = 8
+_EACH_LIST = 100  # changes of one list that have a record each: more than a server's whole list, nearly always
+_EACH_HOUR = 1000  # the same for one server in an hour; its list may change without end
 
 
 @dataclass(slots=True)
@@ -55,6 +58,7 @@ class Journal:
         self._clock = clock
         self._troubles: dict[tuple[str, str], dict[str, _Trouble]] = {}
         self._next_look = 0.0
+        self._worded: dict[str, list[float]] = {}  # by server: since when, and how many changes since then
 
     def note(
         self,
@@ -103,10 +107,10 @@ class Journal:
 
     def _forget_old(self, now: float) -> None:
         """What began an hour ago is counted anew; how many of it had no record of their own gets one."""
-        self._next_look = now + _SECONDS / 60
+        self._next_look = now + _HOUR / 60
         for (server, rule), wordings in [*self._troubles.items()]:
             for wording, trouble in [*wordings.items()]:
-                if now - trouble.began < _SECONDS:
+                if now - trouble.began < _HOUR:
                     continue
                 del wordings[wording]
                 unrecorded = trouble.seen - _EACH
@@ -123,7 +127,10 @@ class Journal:
         self.note(RecordType.DIAGNOSTIC, status, server=server, tool=tool, rule=rule, reason=reason, details=details)
 
     def contracts_changed(self, server: str, changes: Sequence[ContractChange]) -> None:
-        for change in changes:
+        """A record for each of the first changes; all further ones of a list are counted in one."""
+        worded = changes[: min(_EACH_LIST, self._room_for_changes(server))]
+        self._worded[server][1] += len(worded)
+        for change in worded:
             self.note(
                 RecordType.CONTRACT_CHANGE,
                 Status.SUCCESS,
@@ -136,6 +143,28 @@ class Journal:
                     "after": change.after.fingerprint if change.after else None,
                 },
             )
+
+        if len(worded) < len(changes):
+            self._count_changes(server, changes[len(worded) :])
+
+    def _room_for_changes(self, server: str) -> int:
+        now = self._clock.monotonic()
+        since, _ = self._worded.setdefault(server, [now, 0])
+        if now - since > _HOUR:
+            self._worded[server] = [now, 0]
+        return _EACH_HOUR - int(self._worded[server][1])
+
+    def _count_changes(self, server: str, changes: Sequence[ContractChange]) -> None:
+        kinds = Counter(change.kind for change in changes)
+        counted = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+        self.note(
+            RecordType.CONTRACT_CHANGE,
+            Status.SUCCESS,
+            server=server,
+            rule="contract.many",
+            reason=f"{len(changes)} contracts of one list differ and are only counted: {counted}.",
+            details=dict(kinds),
+        )
 
     def server_state(self, server: str, state: str, reason: str, status: Status = Status.SUCCESS) -> None:
         self.note(RecordType.SERVER_STATE, status, server=server, rule=f"server.{state}", reason=reason)

@@ -68,6 +68,7 @@ class Runtime:
             self.catalog.load(name, source),
             bounds=SchemaBounds(bytes=self.settings.limits.schema_bytes),
             on_change=on_change,
+            most=self.settings.limits.tools_per_server,
         )
         learner = Learner(contracts, timeout=self.settings.limits.learn_timeout_s, monotonic=self.clock.monotonic)
         tasks = TaskResults(

@@ -20,6 +20,7 @@ from handfast.gateway.compact.backend import CompactBackend
 from handfast.gateway.conversation import Conversation
 from handfast.gateway.http_exchange import JSON, HttpExchange, HttpProblem
 from handfast.gateway.launch import Launch
+from handfast.gateway.list_notices import ListNotices, is_list_notice
 from handfast.gateway.param_headers import refuse_mismatch, refuse_param_mismatch
 from handfast.gateway.post_answer import PostAnswer
 from handfast.gateway.server_health import ServerHealth, UpstreamResting
@@ -98,6 +99,7 @@ class StdioUpstream:
         self.compact = CompactBackend(server, self.backend)
         self._sessions = ChildSessions(server, self._children, limits)
         self._waiting_for_room = 0
+        self._notices = ListNotices(self._tell_clients)
 
     def quiesce(self) -> None:
         """The gateway is about to stop: streams that only listen end now, calls under way may finish."""
@@ -376,19 +378,23 @@ class StdioUpstream:
             if session.owns_channel:
                 session.take(message)
                 return True
-        if message.is_notification and message.method is not None and message.method.endswith("/list_changed"):
+        if is_list_notice(message):
             if message.method == "notifications/tools/list_changed":
                 self._server.learner.refresh(
                     lambda cursor: channel.ask(lambda own_id: self._plain_list(own_id, cursor))
                 )
-            for session in sessions:
-                session.take(message)
-            self._bridge.list_changed(message)
+            self._notices.take(channel, message)
             return True
         if message.is_request:
             reason = "A request from a shared server was refused: it cannot be known whose it is."
             self._server.journal.diagnose(self._server.name, "message.unowned", reason)
         return False
+
+    def _tell_clients(self, channel: Channel, message: Message) -> None:
+        """Whoever shares the child."""
+        for session in self._sessions.on(channel):
+            session.take(message)
+        self._bridge.list_changed(message)
 
     def _plain_list(self, own_id: int, cursor: bytes | None) -> bytes:
         return request(own_id, "tools/list", None if cursor is None else {"cursor": msgspec.Raw(cursor)})

@@ -1,11 +1,11 @@
 """Replace values inside a message by position, every other byte as it was sent."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from handfast.wire.scan import ordered_pairs, scan_object
+from handfast.wire.scan import COUNTED_FROM, ordered_pairs, read_pairs, scan_object
 
 Path = tuple[str, ...]
 Place = tuple[str, int, int]  # a key, start and end of its value
@@ -79,14 +79,22 @@ def _find_member(text: bytes, key: str) -> tuple[int, int]:
 def replace_values(text: bytes, replacements: Mapping[Path, bytes]) -> bytes:
     """The object with the values at these paths replaced by raw JSON; no path may lead through another.
 
-    Raises: LookupError where a path leads nowhere, NotJson where the text is no object.
+    Raises: LookupError where a path leads nowhere, NotJson where the text is no object or has too many members.
     """
-    pieces: list[bytes] = []
+    return apply_edits(text, _edits(text, 0, len(text), replacements=replacements))
+
+
+def apply_edits(text: bytes, edits: Iterable[Edit]) -> bytes:
+    """The text with each of these spans, given in order, become something else: one copy, however many there are."""
+    pieces: list[bytes | memoryview] = []
     position = 0
-    for start, end, value in _edits(text, 0, len(text), replacements=replacements):
-        pieces += (text[position:start], value)
+    whole = text if len(text) < COUNTED_FROM else memoryview(text)
+    for start, end, value in edits:
+        pieces += (whole[position:start], value)
         position = end
-    pieces.append(text[position:])
+    if not pieces:
+        return text
+    pieces.append(whole[position:])
     return b"".join(pieces)
 
 
@@ -114,7 +122,10 @@ def _edits(text: bytes, start: int, end: int, *, replacements: Mapping[Path, byt
 def _places(text: bytes, start: int, end: int) -> list[Place]:
     try:
         # A Raw knows its length but not its offset; in order, each begins where its key ends.
-        pairs = ordered_pairs.decode(text if end - start == len(text) else text[start:end])
+        if len(text) < COUNTED_FROM:
+            pairs = ordered_pairs.decode(text if end - start == len(text) else text[start:end])
+        else:
+            pairs = read_pairs(memoryview(text)[start:end])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return _scanned_places(text, start, end)
     places: list[Place] = []

@@ -136,6 +136,7 @@ def test_defaults_are_those_that_are_documented() -> None:
             "retry_idempotent": False,
             "drain_timeout_s": 5,
             "schema_bytes": 262144,
+            "tools_per_server": 10000,
             "sessions": 16,
             "session_idle_s": 900,
             "question_timeout_s": 300,

@@ -142,6 +142,10 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             description="The largest tool schema that is compiled, without annotations; with them four times that.",
         ),
     ] = 256 * 1024
+    tools_per_server: Annotated[
+        # A model's context holds a few hundred tools; reading this many takes 0.2 s, in slices.
+        int, Meta(ge=1, le=20_000, description="Tools of one server that are learnt and offered; the rest is not.")
+    ] = 10_000
     sessions: Annotated[
         # A Node server takes about 60 MB, so a full house stays around one gigabyte.
         int, Meta(ge=1, le=10_000, description="The most stdio children of one server, when sessions have their own.")
