@@ -12,7 +12,7 @@ import msgspec
 from handfast.gateway.combined.opaque import Seal, Tampered
 from handfast.gateway.combined.reading import level_of
 from handfast.gateway.combined.task_ids import META_RELATED
-from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
+from handfast.wire.codes import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
 from handfast.wire.members import member, text_member
 from handfast.wire.message import AmbiguousKeys, Members, Message, read_message
 from handfast.wire.scan import NotJson
@@ -28,6 +28,7 @@ _NO_LIST: Final = (
 _NO_STATE: Final = (
     "The requestState was not given to this caller for this request. Send it back exactly as it came, or begin again."
 )
+_AMBIGUOUS: Final = "The request can be read in more than one way. Send each key once."
 _TASKS: Final = "tasks/"
 _TASK_NOTICE: Final = "notifications/tasks"
 _IDS: Final = ("notifications", "taskIds")  # of a subscription's filter and of its acknowledgement
@@ -53,7 +54,14 @@ def names_ids(raw: bytes) -> bool:
 
 def asks_with_ids(message: Message) -> bool:
     """Whether a request can be about a task or a state, or about all of them."""
-    return names_ids(message.raw) or (message.method or "").startswith(_TASKS)
+    method = message.method or ""
+    if method.startswith(_TASKS) or method == "subscriptions/listen":
+        return True
+    try:
+        params = message.params()  # read by now, and looking there costs a tenth of looking through the bytes
+        return "requestState" in params or ("_meta" in params and META_RELATED in message.meta())
+    except (AmbiguousKeys, NotJson):
+        return names_ids(message.raw)
 
 
 class CallerIds:
@@ -66,8 +74,14 @@ class CallerIds:
     def ask(self, message: Message, caller: _Caller) -> "SharedRequest":
         """The request as the server gets it. `caller` is asked only where that matters.
 
-        Raises: Foreign, AmbiguousKeys, NotJson.
+        Raises: Foreign.
         """
+        try:
+            return self._ask(message, caller)
+        except (AmbiguousKeys, NotJson):
+            raise Foreign(_AMBIGUOUS, INVALID_REQUEST) from None
+
+    def _ask(self, message: Message, caller: _Caller) -> "SharedRequest":
         params, method = message.params(), message.method or ""
         edits: _Edits = {}
         if "requestState" in params and member(params, "requestState") is not None:
