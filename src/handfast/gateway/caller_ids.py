@@ -30,6 +30,7 @@ _NO_STATE: Final = (
 )
 _AMBIGUOUS: Final = "The request can be read in more than one way. Send each key once."
 _TASKS: Final = "tasks/"
+_GIVEN: Final = frozenset(("taskId", "task", "requestState", "_meta"))
 _TASK_NOTICE: Final = "notifications/tasks"
 _IDS: Final = ("notifications", "taskIds")  # of a subscription's filter and of its acknowledgement
 TaskId = str | int  # some servers count
@@ -50,6 +51,11 @@ def names_ids(raw: bytes) -> bool:
     if raw.find(b"taskId") >= 0 or raw.find(b"requestState") >= 0:
         return True
     return raw.find(b"\\") >= 0 and raw.find(b"\\u") >= 0
+
+
+def brings_ids(found: Message) -> bool:
+    """Whether an answer or a notification can name a task or a state."""
+    return (not found.is_answer or found.result_may_have(_GIVEN)) and names_ids(found.raw)
 
 
 def asks_with_ids(message: Message) -> bool:
@@ -159,7 +165,7 @@ class SharedRequest:
 
     def receive(self, found: Message) -> bool:
         """Turn an answer or a notification into what the caller gets; False for what is another caller's."""
-        if not names_ids(found.raw):
+        if not brings_ids(found):
             return True
         try:
             edits = self._answer_edits(found) if found.is_answer else self._notice_edits(found)
