@@ -275,3 +275,20 @@ def test_a_message_that_was_sent_can_be_let_go_of_and_still_pairs_its_answer() -
     message.forget()
     assert (message.raw, message.id, message.method) == (b"", 7, "tools/call")
     assert (message.params(), message.meta(), message.result()) == ({}, {}, None)
+
+
+@pytest.mark.requirement("F2")
+@pytest.mark.parametrize(
+    ("raw", "is_there"),
+    [
+        (b'{"id":1,"result":{"a":1,"taskId":"t"}}', True),
+        (b'{"id":1,"result":{"task\\u0049d":"t"}}', True),
+        (b'{"id":1,"result":{"a":{"taskId":"t"}}}', False),
+        (b'{"id":1,"result":{}}', False),
+        (b'{"id":1,"result":"taskId"}', True),
+        (b'{"id":1,"error":{"code":1,"message":"m"}}', True),
+    ],
+)
+def test_a_member_of_a_result_is_seen_without_reading_it(raw: bytes, is_there: bool) -> None:
+    message = read_message(raw.replace(b"{", b'{"jsonrpc":"2.0",', 1))
+    assert message.result_may_have(frozenset(("taskId",))) is is_there

@@ -12,7 +12,7 @@ import msgspec
 from handfast.gateway.combined.opaque import Seal, Tampered
 from handfast.gateway.combined.reading import level_of
 from handfast.gateway.combined.task_ids import META_RELATED
-from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
+from handfast.wire.codes import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
 from handfast.wire.members import member, text_member
 from handfast.wire.message import AmbiguousKeys, Members, Message, read_message
 from handfast.wire.scan import NotJson
@@ -28,7 +28,9 @@ _NO_LIST: Final = (
 _NO_STATE: Final = (
     "The requestState was not given to this caller for this request. Send it back exactly as it came, or begin again."
 )
+_AMBIGUOUS: Final = "The request can be read in more than one way. Send each key once."
 _TASKS: Final = "tasks/"
+_GIVEN: Final = frozenset(("taskId", "task", "requestState", "_meta"))
 _TASK_NOTICE: Final = "notifications/tasks"
 _IDS: Final = ("notifications", "taskIds")  # of a subscription's filter and of its acknowledgement
 TaskId = str | int  # some servers count
@@ -51,9 +53,21 @@ def names_ids(raw: bytes) -> bool:
     return raw.find(b"\\") >= 0 and raw.find(b"\\u") >= 0
 
 
+def brings_ids(found: Message) -> bool:
+    """Whether an answer or a notification can name a task or a state."""
+    return (not found.is_answer or found.result_may_have(_GIVEN)) and names_ids(found.raw)
+
+
 def asks_with_ids(message: Message) -> bool:
     """Whether a request can be about a task or a state, or about all of them."""
-    return names_ids(message.raw) or (message.method or "").startswith(_TASKS)
+    method = message.method or ""
+    if method.startswith(_TASKS) or method == "subscriptions/listen":
+        return True
+    try:
+        params = message.params()  # read by now, and looking there costs a tenth of looking through the bytes
+        return "requestState" in params or ("_meta" in params and META_RELATED in message.meta())
+    except (AmbiguousKeys, NotJson):
+        return names_ids(message.raw)
 
 
 class CallerIds:
@@ -66,8 +80,14 @@ class CallerIds:
     def ask(self, message: Message, caller: _Caller) -> "SharedRequest":
         """The request as the server gets it. `caller` is asked only where that matters.
 
-        Raises: Foreign, AmbiguousKeys, NotJson.
+        Raises: Foreign.
         """
+        try:
+            return self._ask(message, caller)
+        except (AmbiguousKeys, NotJson):
+            raise Foreign(_AMBIGUOUS, INVALID_REQUEST) from None
+
+    def _ask(self, message: Message, caller: _Caller) -> "SharedRequest":
         params, method = message.params(), message.method or ""
         edits: _Edits = {}
         if "requestState" in params and member(params, "requestState") is not None:
@@ -145,7 +165,7 @@ class SharedRequest:
 
     def receive(self, found: Message) -> bool:
         """Turn an answer or a notification into what the caller gets; False for what is another caller's."""
-        if not names_ids(found.raw):
+        if not brings_ids(found):
             return True
         try:
             edits = self._answer_edits(found) if found.is_answer else self._notice_edits(found)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from handfast.core.exchange import Status
 from handfast.gateway.backlog import Backlog
 from handfast.gateway.call_time import CallTime
-from handfast.gateway.caller_ids import CallerIds, SharedRequest, asks_with_ids, names_ids
+from handfast.gateway.caller_ids import CallerIds, SharedRequest, asks_with_ids, brings_ids
 from handfast.gateway.callers import caller_of
 from handfast.gateway.channel import Channel
 from handfast.gateway.child import ChildStartFailed
@@ -81,7 +81,7 @@ class PostAnswer:
 
     def deliver(self, message: Message) -> None:
         self._has_heard = True
-        if self._ids is not None and names_ids(message.raw) and not self._share(self._ids).receive(message):
+        if self._ids is not None and brings_ids(message) and not self._share(self._ids).receive(message):
             return
         self._is_answered = self._is_answered or message.is_answer
         self._arrived.append(message)

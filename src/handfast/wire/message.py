@@ -182,6 +182,11 @@ class Message:
             return None
         return _level(self._result)
 
+    def result_may_have(self, names: frozenset[str]) -> bool:
+        """Whether the result has a member of one of these names; also True where that cannot be seen at once."""
+        found = self._result
+        return not isinstance(found, dict) or any(key.text in names for key in found)
+
     def error_code(self) -> int | None:
         """The number of an error answer, where it has one."""
         try:

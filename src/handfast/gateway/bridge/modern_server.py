@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from handfast.gateway.backend import Origin
 from handfast.gateway.bridge.line import Line, SessionLost
-from handfast.gateway.caller_ids import CallerIds, SharedRequest, asks_with_ids, names_ids
+from handfast.gateway.caller_ids import CallerIds, SharedRequest, asks_with_ids, brings_ids
 from handfast.wire.eras import INTERACTIVE, META_LOG_LEVEL
 from handfast.wire.message import Message, read_message
 from handfast.wire.reshape import put
@@ -49,7 +49,7 @@ class ModernServer:
             return ids.ask(message, lambda: origin.caller)
 
         def is_own(found: Message) -> bool:
-            return ids is None or not names_ids(found.raw) or ask_shared(ids).receive(found)
+            return ids is None or not brings_ids(found) or ask_shared(ids).receive(found)
 
         def deliver(found: Message) -> None:
             if found.is_notification and is_own(found):
