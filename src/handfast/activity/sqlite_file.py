@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from handfast.activity.chain import GENESIS
-from handfast.activity.state_folder import check_readable, prepare_database
+from handfast.activity.state_folder import check_folder, check_readable, prepare_database
 from handfast.activity.store import StoreError, StoreMissing
 
 FILE_NAME = "activity.db"
@@ -83,6 +83,7 @@ def open_for_reading(folder: Path) -> sqlite3.Connection:
     path = folder / FILE_NAME
     with explained(path):
         if not _is_present(path):
+            check_folder(folder)
             raise StoreMissing(f"There is no activity store in {folder} yet.")
         check_readable(path)
         connection = _connect(f"{path.absolute().as_uri()}?mode=ro")
