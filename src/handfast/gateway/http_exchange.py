@@ -3,8 +3,9 @@
 import asyncio
 import contextlib
 import types
-from collections.abc import Awaitable, Callable, Generator, MutableMapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine, Generator, MutableMapping
+from functools import partial
+from typing import Any, TypeVar
 
 from handfast.wire.codes import INVALID_REQUEST
 
@@ -12,6 +13,8 @@ Scope = MutableMapping[str, Any]  # Any: ASGI's own shape
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]  # Any: as above
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]  # Any: as above
 Headers = list[tuple[bytes, bytes]]
+
+T = TypeVar("T")
 
 JSON = (b"content-type", b"application/json")
 # With its charset: to clients that take text without one for Latin-1, a byte of a letter may be a line end.
@@ -127,12 +130,30 @@ class HttpExchange:
         self.has_left = True
         on_left()
 
+    async def while_present(self, work: Coroutine[Any, Any, T]) -> T:  # Any: a coroutine's send types
+        """Wait for something that is of no use to a client that has left. Raises: ClientLeft."""
+        task = asyncio.create_task(work)
+        self.watch(partial(_cancel, task))
+        try:
+            return await task
+        except asyncio.CancelledError:
+            task.cancel()
+            if self.has_left:
+                raise ClientLeft from None
+            raise
+        finally:
+            self.unwatch()
+
     def unwatch(self) -> None:
         self._on_left = None
         if self._timer is not None:
             self._timer.cancel()
         if self._watch is not None:
             self._watch.cancel()
+
+
+def _cancel(task: "asyncio.Task[T]") -> None:
+    task.cancel()
 
 
 class ClientLeft(Exception):

@@ -17,7 +17,7 @@ from handfast.gateway.child_sessions import ChildSessions
 from handfast.gateway.children import MODERN, Children
 from handfast.gateway.compact.backend import CompactBackend
 from handfast.gateway.conversation import Conversation
-from handfast.gateway.http_exchange import JSON, HttpExchange, HttpProblem
+from handfast.gateway.http_exchange import JSON, ClientLeft, HttpExchange, HttpProblem
 from handfast.gateway.launch import Launch
 from handfast.gateway.param_headers import refuse_mismatch, refuse_param_mismatch
 from handfast.gateway.post_answer import PostAnswer
@@ -129,6 +129,10 @@ class StdioUpstream:
             elif pending is not None:
                 reply = conversation.fail(message.id, pending, text)
         await http.respond(200, [JSON], reply)
+
+    def abandon(self, message: Message) -> None:
+        """Put on record a call whose client left before it could reach the server."""
+        Conversation(self._server, _list_nothing).abandon(message)
 
     async def _post(self, http: HttpExchange, message: Message, *, may_refuse: bool) -> None:
         session_id = http.header(b"mcp-session-id")
@@ -287,7 +291,13 @@ class StdioUpstream:
             text = "There is no initialize in this revision. Send the request itself, or initialize without _meta."
             await http.respond(404, [JSON], error_reply(message.id, METHOD_NOT_FOUND, text))
             return
-        channel = await self._children.shared(MODERN)
+        channel = self._children.running(MODERN)
+        if channel is None:
+            try:
+                channel = await http.while_present(self._children.shared(MODERN))
+            except ClientLeft:
+                self.abandon(message)
+                return
         await self._wait_for_room(channel)
         conversation = self._new_conversation(channel)
         step = await conversation.from_client(message, http)
