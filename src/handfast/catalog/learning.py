@@ -34,13 +34,18 @@ class Learner:
         `view` says what the client can do that the list is asked for: some servers list more to some.
         `must_be_listed`: a contract from an earlier start counts only once the server has listed its tools since then.
         """
-        found = self.contracts.find(tool)
-        if self.contracts.is_complete(view) or (found is not None and not must_be_listed):
-            return found
+        if self.knows(tool, view, must_be_listed=must_be_listed):
+            return self.contracts.find(tool)
         if view not in self._asking and self._monotonic() < self._not_before:
             return None
         await asyncio.wait({self._ask(list_page, view)}, timeout=self.timeout)
         return self.contracts.find(tool) if self.contracts.is_complete(view) or not must_be_listed else None
+
+    def knows(self, tool: str, view: bytes = b"", *, must_be_listed: bool = False) -> bool:
+        """Whether `find` has nothing to wait for: also where it is known that there is no such tool."""
+        if self.contracts.is_complete(view):
+            return True
+        return not must_be_listed and self.contracts.find(tool) is not None
 
     def discover(self, list_page: ListPage, view: bytes = b"") -> None:
         """Ask once per start of the server, so that contracts kept from an earlier start do not go stale."""

@@ -85,6 +85,12 @@ class Recorder(Protocol):
         """A keyed hash of a value, comparable within one store only."""
 
 
+# For whoever called a tool that did run, when its record cannot be written: a second run may do harm.
+RAN_UNRECORDED = (
+    "The tool did run, and that could not be put on record. Do not repeat the call; report it to the operator."
+)
+
+
 class RecordingFailed(Exception):
     """Records cannot be written, so calls are refused until they can."""
 

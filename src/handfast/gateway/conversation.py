@@ -11,8 +11,8 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from handfast.catalog.contracts import short_key
-from handfast.core.contract import LIST_UNAVAILABLE, UNLISTED, CompiledContract
-from handfast.core.exchange import Exchange, RecordingFailed, Status
+from handfast.core.contract import LIST_UNAVAILABLE, UNLISTED
+from handfast.core.exchange import RAN_UNRECORDED, Exchange, RecordingFailed, Status
 from handfast.core.policy import Allowed, Blocked, Decision, InputErrors, ToolPolicy
 from handfast.core.redaction import scrub_name
 from handfast.core.result import ResultView, ambiguous_violation, blocked_text
@@ -36,6 +36,9 @@ from handfast.wire.splice import replace_values
 
 _GREETING_SECONDS = 60.0
 _OPEN_REQUESTS = 10_000  # of one conversation; a client with more open than this is broken
+
+
+LEFT = "The client left before the call reached its server, so the tool did not run."
 
 
 class Step(NamedTuple):
@@ -196,7 +199,7 @@ class Conversation:
         except BaseException:
             self._pending.pop(message.id, None)
             if pending.call is not None:
-                self._server.path.conclude(pending.call, Status.CANCELLED, reason="The call was abandoned.")
+                self._server.path.conclude(pending.call, Status.CANCELLED, rule="client.left", reason=LEFT)
             raise
         if step.to_server is None:
             self._pending.pop(message.id, None)
@@ -235,14 +238,16 @@ class Conversation:
             return Step(to_client=error_reply(message.id, UPSTREAM_FAILED, text))
         policy = server.policy_of(tool)
         is_strict = policy.blocks_unknown_tools
-        contract = await self._contract(tool, must_be_listed=is_strict) if policy.judges or is_strict else None
         call = server.path.open(
-            server=server.name, tool=scrub_name(tool), policy=policy, contract=contract, actor=server.actor
+            server=server.name, tool=scrub_name(tool), policy=policy, contract=None, actor=server.actor
         )
         pending.call = call
         self.has_called = True
         call.caller = self._caller(client)
         pending.tool = tool
+        if (policy.judges or is_strict) and not await self._find_contract(call, tool, client, must_be_listed=is_strict):
+            return NOTHING  # cancelled, given up or left meanwhile
+        contract = call.contract
         pending.asks_for_task = "task" in params
         given = params.get("arguments")
         arguments = None if given is None else bytes(given)
@@ -301,11 +306,38 @@ class Conversation:
             return known
         return (client.peer if client is not None else "", bytes(self._meta.get(META_CLIENT, b"")))
 
-    async def _contract(self, tool: str, *, must_be_listed: bool) -> CompiledContract | None:
-        """What the tool promises; asked for once the server has greeted, which may take npx a while."""
-        if self._greeting is not None:
-            await asyncio.wait({self._greeting}, timeout=_GREETING_SECONDS)
-        return await self._server.learner.find(tool, self._list_page, self._view, must_be_listed=must_be_listed)
+    async def _find_contract(self, call: Exchange, tool: str, client: Client | None, *, must_be_listed: bool) -> bool:
+        """What the tool promises; asked for once the server has greeted, which may take npx a while.
+
+        False where the call is over by then.
+        """
+        learner = self._server.learner
+        if self._greeting is None and learner.knows(tool, self._view, must_be_listed=must_be_listed):
+            call.contract = learner.contracts.find(tool)
+            return True
+        if client is not None:
+            client.watch(lambda: self._leave(call))
+        try:
+            if self._greeting is not None:
+                await asyncio.wait({self._greeting}, timeout=_GREETING_SECONDS)
+            call.contract = await learner.find(tool, self._list_page, self._view, must_be_listed=must_be_listed)
+        finally:
+            if client is not None:
+                client.unwatch()
+        return not call.is_recorded
+
+    def _leave(self, call: Exchange) -> None:
+        self._server.path.conclude(call, Status.CANCELLED, rule="client.left", reason=LEFT)
+
+    def abandon(self, message: Message) -> None:
+        """Put on record a call whose client left before anything was done about it."""
+        tool = _name(message.params()) if message.method == "tools/call" and message.is_request else None
+        if tool is not None:
+            server, policy = self._server, self._server.policy_of(tool)
+            name = scrub_name(tool)
+            self._leave(
+                server.path.open(server=server.name, tool=name, policy=policy, contract=None, actor=server.actor)
+            )
 
     # --- from the server -----------------------------------------------------------------------------------------
 
@@ -410,8 +442,8 @@ class Conversation:
                 await path.durable(call)
                 return message.raw
             decision = await self._judge(call, pending, message)
-        except RecordingFailed as problem:
-            return error_reply(message.id, RECORDING_FAILED, str(problem))
+        except RecordingFailed:
+            return error_reply(message.id, RECORDING_FAILED, RAN_UNRECORDED)
         if isinstance(decision, Blocked):
             return tool_error(message.id, blocked_text(call.tool, decision.reason), is_modern=pending.is_modern)
         return message.raw

@@ -8,7 +8,7 @@ from handfast.gateway.bridge.native_server import NativeServer
 from handfast.gateway.draining import STOPPING
 from handfast.gateway.fronts.legacy_http import LegacyFront
 from handfast.gateway.fronts.modern_http import ModernFront
-from handfast.gateway.http_exchange import HttpExchange
+from handfast.gateway.http_exchange import ClientLeft, HttpExchange
 from handfast.gateway.http_response import UpstreamFailed
 from handfast.gateway.server_health import Era
 from handfast.gateway.settings import ServerSettings
@@ -30,6 +30,9 @@ class Direct(Protocol):
 
     async def refuse(self, http: HttpExchange, message: Message, text: str) -> None:
         """Answer what cannot reach the server, judged and on record."""
+
+    def abandon(self, message: Message) -> None:
+        """Put on record a call whose client left before it could reach the server."""
 
 
 class ServerEndpoint:
@@ -88,10 +91,13 @@ class ServerEndpoint:
         except UpstreamFailed as problem:
             await self._direct.refuse(http, message, str(problem))
             return
+        except ClientLeft:
+            self._direct.abandon(message)
+            return
         await (self._direct if is_direct else self._modern).post(http, message)
 
     async def _fits_modern(self, http: HttpExchange, message: Message) -> bool:
-        """Raises: UpstreamFailed."""
+        """Raises: UpstreamFailed, ClientLeft."""
         settings = self._settings()
         if settings.surface is not Surface.FULL:
             return False
@@ -103,7 +109,7 @@ class ServerEndpoint:
                 return False  # a log message from a process that is shared does not say whose it is
             if not is_known and self._modern.refuses(http, message):
                 return False  # no process is started for a request that is wrong in itself
-        return is_known or settings.bridge is Bridge.OFF or await self._native.is_modern()
+        return is_known or settings.bridge is Bridge.OFF or await http.while_present(self._native.is_modern())
 
     async def _post_legacy(self, http: HttpExchange, message: Message) -> None:
         settings = self._settings()

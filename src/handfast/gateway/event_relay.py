@@ -69,13 +69,17 @@ class EventRelay:
         except BadMessage as problem:
             self._refuse(problem)
             return
-        if not self._claim(message):
+        if not (self._claim_answer(message) if message.method is None else self._claim(message)):
             return
-        if self._on_progress is not None and self._pending is not None and is_sign_of_life(message, self._pending):
+        own = self._pending
+        if self._on_progress is not None and own is not None and message.method and is_sign_of_life(message, own):
             self._on_progress()
         reply = await self._conversation.from_server(message)
         if reply is None:
             self._has_dropped = True
+            return
+        if self._held is None:
+            await self._http.send_chunk(render_event(reply, event))
             return
         if self._on_answer is not None and message.is_answer:
             await self._release(self._on_answer)
@@ -90,12 +94,7 @@ class EventRelay:
             raise UpstreamFailed(f"The server's answer could not be used: {problem.reason}")
 
     def _claim(self, message: Message) -> bool:
-        """Give what names a request of ours the client's name for it; False for what goes no further.
-
-        Raises: UpstreamFailed where the stream has the answer to another request.
-        """
-        if message.is_answer:
-            return self._claim_answer(message)
+        """Give a notification that names a request of ours the client's name for it; False for what goes no further."""
         try:
             if message.method == "notifications/progress":
                 return self._claim_progress(message)
@@ -110,6 +109,7 @@ class EventRelay:
         return True
 
     def _claim_answer(self, message: Message) -> bool:
+        """Give an answer the client's id. Raises: UpstreamFailed where the stream has another request's."""
         own = self._pending
         found = self._conversation.find_sent(message.id) if own is None else own.alias
         if found is not None and found.is_answered_by(message):

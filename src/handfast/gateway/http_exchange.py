@@ -1,8 +1,9 @@
 """One HTTP request from a client and its answer."""
 
 import asyncio
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from handfast.gateway.edge.response_head import render_head
 from handfast.wire.codes import INVALID_REQUEST
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from handfast.gateway.edge.request_head import RequestHead
 
 Headers = list[tuple[bytes, bytes]]
+
+T = TypeVar("T")
 
 JSON = (b"content-type", b"application/json")
 # With its charset: to clients that take text without one for Latin-1, a byte of a letter may be a line end.
@@ -134,6 +137,20 @@ class HttpExchange:
         if self.has_left:
             asyncio.get_running_loop().call_soon(self.leave)
 
+    async def while_present(self, work: Coroutine[Any, Any, T]) -> T:  # Any: a coroutine's send types
+        """Wait for something that is of no use to a client that has left. Raises: ClientLeft."""
+        task = asyncio.create_task(work)
+        self.watch(partial(_cancel, task))
+        try:
+            return await task
+        except asyncio.CancelledError:
+            task.cancel()
+            if self.has_left:
+                raise ClientLeft from None
+            raise
+        finally:
+            self.unwatch()
+
     def unwatch(self) -> None:
         self._on_left = None
 
@@ -148,3 +165,7 @@ class HttpExchange:
 def body_too_large(limit: int) -> HttpProblem:
     text = f"The body is over the limit of {limit} bytes. Send a smaller one."
     return HttpProblem(413, text, rule="request.body_too_large")
+
+
+def _cancel(task: "asyncio.Task[T]") -> None:
+    task.cancel()

@@ -187,6 +187,10 @@ class HttpUpstream:
         """It could not be reached a moment ago; what is sent on fails in the same way, judged and on record."""
         await self.post(http, message)
 
+    def abandon(self, message: Message) -> None:
+        """Put on record a call whose client left before it could reach the server."""
+        self.new_conversation([]).abandon(message)
+
     async def _is_only_modern(self) -> bool:
         try:
             return await self.backend.native.is_only_modern()

@@ -18,7 +18,7 @@ from handfast.gateway.child_sessions import ChildSessions
 from handfast.gateway.children import MODERN, Children
 from handfast.gateway.compact.backend import CompactBackend
 from handfast.gateway.conversation import Conversation
-from handfast.gateway.http_exchange import JSON, HttpExchange, HttpProblem
+from handfast.gateway.http_exchange import JSON, ClientLeft, HttpExchange, HttpProblem
 from handfast.gateway.launch import Launch
 from handfast.gateway.list_notices import ListNotices, is_list_notice
 from handfast.gateway.param_headers import refuse_mismatch, refuse_param_mismatch
@@ -142,6 +142,10 @@ class StdioUpstream:
             elif pending is not None:
                 reply = conversation.fail(message.id, pending, text)
         await http.respond(200, [JSON], reply)
+
+    def abandon(self, message: Message) -> None:
+        """Put on record a call whose client left before it could reach the server."""
+        Conversation(self._server, _list_nothing).abandon(message)
 
     async def _post(self, http: HttpExchange, message: Message, *, may_refuse: bool) -> None:
         session_id = http.header(b"mcp-session-id")
@@ -311,7 +315,13 @@ class StdioUpstream:
         if message.is_notification:
             await http.respond(202, [])  # a modern client cancels by leaving, and has nothing else to notify of
             return
-        channel = await self._children.shared(MODERN)
+        channel = self._children.running(MODERN)
+        if channel is None:
+            try:
+                channel = await http.while_present(self._children.shared(MODERN))
+            except ClientLeft:
+                self.abandon(message)
+                return
         await self._wait_for_room(channel)
         conversation = self._new_conversation(channel)
         step = await conversation.from_client(message, http)

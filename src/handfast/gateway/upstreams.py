@@ -19,7 +19,7 @@ from handfast.gateway.fronts.legacy_http import LegacyFront
 from handfast.gateway.fronts.modern_http import ModernFront
 from handfast.gateway.http_exchange import HttpProblem
 from handfast.gateway.launch import Launch, child_environment
-from handfast.gateway.refused_calls import record_templated, record_unrouted
+from handfast.gateway.refused_calls import record_left, record_templated, record_unrouted
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.server_health import HealthReport, State
 from handfast.gateway.settings import Settings, Transport
@@ -44,6 +44,7 @@ class Upstreams:
                 diagnose=runtime.journal.diagnose,
                 seal=Seal(runtime.recorder.derive_key("combined")),
                 record_refused=partial(record_unrouted, runtime),
+                record_left=partial(record_left, runtime),
                 record_templated=partial(record_templated, runtime),
             )
         )

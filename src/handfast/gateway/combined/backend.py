@@ -1,5 +1,6 @@
 """The Backend of all servers: each request goes to the servers it concerns, and their answers become one."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
@@ -95,7 +96,11 @@ class CombinedBackend:
         route: Callable[[Message, Origin], Awaitable[tuple[str, Edits]]] | None = routes.get(method)
         if route is None:
             raise Refused(METHOD_NOT_FOUND, "All servers together do not offer this method. Use /mcp/<server>.")
-        server, edits = await route(message, origin)
+        try:
+            server, edits = await route(message, origin)
+        except asyncio.CancelledError:
+            self._endpoint.record_left(message, origin.actor)
+            raise
         return await self._forward(server, edits, message, origin)
 
     async def _listen(self, message: Message, origin: Origin) -> bytes:

@@ -54,6 +54,8 @@ class Endpoint:
     seal: Seal
     record_refused: RecordRefused = record_nothing
     """Takes a request that reaches no server, so that none records it."""
+    record_left: Callable[[Message, str], None] = lambda _message, _actor: None
+    """Takes a request whose client left before it was known which server it is for."""
     record_templated: RecordTemplated = lambda _message, _actor, _server, _uri: None
     """Takes a URI that went to a server for no other reason than that a template of it fits."""
     first_wait: float = 1.0

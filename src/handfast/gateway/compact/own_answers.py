@@ -5,6 +5,7 @@ from collections.abc import Awaitable
 from handfast.core.exchange import Exchange, RecordingFailed, Status
 from handfast.core.policy import InputErrors, Violation
 from handfast.core.redaction import scrub_name
+from handfast.gateway.conversation import LEFT
 from handfast.gateway.server_side import ServerSide
 from handfast.wire.codes import INVALID_PARAMS, RECORDING_FAILED, UPSTREAM_FAILED
 from handfast.wire.message import Message, read_message
@@ -44,6 +45,10 @@ class OwnAnswers:
         call = self._open()
         recording = self._server.path.answer(call, given, Status.ERROR, rule="upstream.failed", reason=text)
         return await self._recorded(call, message, reply, recording)
+
+    def left(self) -> None:
+        """The client left while the tools were listed to find out what it asked for."""
+        self._server.path.conclude(self._open(), Status.CANCELLED, rule="client.left", reason=LEFT)
 
     def _open(self, tool: str | None = None) -> Exchange:
         server = self._server
