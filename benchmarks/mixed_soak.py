@@ -324,9 +324,12 @@ def count_decisions(state: Path) -> int:
     """Calls that were refused or blocked, by their records; one record may stand for many."""
     store = SqliteStore.open_existing(state)
     try:
-        records = [found.record for found in store.query(RecordFilter(types=(RecordType.TOOL_CALL,)))]
-        counts = [record.details.get("count", 1) for record in records if record.rule.startswith(_DECISIONS)]
-        return sum(count for count in counts if isinstance(count, int))
+        kinds = (RecordType.TOOL_CALL, RecordType.POLICY_DECISION)
+        records = [found.record for found in store.query(RecordFilter(types=kinds))]
+        ours = [record for record in records if record.rule.startswith(_DECISIONS)]
+        whole = sum(record.type is RecordType.TOOL_CALL and "count" not in record.details for record in ours)
+        counts = [record.details.get("count", 0) for record in ours]
+        return whole + sum(count for count in counts if isinstance(count, int))
     finally:
         store.close()
 
