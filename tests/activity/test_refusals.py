@@ -51,6 +51,15 @@ def test_the_first_twenty_of_a_kind_in_a_minute_are_whole_records() -> None:
 
 
 @pytest.mark.requirement("F9")
+def test_an_operator_may_have_more_of_them_whole_or_all() -> None:
+    rates = RefusalRates(25)
+    assert [is_whole(rates) for _ in range(30)] == [True] * 25 + [False] * 5
+    assert sum(is_whole(rates, tool=f"tool-{number}") for number in range(200)) == 50
+    everything = RefusalRates(None)
+    assert all(is_whole(everything) for _ in range(1_000))
+
+
+@pytest.mark.requirement("F9")
 def test_the_record_of_a_tally_says_how_many_of_what_and_when() -> None:
     rates = RefusalRates()
     counted = [refusal() for _ in range(25)]

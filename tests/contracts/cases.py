@@ -198,6 +198,8 @@ def run_cases(
     own = dict(server or {})
     own["tools"] = {each.tool: _merged(each.policy) for each in cases if each.policy} | own.get("tools", {})
     sent: dict[str, list[Sent]] = {}
+    # Hundreds of calls are refused here in a minute, and each is looked up in the history.
+    settings = {"activity": {"whole_refusals": None}, **(settings or {})}
     with rig(route, stub, folder, settings, server=own, is_modern=is_modern, environment=environment) as gateway:
         for each in cases:
             sent[each.tool] = [_send(gateway, each.tool, text) for text in each.calls]

@@ -14,7 +14,7 @@ from handfast.activity.refusals import RefusalRates
 from handfast.activity.store import ActivityStore, Retention, StoreError
 from handfast.clock import Clock
 from handfast.core.exchange import Record, RecordingFailed, RecordType, Status, Tally, Ticket
-from handfast.core.recording import OnFailure
+from handfast.core.recording import WHOLE_REFUSALS, OnFailure
 
 _log = logging.getLogger("handfast.activity")
 
@@ -47,6 +47,7 @@ class ThreadRecorder:
         capacity: int = 10_000,
         retention: Retention | None = None,
         failing_after_s: float = FAILING_AFTER_S,
+        whole_refusals: int | None = WHOLE_REFUSALS,
     ) -> None:
         self.on_failure = OnFailure(on_failure)
         self.let_go = 0  # records that could not be kept, ever
@@ -59,7 +60,7 @@ class ThreadRecorder:
         self._lock = threading.Lock()  # guards what follows; only ever held for a moment
         self._queue: list[Record] = []
         self._waiters: list[tuple[int, Waiter]] = []
-        self._refusals = RefusalRates()
+        self._refusals = RefusalRates(whole_refusals)
         self._tally_waiters: defaultdict[Tally, list[Waiter]] = defaultdict(list)
         self._taken = 0
         self._done = 0

@@ -5,13 +5,13 @@ from typing import Final
 
 from handfast.clock import Clock
 from handfast.core.exchange import Detail, Record, Tally
+from handfast.core.recording import WHOLE_REFUSALS
 
-# Per minute. A person who debugs an agent reads twenty of one kind and wants no more. Thirty kinds of one caller, which
-# a suite of tests may have, and sixty of all still are whole: at 3.6 KB each at most 72 KB a second.
 _WINDOW_S: Final = 60.0
-_OF_ONE_KIND: Final = 20
-_OF_ONE_CALLER: Final = 600
-_OF_ALL: Final = 1200
+# Thirty kinds of one caller, as many as its own tests may have, and sixty of all are whole records. By default and at
+# 3.6 KB each these are at most 72 KB a second.
+_KINDS_OF_ONE_CALLER: Final = 30
+_KINDS_OF_ALL: Final = 60
 # Replies wait for the record that counts them, so it is made after a second, or when more than this waits for it.
 _COUNTED_EVERY_S: Final = 1.0
 _HELD_CALLS: Final = 256  # as many as may be in progress by default
@@ -23,21 +23,24 @@ _Key = tuple[str, ...]
 class RefusalRates:
     """How many refusals were recorded in this minute, and what is counted instead of recorded."""
 
-    def __init__(self) -> None:
+    def __init__(self, of_one_kind: int | None = WHOLE_REFUSALS) -> None:
+        self._of_one_kind = of_one_kind  # per minute; None: every refusal is recorded whole
         self._until = 0.0
         self._whole: Counter[_Key] = Counter()
         self._tallies: dict[_Key, Tally] = {}
 
     def count(self, caller: str, records: tuple[Record, ...], now: float) -> Tally | None:
         """The tally that counts this refusal; None where it is to be recorded whole."""
+        if self._of_one_kind is None:
+            return None
         first = records[0]
         if now >= self._until:
             self._whole.clear()
             self._until = now + _WINDOW_S
         kind = (first.rule, caller, first.server, first.tool)
         # The widest first: what it counts opens no narrower tally, so their number is bounded.
-        for key, most in (((), _OF_ALL), ((caller,), _OF_ONE_CALLER), (kind, _OF_ONE_KIND)):
-            if self._whole[key] >= most:
+        for key, kinds in (((), _KINDS_OF_ALL), ((caller,), _KINDS_OF_ONE_CALLER), (kind, 1)):
+            if self._whole[key] >= kinds * self._of_one_kind:
                 return self._add((first.rule, *key) if key != kind else kind, records, now)
         self._whole.update(((), (caller,), kind))
         return None

@@ -39,6 +39,7 @@ class Runtime:
             SqliteStore.open(folder),
             on_failure=activity.on_failure,
             retention=Retention(keep_days=activity.keep_days, keep_bytes=activity.keep_bytes),
+            whole_refusals=activity.whole_refusals,
         )
         self.catalog = ContractStore(folder)
         self.lane = SlowLane()

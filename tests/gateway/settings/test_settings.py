@@ -121,6 +121,7 @@ def test_defaults_are_those_that_are_documented() -> None:
             "bodies": "none",
             "keep_days": None,
             "keep_bytes": 1024**3,
+            "whole_refusals": 20,
             "on_failure": "refuse",
         },
         "limits": {

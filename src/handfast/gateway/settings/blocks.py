@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from handfast.core.recording import KEEP_BYTES, Durability, OnFailure
+from handfast.core.recording import KEEP_BYTES, WHOLE_REFUSALS, Durability, OnFailure
 
 PORT = "([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 HOST = r"([A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\])"
@@ -68,6 +68,13 @@ class Activity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             " none are left the oldest records; null sets no bound."
         ),
     ] = KEEP_BYTES
+    whole_refusals: Annotated[
+        Annotated[int, Meta(ge=1, le=100_000)] | None,
+        Meta(
+            description="Refusals of one caller, server, tool and rule that are whole records in a minute, three times"
+            " that of one caller and fifteen times of all; further ones are counted. null records all of them."
+        ),
+    ] = WHOLE_REFUSALS
     on_failure: Annotated[
         OnFailure,
         Meta(description="While records cannot be written calls are refused; `continue` lets them pass unrecorded."),
