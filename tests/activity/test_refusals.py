@@ -54,7 +54,7 @@ def test_the_first_twenty_of_a_kind_in_a_minute_are_whole_records() -> None:
 def test_an_operator_may_have_more_of_them_whole_or_all() -> None:
     rates = RefusalRates(25)
     assert [is_whole(rates) for _ in range(30)] == [True] * 25 + [False] * 5
-    assert sum(is_whole(rates, tool=f"tool-{number}") for number in range(200)) == 50
+    assert sum(is_whole(rates, tool=f"tool-{number}") for number in range(900)) == 725
     everything = RefusalRates(None)
     assert all(is_whole(everything) for _ in range(1_000))
 
