@@ -193,7 +193,7 @@ def test_headers_on_the_wire(tmp_path: Path) -> None:
         "accept": "application/json, text/event-stream",
         "accept-encoding": "identity",
         "authorization": "Bearer operator",
-        "content-length": str(len(body)),
+        "content-length": str(len(reached.bytes)),
         "content-type": "application/json",
         "mcp-param-region": "eu",
         "x-tenant": "t",

@@ -295,4 +295,4 @@ def test_a_plain_name_beyond_what_is_kept_is_its_servers_to_judge_and_is_not_lis
         assert "There is no tool" in _refusal(await rig.ask("tools/call", {"name": public_name("a", "with space")}))
 
     asyncio.run(ask())
-    assert server.methods().count("tools/list") == 2  # the second for the name that only a list can tell
+    assert server.methods().count("tools/list") == 1
