@@ -151,6 +151,8 @@ def test_a_server_that_lists_without_measure_takes_no_tool_from_itself_or_anothe
         callers = [Caller(gateway, "/mcp", name, is_modern=is_modern) for name in ("mine", "yours")]
         for caller in callers:
             caller.open()
-            assert len(caller.request("resources/list").result["resources"]) == 100_000
+            assert (
+                len(caller.request("resources/list").result["resources"]) == 10_000
+            )  # the rest is left out, and said to be
         for caller in callers:
             assert [caller.call(f"{name}__add").text for name in ("big", "well")] == ["fine", "fine"]

@@ -30,7 +30,7 @@ def test_a_number_stands_in_for_the_id_and_the_clients_own_bytes_come_back(reque
     asked = read_message(request_text.replace(b"$ID", spelled))
     assert asked.id is not None
     alias = Alias(41, asked)
-    assert alias.raw == request_text.replace(b"$ID", b"41")
+    assert alias.take_raw() == request_text.replace(b"$ID", b"41")
     answer = read_message(b'{"result":{"content":[],"id":41},"jsonrpc":"2.0","id":41}')
     assert alias.is_answered_by(answer)
     alias.restore_answer(answer)
@@ -57,7 +57,7 @@ def test_only_an_answer_with_the_number_answers() -> None:
 def test_progress_comes_back_under_the_token_that_the_client_chose() -> None:
     head = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":{"progressToken":'
     alias = under(41, head + b'"\\u0041"}}}')
-    assert alias.raw == head.replace(b'"id":1', b'"id":41') + b"41}}}"
+    assert alias.take_raw() == head.replace(b'"id":1', b'"id":41') + b"41}}}"
     progress = read_message(b'{"method":"notifications/progress","params":{"progress":41,"progressToken":41}}')
     assert alias.restore_progress(progress)
     assert progress.raw == b'{"method":"notifications/progress","params":{"progress":41,"progressToken":"\\u0041"}}'
@@ -103,7 +103,7 @@ def test_what_cannot_be_a_number_of_ours_is_none() -> None:
     ],
 )
 def test_only_the_token_of_the_request_itself_is_replaced(params: bytes) -> None:
-    sent = under(41, b'{"id":1,"method":"tools/call","params":%b}' % params).raw
+    sent = under(41, b'{"id":1,"method":"tools/call","params":%b}' % params).take_raw()
     before, after = json.loads(params), json.loads(sent)["params"]
     assert (before["_meta"].pop("progressToken"), after["_meta"].pop("progressToken")) == (5, 41)
     assert (json.loads(sent)["id"], before, after) == (41, before, before)

@@ -131,7 +131,7 @@ class Channel:
         alias = Alias(own_id, message, token_of(message))
         self._open[own_id] = _Open(listener, alias)
         if self.is_alive:
-            self._child.send(alias.raw)
+            self._child.send(alias.take_raw())
         else:
             self._open.pop(own_id).listener.lost(_EXITED, was_sent=False)  # while the request was being judged
         return own_id

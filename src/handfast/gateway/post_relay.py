@@ -60,7 +60,7 @@ class PostRelay:
             has_token = pending.progress_token is not None and not pending.asks_for_task
             token = token_of(self._message) if has_token else None
             pending.alias = Alias(self._upstream.next_id(), self._message, token)
-            body = pending.alias.raw
+            body = pending.alias.take_raw()
         try:
             self._response = await self._upstream.send(
                 headers, body, repeats=self._repeats, is_cancelled=self._has_been_cancelled

@@ -13,7 +13,7 @@ _TOKEN = ("params", "_meta", "progressToken")
 class Alias:
     """The number is also the request's progress token, where it has one: clients use 0, 1, 2 for both."""
 
-    __slots__ = ("_id_text", "_is_subscription", "_number_text", "_token_text", "client_id", "number", "raw")
+    __slots__ = ("_id_text", "_is_subscription", "_number_text", "_raw", "_token_text", "client_id", "number")
 
     def __init__(self, number: int, message: Message, token: msgspec.Raw | None = None) -> None:
         """`token` is the request's progress token, where that is to be replaced too. Raises: NotJson."""
@@ -27,7 +27,12 @@ class Alias:
         if token is not None:
             meta = bytes(message.params()["_meta"])
             raw = replace_plain(raw, meta, b'"progressToken"', text) or replace_values(raw, {_TOKEN: text})
-        self.raw = raw  # as the server gets it; every other byte is the client's
+        self._raw = raw
+
+    def take_raw(self) -> bytes:
+        """The request as the server gets it, every other byte the client's: once, as a held call must not keep it."""
+        raw, self._raw = self._raw, b""
+        return raw
 
     def is_answered_by(self, message: Message) -> bool:
         """Whether this is the request's answer: `1.0` is `1`, and `"1"` is not."""

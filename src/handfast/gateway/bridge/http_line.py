@@ -88,7 +88,7 @@ class HttpLine:
         self._open[alias.number] = _Open(alias, deliver)
         try:
             sent = own + [other for other in headers or () if other[0] not in named]
-            response = await self._post(alias.raw, sent, is_harmless=message.method in HARMLESS)
+            response = await self._post(alias.take_raw(), sent, is_harmless=message.method in HARMLESS)
             answer = await self._read(response, alias, room)
             if message.method == "initialize" and self._has_session:
                 self.session = response.header(_SESSION)  # only now is it known that it is ours
