@@ -167,7 +167,7 @@ async def stage(plan: Soak) -> AsyncIterator[tuple[Running, Path]]:
 
 async def carry_out(plan: Soak) -> tuple[Soaked, list[str]]:
     """The figures, and what went wrong in words. Raises: BenchFailed."""
-    warning = raise_open_files(plan.connections)  # for this process and those it starts
+    warning = raise_open_files(connections=plan.connections, calls=plan.calls)  # for this process and those it starts
     if warning is not None:
         raise BenchFailed(warning)
     async with stage(plan) as (gateway, state):

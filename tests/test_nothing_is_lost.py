@@ -51,7 +51,8 @@ def test_every_decision_a_client_saw_outlives_a_killed_gateway(tmp_path: Path) -
         threads = [threading.Thread(target=insist, args=(client, seen)) for client in clients]
         for thread in threads:
             thread.start()
-        eventually(lambda: len(seen) > 200, "some load", seconds=30)
+        # Past the twenty refusals of each client that are whole records, so that some are counted.
+        eventually(lambda: len(seen) > 180, "some load", seconds=60)
         gateway.process.kill()
         for thread in threads:
             thread.join(10)
@@ -72,7 +73,9 @@ def insist(client: HttpGateway, seen: list[str]) -> None:
 
 def decided(state: Path, seen: list[str]) -> None:
     assert verify(state) == "intact"
-    decisions = [record.tool for record in read_records(state, type="policy_decision")]
+    made = read_records(state, type="policy_decision")
+    # Refusals in a loop are counted: one record stands for many.
+    decisions = [record.tool for record in made for _ in range(int(str(record.details.get("count", 1))))]
     assert {name: decisions.count(name) >= seen.count(name) for name in set(seen)} == {"refused": True, "warned": True}
     # No more than one per client can have been decided without its answer being seen.
     assert len(decisions) <= len(seen) + 4
@@ -86,12 +89,13 @@ def test_every_decision_a_client_saw_outlives_a_killed_wrapper(tmp_path: Path) -
     config.write_text("{}")
     flags = ["wrap", "--config", str(config), "--state", str(tmp_path / "state"), "--"]
     with started([*HANDFAST, *flags, *stub.command], stdout=subprocess.PIPE) as process:
+        # Long enough for some refusals to be counted, of which this client sees one a second.
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(b'{"jsonrpc":"2.0","id":"l","method":"tools/list"}\n')
         process.stdin.flush()
         assert b'"l"' in process.stdout.readline()
-        killer = threading.Timer(1.0, process.kill)
+        killer = threading.Timer(4.0, process.kill)
         killer.start()
         for number in range(10**6):
             name = ("refused", "warned")[number % 2]
@@ -104,7 +108,7 @@ def test_every_decision_a_client_saw_outlives_a_killed_wrapper(tmp_path: Path) -
                 break
             seen.append(name)
         killer.join()
-    assert len(seen) > 50
+    assert seen.count("refused") > 20
     decided(tmp_path / "state", seen)
 
 

@@ -96,4 +96,6 @@ def test_a_wrapper_starts_no_worker_it_does_not_need(tmp_path: Path) -> None:
     with wrapping(stub.command, tmp_path) as gateway:
         assert gateway.call("add").text == "fine"
         children = Path(f"/proc/{gateway.process.pid}/task/{gateway.process.pid}/children").read_text().split()
-        assert len(children) == 1
+        commands = [Path(f"/proc/{child}/cmdline").read_bytes() for child in children]
+        # The server, and the shell that ends it when the wrapper is killed.
+        assert sorted(b"handfast-orphans" in command for command in commands) == [False, True]

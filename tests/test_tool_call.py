@@ -13,7 +13,8 @@ from handfast import tool_call
 from handfast.clock import Clock
 from handfast.core import judged_text
 from handfast.core.contract import CompiledContract, ToolContract
-from handfast.core.exchange import Exchange, Record, RecordType, Status
+from handfast.core.exchange import Exchange, Record, RecordType, Status, Ticket
+from handfast.core.judged_text import depth_exceeds
 from handfast.core.policy import (
     ALLOWED,
     Blocked,
@@ -41,7 +42,7 @@ class ListRecorder:
 
     def __init__(self) -> None:
         self.records: list[Record] = []
-        self.waited: list[int] = []
+        self.waited: list[Ticket] = []
         self.is_waited_for = asyncio.Event()
         self.may_commit = asyncio.Event()
         self.may_commit.set()
@@ -51,7 +52,10 @@ class ListRecorder:
         self.records.extend(records)
         return len(self.records)
 
-    async def committed(self, ticket: int) -> None:
+    def record_refusal(self, _caller: str, *records: Record) -> int:
+        return self.record(*records)
+
+    async def committed(self, ticket: Ticket) -> None:
         self.waited.append(ticket)
         self.is_waited_for.set()
         await self.may_commit.wait()
@@ -82,11 +86,19 @@ class Lane:
         self.asked: list[bytes] = []
 
     async def verdict(
-        self, schema: CompiledSchema, value_text: bytes, *, wording: bool, lenient: bool = False
+        self,
+        schema: CompiledSchema,
+        value_text: bytes,
+        *,
+        wording: bool,
+        lenient: bool = False,
+        max_depth: int | None = None,
     ) -> LaneVerdict:
         if schema is ANYTHING:
             return LaneVerdict(True)
         self.asked.append(value_text)
+        if max_depth is not None and depth_exceeds(value_text, max_depth):
+            return LaneVerdict(None, problem="too deep")
         return self.answer
 
 
@@ -152,7 +164,7 @@ def test_a_call_that_is_fine_leaves_one_record_with_its_shape_and_no_wait() -> N
 
 
 @pytest.mark.requirement("D16")
-def test_blocked_arguments_leave_a_decision_and_the_call_and_the_reply_waits_for_the_decision() -> None:
+def test_blocked_arguments_leave_a_decision_and_the_call_and_the_reply_waits_for_both() -> None:
     bench = Bench()
     decision = through(bench, b'{"total":"x"}', RIGHT)
     assert isinstance(decision, Blocked)
@@ -160,7 +172,7 @@ def test_blocked_arguments_leave_a_decision_and_the_call_and_the_reply_waits_for
         ("policy_decision", "blocked", "arguments.schema"),
         ("tool_call", "blocked", "arguments.schema"),
     ]
-    assert bench.recorder.waited == [1]
+    assert bench.recorder.waited == [2]
     assert {record.request_id for record in bench.recorder.records} == {bench.call.request_id}
     assert bench.recorder.records[0].details == {
         "direction": "arguments",
@@ -177,7 +189,7 @@ def test_a_call_that_cannot_be_forwarded_is_refused_whatever_the_mode(policy: To
         ("policy_decision", "blocked", "dispatch.action"),
         ("tool_call", "blocked", "dispatch.action"),
     ]
-    assert (bench.recorder.waited, bench.recorder.rooms, bench.path.open_calls) == ([1], 1, 0)
+    assert (bench.recorder.waited, bench.recorder.rooms, bench.path.open_calls) == ([2], 1, 0)
     assert bench.recorder.records[1].details == {"argument_bytes": 2, "argument_digest": "digest of 2 bytes"}
 
 

@@ -16,6 +16,7 @@ import msgspec
 from handfast.clock import Clock
 from handfast.core import arguments as argument_rules
 from handfast.core import result as result_rules
+from handfast.core.bounds import MOST_MEMBERS
 from handfast.core.contract import CompiledContract
 from handfast.core.exchange import Detail, Exchange, Record, Recorder, RecordType, Status
 from handfast.core.judged_text import UNREAD, Ambiguous, decode_arguments, decode_judged
@@ -55,7 +56,13 @@ class SlowLane(Protocol):
     """Judges what is too heavy to judge in place."""
 
     async def verdict(
-        self, schema: CompiledSchema, value_text: bytes, *, wording: bool, lenient: bool = False
+        self,
+        schema: CompiledSchema,
+        value_text: bytes,
+        *,
+        wording: bool,
+        lenient: bool = False,
+        max_depth: int | None = None,
     ) -> LaneVerdict: ...
 
 
@@ -148,7 +155,7 @@ class CallPath:
         self._take(call, text)
         decision = await self._judge_arguments(call, text, terms)
         if isinstance(decision, Blocked):
-            await self._block(call, decision)
+            await self.block(call, decision)
         elif isinstance(decision, Warned):
             self._record_decision(call, decision, Status.WARNING, mode=call.policy.input.mode, direction="arguments")
         return decision
@@ -157,7 +164,7 @@ class CallPath:
         """A call that cannot be forwarded, whatever the mode. On return it is recorded, and durable."""
         await self._recorder.room()
         self._take(call, text)
-        await self._block(call, Blocked(violation.rule, violation.message))
+        await self.block(call, Blocked(violation.rule, violation.message))
 
     async def answer(self, call: Exchange, text: bytes | None, status: Status, *, rule: str, reason: str) -> None:
         """A call that handfast answers itself: recorded as every other."""
@@ -171,11 +178,15 @@ class CallPath:
         if text is not None:
             call.details["argument_digest"] = self._recorder.digest(text)
 
-    async def _block(self, call: Exchange, decision: Blocked) -> None:
+    async def block(self, call: Exchange, decision: Blocked) -> None:
+        """A call that goes no further, its arguments being on record."""
         mode = call.policy.input.mode
-        self._record_decision(call, decision, Status.BLOCKED, mode=mode, direction="arguments")
-        self.conclude(call, Status.BLOCKED, rule=decision.rule, reason=decision.reason, mode=mode)
-        await self.durable(call)
+        if call.is_recorded:  # cancelled while it was being judged
+            self._record_decision(call, decision, Status.BLOCKED, mode=mode, direction="arguments")
+            return await self.durable(call)
+        refusal = self._decided(call, decision, Status.BLOCKED, mode=mode, direction="arguments")
+        self.conclude(call, Status.BLOCKED, rule=decision.rule, reason=decision.reason, mode=mode, refusal=(refusal,))
+        return await self.durable(call)
 
     async def _judge_arguments(self, call: Exchange, text: bytes | None, terms: Terms | None) -> Decision:
         policy = call.policy.input
@@ -185,11 +196,12 @@ class CallPath:
             value = {} if text is None or text == b"null" else decode_arguments(text)
         except Ambiguous as problem:
             # Always refused: the tool might read it differently from us.
-            return Blocked(
-                "arguments.ambiguous", f"The arguments are ambiguous: {problem}. Send plain JSON and call again."
-            )
+            unreadable = argument_rules.unreadable_violation(problem)
+            return Blocked(unreadable.rule, unreadable.message)
         if not isinstance(value, dict):
             return Blocked("arguments.schema", "The arguments must be a JSON object. Send one and call again.")
+        if len(value) > MOST_MEMBERS:
+            return Blocked(argument_rules.TOO_MANY.rule, argument_rules.TOO_MANY.message)
         call.details["argument_keys"] = scrub_names(value)
         if self._keeps_bodies:
             call.details["arguments"] = _body(value)
@@ -320,10 +332,13 @@ class CallPath:
     async def _structured_violation(
         self, schema: CompiledSchema, text: bytes, value: object, call: Exchange
     ) -> Violation | None:
-        guard = result_rules.check_guards(text, call.policy.output)
+        policy = call.policy.output
+        is_small = schema.fits_in_place(len(text))
+        # How deep a large value goes takes as long to find as it takes to judge it.
+        guard = result_rules.check_guards(text, policy) if is_small else result_rules.check_size(text, policy)
         if guard is not None:
             return guard
-        if schema.fits_in_place(len(text)):
+        if is_small:
             try:
                 value = decode_judged(text) if value is UNREAD else value
             except Ambiguous as problem:
@@ -332,9 +347,11 @@ class CallPath:
                 call.details["structured_content"] = _body(value)
             if schema.is_valid(value):
                 return None  # nearly always; what follows is for saying why not
-        met = await self._look_closer(schema, text, value=value)
+        met = await self._look_closer(schema, text, value=value, max_depth=policy.max_depth)
         if met.conforms:
             return None
+        if met.problem == "too deep":
+            return result_rules.depth_violation(policy.max_depth)
         if met.problem == "ambiguous":
             return result_rules.ambiguous_violation("; ".join(met.words))
         if met.problem == "uncompilable" and schema is not ANYTHING:
@@ -361,10 +378,18 @@ class CallPath:
         if self._on_uncompilable is not None:
             self._on_uncompilable(call, schema, direction)
 
-    async def _look_closer(self, schema: CompiledSchema, text: bytes, *, value: object, lenient: bool = False) -> _Met:
+    async def _look_closer(
+        self,
+        schema: CompiledSchema,
+        text: bytes,
+        *,
+        value: object,
+        lenient: bool = False,
+        max_depth: int | None = None,
+    ) -> _Met:
         """A value that was not judged in place, or does not conform there."""
         if not schema.fits_in_place(len(text)):
-            verdict = await self._lane.verdict(schema, text, wording=True, lenient=lenient)
+            verdict = await self._lane.verdict(schema, text, wording=True, lenient=lenient, max_depth=max_depth)
             return _Met(bool(verdict.conforms), verdict.words, verdict.problem, verdict.reason)
         if not schema.words_fit_in_place(value):
             verdict = await self._lane.verdict(schema, text, wording=True, lenient=lenient)
@@ -374,8 +399,20 @@ class CallPath:
             return _Met(conforms=True)
         return _Met(conforms=False, words=schema.describe(value))
 
-    def conclude(self, call: Exchange, status: Status, *, rule: str = "", reason: str = "", mode: str = "") -> None:
-        """Record the end of a call, once: synchronous, so that no cancellation can come between."""
+    def conclude(
+        self,
+        call: Exchange,
+        status: Status,
+        *,
+        rule: str = "",
+        reason: str = "",
+        mode: str = "",
+        refusal: tuple[Record, ...] | None = None,
+    ) -> None:
+        """Record the end of a call, once: synchronous, so that no cancellation can come between.
+
+        `refusal` is given for a call that goes no further, with what is recorded before its end: many are counted.
+        """
         if call.is_recorded:
             return
         call.is_recorded = True
@@ -387,9 +424,15 @@ class CallPath:
             rule, status = "contract.unknown", Status.WARNING if status is Status.SUCCESS else status
             reason = reason or "The tool's contract was not known, so the call was forwarded unjudged."
         call.status, call.rule = status, rule
-        ticket = self._recorder.record(
-            self._entry(call, RecordType.TOOL_CALL, status, rule=rule, reason=reason, mode=mode, details=call.details)
+        entry = self._entry(
+            call, RecordType.TOOL_CALL, status, rule=rule, reason=reason, mode=mode, details=call.details
         )
+        if refusal is not None:
+            counted = self._recorder.record_refusal(str(call.caller or call.actor), *refusal, entry)
+            if self._waits_for_decisions:
+                call.ticket = counted
+            return
+        ticket = self._recorder.record(entry)
         if self._waits_for_all:
             call.ticket = ticket
 
@@ -408,22 +451,25 @@ class CallPath:
     def _record_decision(
         self, call: Exchange, decision: Blocked | Warned, status: Status, *, mode: str, direction: str
     ) -> None:
+        ticket = self._recorder.record(self._decided(call, decision, status, mode=mode, direction=direction))
+        if self._waits_for_decisions:
+            call.ticket = ticket
+
+    def _decided(
+        self, call: Exchange, decision: Blocked | Warned, status: Status, *, mode: str, direction: str
+    ) -> Record:
         details: dict[str, Detail] = {"direction": direction}
         if call.contract is not None:
             details["contract"] = call.contract.fingerprint
-        ticket = self._recorder.record(
-            self._entry(
-                call,
-                RecordType.POLICY_DECISION,
-                status,
-                rule=decision.rule,
-                reason=decision.reason,
-                mode=mode,
-                details=details,
-            )
+        return self._entry(
+            call,
+            RecordType.POLICY_DECISION,
+            status,
+            rule=decision.rule,
+            reason=decision.reason,
+            mode=mode,
+            details=details,
         )
-        if self._waits_for_decisions:
-            call.ticket = ticket
 
     def _entry(
         self,

@@ -4,10 +4,12 @@ import re
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from handfast.activity.sqlite import SqliteStore
 from handfast.activity.store import Retention
@@ -65,6 +67,43 @@ def test_the_guides_lines_accept_what_retention_removed(folder: Path) -> None:
 def test_the_guides_lines_accept_an_empty_store(tmp_path: Path) -> None:
     SqliteStore.open(tmp_path).close()
     assert audit(tmp_path).stdout == "0 None intact\n"
+
+
+@pytest.fixture
+def thinned(tmp_path: Path) -> Path:
+    with closing(SqliteStore.open(tmp_path)) as store:
+        blocked = structs.replace(record(), status=Status.BLOCKED)
+        store.append([blocked if number % 10 == 5 else record() for number in range(4_000)])
+        while store.prune(Retention(keep_bytes=1536 * 1024), now=datetime.now(UTC)):
+            pass
+        assert list(store.walk())[-1].thinned > 500
+    return tmp_path
+
+
+@pytest.mark.requirement("F9")
+def test_the_guides_lines_accept_a_thinned_history(thinned: Path) -> None:
+    with closing(SqliteStore.open(thinned)) as store:
+        head = store.head()
+    assert audit(thinned).stdout == f"{head.seq} {head.hash} intact\n"
+
+
+@pytest.mark.requirement("F9")
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM records WHERE seq = 6",
+        "DELETE FROM records WHERE seq = 16",
+        "DELETE FROM removed WHERE first = (SELECT min(first) FROM removed)",
+        "UPDATE removed SET hashes = NULL WHERE first = (SELECT min(first) FROM removed)",
+        "UPDATE removed SET hashes = zeroblob(length(hashes))",
+    ],
+)
+def test_the_guides_lines_find_damage_in_a_thinned_history(thinned: Path, damage: str) -> None:
+    with closing(sqlite3.connect(thinned / "activity.db", isolation_level=None)) as connection:
+        assert connection.execute(damage).rowcount == 1 or "zeroblob" in damage
+    found = audit(thinned)
+    assert (found.returncode, found.stdout) == (1, "")
+    assert "AssertionError" in found.stderr
 
 
 @pytest.mark.parametrize(

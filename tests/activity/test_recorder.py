@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -280,6 +280,96 @@ def test_retention_runs_by_itself(tmp_path: Path) -> None:
         recorder.record(call(7))
         wait_until(lambda: kept(tmp_path)[0].record.time > "2021")
     assert [stored.record.rule for stored in kept(tmp_path)].count("") == 1
+
+
+@pytest.mark.requirement("F9", "F12")
+def test_a_flood_of_records_does_not_outgrow_the_bound_for_longer_than_a_moment(tmp_path: Path) -> None:
+    bound = 2 * 1024 * 1024
+
+    async def flood() -> None:
+        until = time.monotonic() + 3.5
+        while time.monotonic() < until:
+            await recorder.committed(recorder.record(*(call(number) for number in range(200))))
+
+    def size() -> int:
+        return sum(path.stat().st_size for path in tmp_path.glob("activity.db*"))
+
+    with gated(tmp_path, retention=Retention(keep_bytes=bound)) as (_, recorder):
+        asyncio.run(flood())
+        assert recorder.pending == 0
+        wait_until(lambda: size() <= bound)
+    with closing(SqliteStore.open_existing(tmp_path)) as store:
+        found = list(store.walk())[-1]
+    assert found.broken is None
+    assert found.thinned > 0
+
+
+def refusal(number: int) -> Record:
+    return call(number, status=Status.BLOCKED, rule="arguments.unknown", server="up", tool="add")
+
+
+def counted(folder: Path) -> int:
+    return sum(int(str(stored.record.details.get("count", 1))) for stored in kept(folder))
+
+
+@pytest.mark.requirement("F9", "P4")
+def test_a_refusal_that_is_only_counted_is_durable_when_its_ticket_is(tmp_path: Path) -> None:
+    async def flood() -> None:
+        for number in range(20):
+            await recorder.committed(recorder.record_refusal("ada", refusal(number)))
+        await asyncio.gather(*(recorder.committed(recorder.record_refusal("ada", refusal(20))) for _ in range(100)))
+        assert (len(kept(tmp_path)), counted(tmp_path)) == (21, 120)
+
+    with gated(tmp_path) as (_, recorder):
+        asyncio.run(flood())
+
+
+@pytest.mark.requirement("F9")
+def test_a_refusal_that_is_only_counted_can_be_waited_for_without_an_event_loop(tmp_path: Path) -> None:
+    with gated(tmp_path) as (_, recorder):
+        tickets = [recorder.record_refusal("ada", refusal(number)) for number in range(22)]
+        with pytest.raises(StopIteration):
+            recorder.committed(tickets[-1]).send(None)
+        assert counted(tmp_path) == 22
+
+
+@pytest.mark.requirement("F9")
+def test_what_was_counted_is_written_when_nobody_waits_for_it_and_on_closing(tmp_path: Path) -> None:
+    with gated(tmp_path) as (_, recorder):
+        for number in range(30):
+            recorder.record_refusal("ada", refusal(number))
+        wait_until(lambda: counted(tmp_path) == 30)
+        for number in range(7):
+            recorder.record_refusal("ada", refusal(number))
+    assert counted(tmp_path) == 37
+    assert len(kept(tmp_path)) == 22
+
+
+@pytest.mark.requirement("F9", "P4")
+def test_a_tally_that_cannot_be_written_is_refused_and_written_later(tmp_path: Path) -> None:
+    async def flood() -> None:
+        for number in range(20):
+            recorder.record_refusal("ada", refusal(number))
+        store.is_broken = True
+        with pytest.raises(RecordingFailed):
+            await recorder.committed(recorder.record_refusal("ada", refusal(20)))
+        store.is_broken = False
+
+    with gated(tmp_path, failing_after_s=0.3) as (store, recorder):
+        asyncio.run(flood())
+        wait_until(lambda: not recorder.is_failing)
+    refused = [stored.record for stored in kept(tmp_path, RecordFilter(rule="arguments.unknown"))]
+    assert sum(int(str(record.details.get("count", 1))) for record in refused) == 21
+
+
+def test_a_refusal_after_closing_is_refused_and_not_lost_in_silence(tmp_path: Path) -> None:
+    with gated(tmp_path) as (_, recorder):
+        for number in range(21):
+            recorder.record_refusal("ada", refusal(number))
+        recorder.close()
+        with pytest.raises(RecordingFailed):
+            recorder.record_refusal("ada", refusal(21))
+    assert counted(tmp_path) == 21
 
 
 _WRITER = """

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from handfast.activity.chain import BrokenLink, Head
+from handfast.activity.chain import Head
 from handfast.activity.query import EVERYTHING, RecordFilter
 from handfast.activity.reports import (
     Group,
@@ -18,6 +18,7 @@ from handfast.activity.reports import (
     verify,
 )
 from handfast.activity.sqlite import SqliteStore
+from handfast.activity.walk import BrokenLink
 from handfast.core.exchange import Record, RecordType, Status
 
 TIMES = [f"2026-03-01T12:0{minute}:00.000000Z" for minute in range(4)]

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from handfast.activity.chain import ChainWalk, Head
+from handfast.activity.chain import Head
 from handfast.activity.query import EVERYTHING, RecordFilter
 from handfast.activity.sqlite import SqliteStore
 from handfast.activity.store import RecordNotFound, Retention, StoreError
+from handfast.activity.walk import ChainWalk
 from handfast.clock import time_text
 from handfast.core.exchange import Record, RecordType, Status
 
@@ -211,30 +212,6 @@ def test_records_older_than_the_days_kept_are_removed_and_the_chain_holds(store:
     note = store.read(next(iter(store.query(EVERYTHING))).record.id).record
     assert (note.type, note.rule) == (RecordType.DIAGNOSTIC, "activity.pruned")
     assert {"count": 2, "through_seq": 2}.items() <= note.details.items()
-    assert walked(store).broken is None
-
-
-@pytest.mark.requirement("P5")
-def test_pruning_goes_in_small_steps_until_the_bytes_fit(store: SqliteStore, tmp_path: Path) -> None:
-    store.append([call(number, reason="x" * 500) for number in range(3_000)])
-    limit = (tmp_path / "activity.db").stat().st_size // 2 or 1_000_000
-    steps = []
-    while count := store.prune(Retention(keep_bytes=limit), now=NOW):
-        steps.append(count)
-        assert walked(store).broken is None
-    assert len(steps) > 1
-    assert max(steps) <= 500
-    assert found(store, EVERYTHING)[-1] == sum(steps) + 1
-
-
-@pytest.mark.parametrize("retention", [Retention(keep_bytes=1), Retention(keep_days=0.0)])
-def test_pruning_everything_ends_with_one_note_and_stays_there(store: SqliteStore, retention: Retention) -> None:
-    store.append([call(number) for number in range(600)])
-    later = NOW + timedelta(days=30)
-    while store.prune(retention, now=later):
-        pass
-    assert {stored.record.rule for stored in store.query(EVERYTHING)} == {"activity.pruned"}
-    assert store.prune(retention, now=later + timedelta(days=30)) == 0
     assert walked(store).broken is None
 
 

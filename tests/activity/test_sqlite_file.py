@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from handfast.activity.query import EVERYTHING
 from handfast.activity.sqlite import SqliteStore
 from handfast.activity.store import StoreError, StoreMissing
 from handfast.core.exchange import Record, RecordType, Status
@@ -58,10 +59,40 @@ def test_an_empty_file_counts_as_no_store_to_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("opener", [SqliteStore.open, SqliteStore.open_existing])
 def test_a_newer_format_is_refused_with_what_to_do(tmp_path: Path, opener: type[SqliteStore]) -> None:
     SqliteStore.open(tmp_path).close()
-    set_pragma(tmp_path, "user_version = 2")
+    set_pragma(tmp_path, "user_version = 3")
     assert complaint(opener, tmp_path).endswith(
-        "was written by a newer handfast (format 2, this one reads up to 1); upgrade handfast."
+        "was written by a newer handfast (format 3, this one reads up to 2); upgrade handfast."
     )
+
+
+@pytest.mark.requirement("F9")
+def test_a_store_of_the_first_format_is_upgraded_and_loses_nothing(tmp_path: Path) -> None:
+    with closing(SqliteStore.open(tmp_path)) as store:
+        store.append([RECORD] * 3)
+        before = list(store.query(EVERYTHING))
+    with closing(sqlite3.connect(tmp_path / "activity.db", isolation_level=None)) as connection:
+        connection.execute("DROP TABLE removed")
+        connection.execute("PRAGMA user_version = 1")
+    for opener in (SqliteStore.open_existing, SqliteStore.open, SqliteStore.open_existing):
+        with closing(opener(tmp_path)) as store:
+            assert list(store.query(EVERYTHING)) == before
+            assert list(store.walk())[-1].broken is None
+    with closing(SqliteStore.open(tmp_path)) as store:
+        assert store.append([RECORD]).seq == 4
+        assert list(store.walk())[-1].broken is None
+
+
+@pytest.mark.requirement("F9")
+def test_a_store_is_upgraded_once_by_whoever_comes_first(tmp_path: Path) -> None:
+    SqliteStore.open(tmp_path).close()
+    with closing(sqlite3.connect(tmp_path / "activity.db", isolation_level=None)) as connection:
+        connection.execute("DROP TABLE removed")
+        connection.execute("PRAGMA user_version = 1")
+    with ThreadPoolExecutor(4) as pool:
+        for store in pool.map(SqliteStore.open, [tmp_path] * 4):
+            store.close()
+    with closing(sqlite3.connect(tmp_path / "activity.db")) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
 
 
 def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
@@ -93,7 +124,7 @@ def test_a_damaged_file_is_named_as_such(tmp_path: Path) -> None:
 
 def test_a_state_folder_that_is_a_file_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("")
-    assert "File exists" in complaint(SqliteStore.open, tmp_path / "state")
+    assert "is no folder" in complaint(SqliteStore.open, tmp_path / "state")
 
 
 def test_a_folder_that_may_not_be_read_is_refused_in_one_line(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from handfast.gateway.backend import Backend
 from tests.contracts.rig import MODERN_META
 from tests.gateway.bridge.asking import LEGACY, MODERN, PREFIX, Asker, Json, Way, asking, entry_for
-from tests.gateway.running import Serving, meanwhile, request, running, send, stdio
+from tests.gateway.running import Serving, meanwhile, one_record, request, running, send, stdio
 from tests.stubs.run import Journal, answer, tool, write_stub
 
 FINE = {"content": [{"type": "text", "text": "fine"}]}
@@ -86,6 +86,76 @@ def test_a_question_goes_to_the_client_whose_call_it_is_though_nobody_signed_in(
                 yours = call(gateway, path, "yours", "wait")
             found = (mine.result()["resultType"], yours["resultType"])
             assert found == ("input_required", "complete"), path
+
+
+@pytest.mark.requirement("F3")
+@pytest.mark.requirement("D23")
+@pytest.mark.parametrize(("path", "surface"), [("/mcp/up", "full"), ("/mcp/up", "compact"), ("/mcp", "full")])
+def test_a_question_is_not_put_to_another_call_though_both_clients_have_one_name(
+    tmp_path: Path, path: str, surface: str
+) -> None:
+    """Nothing but their calls tells them apart. The first time the question is refused, then calls take turns."""
+    answers = {"transfer": answer(FINE, "progress:1:0.5", "server_request"), "wait": answer(FINE, "slow:1.5")}
+    stub = write_stub(tmp_path, tools=[tool(name) for name in answers], answers=answers, versions=LEGACY)
+
+    def call(gateway: Serving, name: str, **more: Json) -> Json:
+        arguments: Json = {}
+        if surface == "compact":
+            name, arguments = "up", {"action": name, "arguments": {}}
+        elif path == "/mcp":
+            name = f"up__{name}"
+        meta = {**MODERN_META, PREFIX + "clientCapabilities": ASKS}
+        body = request(1, "tools/call", name=name, arguments=arguments, _meta=meta, **more)
+        headers = {
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+            "MCP-Protocol-Version": "2026-07-28",
+            "Mcp-Method": "tools/call",
+            "Mcp-Name": name,
+        }
+        return json.loads(send(gateway.base, "POST", path, body, headers).body)["result"]
+
+    with running({"up": stdio(stub, handfast={"surface": surface})}, tmp_path) as gateway:
+        with meanwhile(partial(call, gateway, "transfer")) as mine:
+            stub.journal.wait_for(lambda journal: journal.calls("transfer"))
+            yours = call(gateway, "wait")
+        assert (mine.result()["resultType"], yours["resultType"]) == ("complete", "complete")
+        (refused,) = [entry.message for entry in stub.journal.messages() if "error" in entry.message]
+        assert refused["error"]["code"] == -32601
+        record = one_record(gateway.state, type="diagnostic", rule="message.unowned")
+        assert record.reason == (
+            "The server sent elicitation/create while several calls were under way, and was refused."
+        )
+        with meanwhile(partial(call, gateway, "transfer")) as mine:
+            stub.journal.wait_for(lambda journal: len(journal.calls("transfer")) == 2)
+            yours = call(gateway, "wait")
+        asked = mine.result()
+        assert (asked["resultType"], yours["resultType"]) == ("input_required", "complete")
+        retry = {"requestState": asked["requestState"], "inputResponses": {next(iter(asked["inputRequests"])): ACCEPT}}
+        with meanwhile(partial(call, gateway, "wait")) as yours_again:
+            stub.journal.wait_for(lambda journal: len(journal.calls("wait")) == 3)
+            assert call(gateway, "transfer", **retry)["resultType"] == "complete"
+        assert yours_again.result()["resultType"] == "complete"
+
+
+@pytest.mark.requirement("F3")
+def test_a_server_asks_nothing_of_clients_that_share_its_session(tmp_path: Path) -> None:
+    """They can be asked nothing, and a question on the listening stream says nothing of the call it is about."""
+    question = b'data: {"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Go on?"}}\n\n'
+    answers = {"ask": answer(FINE, "slow:0.5", events=question), "wait": answer(FINE, "slow:1.5")}
+    stub = write_stub(tmp_path, tools=[tool(name) for name in answers], answers=answers, versions=LEGACY)
+
+    async def work(backend: Backend) -> None:
+        mine = asyncio.create_task(Asker(backend, "a").call("ask"))
+        await asyncio.to_thread(stub.journal.wait_for, lambda journal: journal.calls("ask"))
+        yours = await Asker(backend, "b").call("wait")
+        assert [(await mine)["result"]["content"], yours["result"].get("content")] == [FINE["content"]] * 2
+
+    with entry_for(stub, "http-json") as entry:
+        asking(entry, tmp_path, work)
+    assert one_record(tmp_path / "state", type="diagnostic", rule="message.unowned").reason == (
+        "The server sent elicitation/create outside a call, and was refused."
+    )
 
 
 def test_a_session_is_good_at_the_address_that_gave_it_and_nowhere_else(tmp_path: Path) -> None:

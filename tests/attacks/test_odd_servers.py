@@ -12,7 +12,7 @@ from tests.gateway.bridge.asking import LEGACY, MODERN, Json, Way, asking, entry
 from tests.gateway.running import call, running, send, stdio
 from tests.stubs.run import answer, tool, write_stub
 
-DEEP = "[" * 1100 + "]" * 1100
+DEEP = "[" * 500 + "]" * 500
 NUMBER = "9" * 5000  # more digits than Python reads
 FINE = '{"content":[{"type":"text","text":"fine"}]}'
 INFO = '{"name":"odd","version":"1"}'

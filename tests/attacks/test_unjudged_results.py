@@ -183,7 +183,7 @@ def test_structured_content_is_judged_at_every_level_of_a_task(tmp_path: Path, r
             first = gateway.request("tools/call", params if is_modern else {**params, "task": {"ttl": 1000}})
             assert first.result["structuredContent"] == {"n": 1}
             for method in ("tasks/get", "tasks/cancel"):
-                later = gateway.request(method, {"taskId": name})
+                later = gateway.request(method, {"taskId": first.result["taskId"] if is_modern else name})
                 assert b'"one"' not in later.raw, (method, name)
                 assert later.result["result"]["isError"] is True
             gateway.call(f"note_{name}")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.catalog.contracts import ContractChange, ServerContracts
+from handfast.catalog.contracts import ContractChange, ServerContracts, short_key
 from handfast.core.contract import ToolContract
 from handfast.core.schema import SchemaBounds
 
@@ -18,9 +18,9 @@ OTHER_A = ToolContract("a", b"{}", b'{"type":"object"}')
 class Kept:
     """Contracts, and the changes they told."""
 
-    def __init__(self, *known: ToolContract) -> None:
+    def __init__(self, *known: ToolContract, most: int = 10_000) -> None:
         self.changes: list[list[tuple[str, str]]] = []
-        self.contracts = ServerContracts(known, bounds=SchemaBounds(), on_change=self.told)
+        self.contracts = ServerContracts(known, bounds=SchemaBounds(), on_change=self.told, most=most)
 
     def told(self, changes: Sequence[ContractChange]) -> None:
         self.changes.append([(change.tool, change.kind) for change in changes])
@@ -128,11 +128,54 @@ def test_each_kind_of_client_is_complete_by_its_own_list_and_none_after_a_new_st
     assert not kept.contracts.is_complete()
 
 
-def test_a_list_without_end_teaches_ten_thousand_tools_and_no_more() -> None:
+@pytest.mark.requirement("F4")
+def test_a_list_without_end_teaches_ten_thousand_tools_and_ends_there() -> None:
     kept = Kept()
+    taken = []
     for page in range(3):
         tools = [ToolContract(f"{page}-{number}", b"{}", None) for number in range(4_000)]
-        kept.contracts.learn(tools, cursor=b"%d" % page if page else None, next_cursor=b"%d" % (page + 1))
+        taken.append(kept.contracts.learn(tools, cursor=b"%d" % page if page else None, next_cursor=b"%d" % (page + 1)))
+    assert taken == [4_000, 4_000, 2_000]
     assert len(kept.contracts) == 10_000
+    assert kept.contracts.is_complete(), "a tool that is not among them is known not to be offered"
     kept.contracts.learn([ToolContract("0-7", b"{}", b'{"type":"object"}')], cursor=None, next_cursor=b"1")
     assert kept.changes[-1] == [("0-7", "changed")]
+
+
+@pytest.mark.requirement("F4")
+def test_a_list_of_all_new_tools_takes_the_place_of_a_full_one() -> None:
+    kept = Kept(most=10)
+    for word in ("a", "b", "c"):
+        tools = [ToolContract(f"{word}{number}", b"{}", None) for number in range(10)]
+        for start in (0, 5):
+            page, cursor = tools[start : start + 5], b"2" if start else None
+            assert kept.contracts.learn(page, cursor=cursor, next_cursor=None if start else b"2") == 5
+    assert kept.names() == [f"c{number}" for number in range(10)]
+
+
+@pytest.mark.requirement("F6")
+def test_pages_that_belong_to_no_listing_cannot_fill_the_catalogue() -> None:
+    kept = Kept(most=10)
+    for page in range(9):
+        tools = [ToolContract(f"{page}-{number}", b"{}", None) for number in range(4)]
+        kept.contracts.learn(tools, cursor=b"unknown", next_cursor=b"more")
+    assert len(kept.contracts) <= 20
+
+
+@pytest.mark.requirement("F6")
+def test_a_listing_is_bounded_in_bytes() -> None:
+    kept = Kept()
+    tools = [ToolContract(f"t{number}", b"{%b}" % (b" " * 1024**2), None) for number in range(40)]
+    assert kept.contracts.learn(tools, cursor=None, next_cursor=None) == 31
+    assert len(kept.contracts) == 31
+
+
+@pytest.mark.requirement("F6")
+def test_a_long_cursor_leads_on_and_is_not_kept() -> None:
+    kept = Kept()
+    cursor = b'"%b"' % (b"x" * 1024**2)
+    kept.contracts.learn([A], cursor=None, next_cursor=cursor)
+    kept.contracts.learn([B], cursor=cursor, next_cursor=None)
+    assert kept.contracts.is_complete()
+    assert len(short_key(cursor)) == 32
+    assert short_key(b'"2"') == b'"2"'

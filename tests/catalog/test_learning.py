@@ -1,6 +1,7 @@
 """Asking for contracts: one question at a time, callers wait only so long, a refusal is not asked for again at once."""
 
 import asyncio
+import itertools
 from collections.abc import Awaitable
 
 import pytest
@@ -10,6 +11,7 @@ from handfast.catalog.learning import Learner
 from handfast.core.contract import ToolContract
 from handfast.core.schema import SchemaBounds
 from handfast.wire.message import Message, read_message
+from tests.gateway.http_servers import turn_until
 
 LIST = b'{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a"}]}}'
 REFUSAL = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}'
@@ -143,3 +145,98 @@ def test_closing_ends_the_question() -> None:
         assert all(task.cancelled() for task in others)
 
     asyncio.run(work())
+
+
+class Storm:
+    """A server that says again and again that its list has changed."""
+
+    def __init__(self) -> None:
+        self.clock = Time()
+        self.server = Server()
+        self.server.may_answer.set()
+        self.learner = learner(clock=self.clock)
+        self.asked_at: list[float] = []
+
+    async def blow(self, seconds: float) -> None:
+        """So many seconds of it, a hundred times a second."""
+        until = self.clock.now + seconds
+        while self.clock.now < until:
+            before = self.server.asked
+            self.learner.refresh(self.server.list_page)
+            await turn_until(lambda: not self.learner._asking)  # what is being asked is answered at once
+            if self.server.asked > before:
+                self.asked_at.append(self.clock.now)
+            self.clock.now = round(self.clock.now + 0.01, 2)
+
+    def pauses(self) -> list[float]:
+        return [round(later - sooner) for sooner, later in itertools.pairwise(self.asked_at)]
+
+
+@pytest.mark.requirement("F6")
+def test_the_first_change_is_learnt_at_once_and_a_storm_less_and_less_often() -> None:
+    async def work() -> Storm:
+        storm = Storm()
+        await storm.blow(200)
+        storm.learner.close()
+        return storm
+
+    storm = asyncio.run(work())
+    assert storm.asked_at[0] == 100
+    assert storm.pauses() == [1, 2, 4, 8, 16, 32, 60, 60]
+
+
+@pytest.mark.requirement("F6")
+def test_after_a_quiet_time_a_change_is_learnt_at_once_again() -> None:
+    async def work() -> Storm:
+        storm = Storm()
+        await storm.blow(4)
+        storm.clock.now += 100
+        await storm.blow(4)
+        storm.learner.close()
+        return storm
+
+    assert asyncio.run(work()).pauses() == [1, 2, 101, 1, 2]
+
+
+@pytest.mark.requirement("F6")
+def test_the_last_change_is_learnt_once_the_rest_is_over() -> None:
+    async def work() -> tuple[int, int]:
+        storm = Storm()
+        storm.learner.refresh(storm.server.list_page)
+        await turn_until(lambda: not storm.learner._asking)
+        storm.clock.now += 0.9
+        storm.learner.refresh(storm.server.list_page)
+        before = storm.server.asked
+        storm.clock.now += 0.2
+        await turn_until(lambda: not storm.learner._due and not storm.learner._asking)
+        return before, storm.server.asked
+
+    assert asyncio.run(work()) == (1, 2)
+
+
+@pytest.mark.requirement("F6")
+def test_a_change_that_is_announced_while_the_list_is_asked_for_is_not_lost() -> None:
+    async def work() -> int:
+        storm = Storm()
+        storm.server.may_answer.clear()
+        storm.learner.refresh(storm.server.list_page)
+        await asyncio.sleep(0)
+        storm.clock.now += 10
+        storm.learner.refresh(storm.server.list_page)
+        storm.server.may_answer.set()
+        await turn_until(lambda: not storm.learner._due and not storm.learner._asking)
+        return storm.server.asked
+
+    assert asyncio.run(work()) == 2
+
+
+@pytest.mark.requirement("F6")
+def test_a_call_does_not_wait_for_a_server_that_rests() -> None:
+    async def work() -> bool:
+        storm = Storm()
+        await storm.blow(3)
+        found = await asyncio.wait_for(storm.learner.find("a", storm.server.list_page), 1)
+        storm.learner.close()
+        return found is not None
+
+    assert asyncio.run(work())

@@ -6,10 +6,15 @@ import json
 import pytest
 
 from handfast.catalog.contracts import ServerContracts
-from handfast.catalog.listing import ask_for_all, read_tool_page
+from handfast.catalog.listing import SLICE, ToolPage, ask_for_all
+from handfast.catalog.listing import read_tool_page as read_tool_page_in_slices
 from handfast.core.contract import ToolContract
 from handfast.core.schema import SchemaBounds
 from handfast.wire.message import Members, Message, read_level, read_message
+
+
+def read_tool_page(result: Members, most: int = 10_000) -> ToolPage | None:
+    return asyncio.run(read_tool_page_in_slices(result, most))
 
 
 def members(text: str) -> Members:
@@ -127,3 +132,42 @@ def test_an_answer_that_is_no_list_teaches_nothing(answer: bytes) -> None:
     assert not asyncio.run(ask_for_all(contracts, list_page))
     assert len(contracts) == 1
     assert not contracts.is_complete()
+
+
+def tools(count: int) -> Members:
+    return members('{"tools":[' + ",".join(f'{{"name":"t{number}"}}' for number in range(count)) + "]}")
+
+
+@pytest.mark.requirement("F4")
+def test_a_long_list_is_read_in_slices() -> None:
+    """Counted in turns that others have while it is read."""
+
+    async def turns(count: int) -> int:
+        reading = asyncio.create_task(read_tool_page_in_slices(tools(count)))
+        found = 0
+        while not reading.done():
+            await asyncio.sleep(0)
+            found += 1
+        return found
+
+    assert asyncio.run(turns(SLICE - 1)) <= 2
+    assert asyncio.run(turns(50 * SLICE)) >= 50
+
+
+@pytest.mark.requirement("F4")
+def test_tools_beyond_the_bound_are_not_read() -> None:
+    page = read_tool_page(tools(1000), 10)
+    assert page is not None
+    assert ([contract.name for contract in page.contracts], page.is_whole) == ([f"t{n}" for n in range(10)], False)
+    whole = read_tool_page(tools(10), 10)
+    assert whole is not None
+    assert (len(whole.contracts), whole.is_whole) == (10, True)
+
+
+@pytest.mark.requirement("F4")
+def test_what_is_offered_of_a_page_ends_before_the_first_tool_that_was_not_taken() -> None:
+    page = read_tool_page(members('{"tools":[{"name":"a"},{"no":1},{"name":"b"},0,{"name":"c"}]}'))
+    assert page is not None
+    assert page.texts_of(2) == [b'{"name":"a"}', b'{"no":1}', b'{"name":"b"}', b"0"]
+    assert page.texts_of(0) == []
+    assert page.texts_of(3) == page.texts

@@ -76,7 +76,7 @@ def test_the_folder_is_for_its_owner_only(tmp_path: Path) -> None:
 
 def test_a_write_that_fails_does_not_stop_the_next(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     store = ContractStore(tmp_path)
-    broken = ToolContract("c", object(), None)  # type: ignore[arg-type]  # what no database can keep
+    broken = ToolContract("\0c", b"{}", None, description="\ud800")  # what no database can keep
     store.save("up", "source", added(broken))
     store.save("up", "source", added(A))
     store.close()

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handfast.core.arguments import (
+    almost_declared_message,
     check_unknown,
     find_nested_wrappers,
     is_list_body,
@@ -14,7 +15,7 @@ from handfast.core.arguments import (
     schema_violation,
     unknown_message,
 )
-from handfast.core.declared import read_declared
+from handfast.core.declared import Declared, read_declared
 from handfast.core.policy import InputPolicy, Mode, UnknownArguments, Violation
 
 CONTACT = read_declared({"properties": {"email": {}, "first_name": {}}})
@@ -75,15 +76,45 @@ def test_field_lists_are_cut_after_twenty_names(count: int) -> None:
 
 
 @pytest.mark.requirement("000-14")
-def test_wrappers_beyond_twenty_are_counted() -> None:
+def test_wrappers_beyond_ten_are_counted() -> None:
     message = nested_wrapper_message({f"w{number}": {} for number in range(300)}, CONTACT) or ""
     lines = message.splitlines()
-    assert lines[19:21] == [
-        "Argument 'w19' is not a declared field and its value is a nested object.",
-        "So are 280 more.",
+    assert lines[9:11] == [
+        "Argument 'w9' is not a declared field and its value is a nested object.",
+        "So are 290 more.",
     ]
-    assert lines[-2:] == ["Remove 'w19': it is empty.", 'Declared fields: ["email", "first_name"].']
-    assert len(lines) == 43
+    assert lines[-2:] == ["Remove 'w9': it is empty.", 'Declared fields: ["email", "first_name"].']
+    assert len(lines) == 23
+
+
+@pytest.mark.requirement("F4")
+def test_at_most_ten_offenders_are_worded_whatever_they_are() -> None:
+    names = [f"n{number}" for number in range(12)]
+    listed = ", ".join(f"'{name}'" for name in names[:10])
+    assert unknown_message(names, CONTACT).startswith(f"Arguments {listed} and 2 more are not declared fields.")
+    assert unknown_message(names[:2], CONTACT).startswith("Arguments 'n0', 'n1' are not declared fields.")
+    almost = almost_declared_message({**dict.fromkeys(names, 1), **{name.upper(): 1 for name in names}}, CONTACT) or ""
+    assert almost.splitlines()[9:11] == ["Arguments 'n9' and 'N9' differ only in case or blanks.", "So are 2 more."]
+
+
+@pytest.mark.requirement("F4")
+def test_a_name_is_looked_up_once_however_many_are_declared_and_sent() -> None:
+    """Comparisons are counted: a search through ten thousand names for each of ten thousand would be seconds."""
+
+    class Name(str):
+        compared = 0
+
+        def __eq__(self, other: object) -> bool:
+            Name.compared += 1
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    declared = Declared(tuple(f"f{n}" for n in range(10_000)), declares_nothing_said=False, is_open_to_all=False)
+    sent: dict[str, object] = {Name(f"w{number}"): {} for number in range(10_000)}
+    Name.compared = 0
+    assert len(find_nested_wrappers(sent, declared, frozenset())) == 10_000
+    assert Name.compared < 10_000
 
 
 @pytest.mark.requirement("000-11")
@@ -131,7 +162,7 @@ def test_unknown_names_are_listed_and_cut() -> None:
     )
     many = unknown_message([f"n{number}" for number in range(25)], CONTACT).splitlines()[0]
     assert many.startswith("Arguments 'n0', 'n1', ")
-    assert many.endswith("'n19', ... are not declared fields. Remove them and call again.")
+    assert many.endswith("'n9' and 15 more are not declared fields. Remove them and call again.")
 
 
 @pytest.mark.requirement("D2")

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from handfast.core import judged_text
+from handfast.core.bounds import MOST_VALUES
 from handfast.core.judged_text import (
     Ambiguity,
     Ambiguous,
@@ -17,6 +19,7 @@ from handfast.core.judged_text import (
     decode_judged,
     depth_exceeds,
     may_overflow,
+    values_exceed,
 )
 
 LARGEST = sys.float_info.max
@@ -274,3 +277,55 @@ def test_a_number_beyond_a_double_has_no_single_reading_in_arguments(text: str, 
 def test_every_number_within_a_double_is_read_as_it_is(number: float) -> None:
     for text in (json.dumps(number), json.dumps({"long": "x" * 400, "n": number})):
         assert decode_arguments(text.encode()) == decode_judged(text.encode()) == json.loads(text)
+
+
+def count_values(value: object) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(count_values(part) for part in inner)
+
+
+@pytest.mark.requirement("F4")
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text('a,[]{}:"\\\n', max_size=9),
+        lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text('a,[{"\\', max_size=3), inner, max_size=5),
+        max_leaves=40,
+    ),
+    st.integers(0, 60),
+    st.sampled_from([None, 2]),
+)
+def test_values_are_counted_outside_strings_and_an_empty_container_for_two_at_most(
+    value: object, limit: int, indent: int | None
+) -> None:
+    text = json.dumps(value, indent=indent).encode()
+    count = count_values(value)
+    empty = text.count(b"[]") + text.count(b"{}")
+    if values_exceed(text, limit):
+        assert count + empty > limit
+    elif len(text) > 2 * limit:
+        assert count <= limit + 1
+
+
+@pytest.mark.requirement("F4")
+def test_arguments_over_the_bound_are_refused_before_they_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[int] = []
+    monkeypatch.setattr(judged_text, "_decode", lambda text, _: decoded.append(len(text)))
+    monkeypatch.setattr(judged_text, "_decode_carefully", lambda text, _: decoded.append(len(text)))
+    for value in (b"[],", b"0,", b'{"":0},', b'"",', b"NaN,", b"1e300,"):
+        with pytest.raises(Ambiguous) as refused:
+            decode_arguments(b'{"a":[%b0]}' % (value * MOST_VALUES))
+        assert refused.value.reason is Ambiguity.TOO_MANY
+    assert decoded == []
+    text = b'{"a":"%b"}' % (b'a,b,[{\\",' * MOST_VALUES)
+    decode_arguments(text)
+    assert decoded == [len(text)], "what stands in a string is no value"
+
+
+@pytest.mark.requirement("F4")
+def test_only_numbers_that_may_be_too_large_are_read_with_care() -> None:
+    run = b"1" * 199 + b","
+    assert not may_overflow(run * 10_000)
+    assert may_overflow(run * 10 + b"1" * 200)
+    assert may_overflow(b"[1e400]")
+    assert may_overflow(b"1E+0400")
+    assert not may_overflow(b'"c3e1234"'), "a hash in a string is no number"

@@ -32,6 +32,7 @@ HEALTHY: Mapping[Route, Ending] = dict.fromkeys(ROUTES, FINE)
 # A line may still be followed by the right one, so it is waited for; a body or a stream ends and says that it does.
 NO_MORE: Mapping[Route, Ending] = {"wrap": TIMED_OUT, "stdio": TIMED_OUT, "http-json": FAILED, "http-sse": FAILED}
 UNLESS_ONE_BODY: Mapping[Route, Ending] = {**HEALTHY, "http-json": FAILED}
+ON_PIPES: Mapping[Route, Ending] = {**HEALTHY, "http-json": FAILED, "http-sse": FAILED}
 PIPES: tuple[Route, ...] = ("wrap", "stdio")
 
 
@@ -114,10 +115,10 @@ FAULTS = (
     ),
     fault(
         "corrects",
-        UNLESS_ONE_BODY,
+        ON_PIPES,
         "stray",
         server="answers with an id nobody asked with, then rightly",
-        handfast="drops and records the first, passes the second on; a JSON body has room for one only",
+        handfast="over a pipe drops and records the first, passes the second on; over HTTP the call ends",
     ),
     fault(
         "contradicts",

@@ -125,7 +125,7 @@ class Stage:
         # Odd answers count as failures of their server, which must not be left alone for them.
         limits = {"handshake_timeout_s": 10, "call_timeout_s": 60, "connection_failures": 1000, "restarts": 1000}
         settings = {"input_validation": _STRICT, "output_validation": _STRICT, "limits": limits}
-        activity = {"durability": "none"}
+        activity = {"durability": "none", "whole_refusals": None}
         config.write_text(
             json.dumps({"mcpServers": entries, **settings, "activity": activity, "listen": "127.0.0.1:0"})
         )

@@ -216,6 +216,15 @@ def test_callers_take_turns_when_the_server_is_busy(tmp_path: Path, transport: s
             post.leave()
 
 
+@TRANSPORTS
+@pytest.mark.requirement("F7")
+def test_callers_take_turns_though_the_gateway_itself_runs_for_one_actor(
+    tmp_path: Path, transport: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HANDFAST_ACTOR", "operator")
+    test_callers_take_turns_when_the_server_is_busy(tmp_path, transport)
+
+
 def shown_as_waiting(rig: Rig) -> str:
     """What `handfast servers` says: the column is there only while somebody waits."""
     command = [*HANDFAST, "servers", "--config", str(rig.gateway.config), "--url", rig.gateway.base]

@@ -16,23 +16,22 @@ OBJECT = {"type": "object"}
 SURROGATE = rb'{"content":[{"type":"text","text":"cut \ud83d"}]}'
 DEEP = {
     count: b'{"content":[{"type":"text","text":"","x":' + b"[" * count + b"]" * count + b"}]}"
-    for count in (1100, 100_000)
+    for count in (500, 100_000)
 }
 ANSWERS = {
     "add": answer(TEXT),
     "surrogate": answer(SURROGATE),
-    "deep": answer(DEEP[1100]),
+    "deep": answer(DEEP[500]),
     "abyss": answer(DEEP[100_000]),
     "surrogate_in": answer(rb'{"content":[],"structuredContent":{"x":"cut \ud83d"}}'),
-    "deep_in": answer(b'{"content":[],"structuredContent":{"x":' + b"[" * 1100 + b"]" * 1100 + b"}}"),
-    "abyss_in": answer(b'{"content":[],"structuredContent":{"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}}"),
+    "deep_in": answer(b'{"content":[],"structuredContent":{"x":' + b"[" * 500 + b"]" * 500 + b"}}"),
     "twin_result": answer(message='{"jsonrpc":"2.0","id":$ID,"result":{"content":[]},"result":{"content":[]}}'),
     "twin_content": answer('{"content":[],"content":[]}'),
     "twin_flag": answer('{"content":[],"isError":true,"isError":false}'),
     "folded": answer('{"content":[],"structuredContent":{},"StructuredContent":{"x":1}}'),
     "nul": answer(r'{"content":[],"structuredContent\u0000":{"x":1}}'),
 }
-JUDGED = ("surrogate_in", "deep_in", "abyss_in", "folded", "nul")
+JUDGED = ("surrogate_in", "deep_in", "folded", "nul")
 TOOLS = [tool(name, None, OBJECT if name in JUDGED else None) for name in ANSWERS]
 
 
@@ -150,7 +149,7 @@ def test_an_answer_with_two_results_is_an_error_in_every_mode(here: Here) -> Non
 
 
 @pytest.mark.requirement("B5")
-@pytest.mark.parametrize(("name", "result"), [("surrogate", SURROGATE), ("deep", DEEP[1100]), ("abyss", DEEP[100_000])])
+@pytest.mark.parametrize(("name", "result"), [("surrogate", SURROGATE), ("deep", DEEP[500])])
 def test_odd_content_outside_what_is_judged_passes_byte_for_byte(here: Here, name: str, result: bytes) -> None:
     number = here.gateway.next_id()
     sent = call(number, name)
@@ -164,6 +163,16 @@ def test_odd_content_outside_what_is_judged_passes_byte_for_byte(here: Here, nam
     assert here.gateway.call("add").text == "fine"
 
 
+@pytest.mark.requirement("F4")
+@pytest.mark.requirement("B5")
+def test_an_answer_that_is_nested_without_end_fails_its_call_and_nothing_else(here: Here) -> None:
+    refused = here.gateway.call("abyss")
+    assert refused.message["error"]["code"] == -31001
+    assert "The text is nested more than 512 levels deep" in refused.text
+    assert outcome(here.gateway.state, "abyss") == ("error", "upstream.failed")
+    assert here.gateway.call("add").text == "fine"
+
+
 def post_raw(gateway: HttpGateway, body: bytes) -> bytes:
     from tests.gateway.running import send
 
@@ -173,7 +182,7 @@ def post_raw(gateway: HttpGateway, body: bytes) -> bytes:
 @pytest.mark.requirement("B5")
 @pytest.mark.parametrize(
     ("name", "rule"),
-    [("surrogate_in", "result.ambiguous"), ("deep_in", "result.max_depth"), ("abyss_in", "result.max_depth")],
+    [("surrogate_in", "result.ambiguous"), ("deep_in", "result.max_depth")],
 )
 def test_odd_content_inside_what_is_judged_is_on_record(here: Here, name: str, rule: str) -> None:
     number = here.gateway.next_id()

@@ -24,6 +24,7 @@ from tests.gateway.running import (
     stdio,
     verify,
 )
+from tests.gateway.test_event_stream import Stream
 from tests.stubs.run import Stub, answer, serving, tool, write_stub
 
 ANSWERS = {
@@ -99,6 +100,40 @@ def test_a_call_that_outlasts_the_wait_gets_an_error_and_a_record(
             assert answered.result(10) == -31001
         assert gateway.process.wait(10) == 0
     assert outcome(gateway.state, "mute") == ("error", "upstream.failed")
+    assert not any(b"Traceback" in line for line in gateway.errors)
+
+
+@pytest.mark.requirement("F12")
+@pytest.mark.parametrize("is_over", [True, False], ids=["finished", "under way"])
+@pytest.mark.parametrize(("transport", "era"), [("stdio", "legacy"), ("stdio", "modern"), ("http-sse", "legacy")])
+def test_an_answer_that_its_client_missed_is_given_back_while_draining(
+    tmp_path: Path, transport: str, era: str, is_over: bool
+) -> None:
+    """Relayed from a child, bridged, and relayed from a server that keeps its own streams."""
+    versions = ["2026-07-28"] if era == "modern" else ["2025-11-25"]
+    missed = answer(TEXT, "resume") if transport == "http-sse" else answer(TEXT, "slow:1.5" if is_over else "slow:3")
+    answers = {"missed": missed, "holds": answer(TEXT, "slow:4")}
+    stub = write_stub(tmp_path, tools=[tool(name) for name in answers], answers=answers, versions=versions)
+    with ExitStack() as stack:
+        entry = stdio(stub) if transport == "stdio" else {"url": stack.enter_context(serving(stub, "http-sse"))}
+        gateway = stack.enter_context(running({"up": entry}, tmp_path, limits={"drain_timeout_s": 20}))
+        client, other = gateway.client(), gateway.client()
+        stream = Stream(client, call(1, "missed"))
+        first = stream.next()
+        assert first is not None
+        stream.leave()
+        held = stack.enter_context(meanwhile(lambda: other.post(call(1, "holds")).text))
+        stub.journal.wait_for(lambda journal: journal.calls("holds"))
+        if is_over and transport == "stdio":
+            eventually(lambda: outcome(gateway.state, "missed") == ("success", ""), "its end")
+        gateway.process.terminate()
+        eventually(lambda: is_stopping(gateway), "the end's beginning")
+        found = [event.data for event in Stream(client, after=first.id).rest()]
+        assert found == [{"jsonrpc": "2.0", "id": 1, "result": json.loads(TEXT)}]
+        refused = send(gateway.base, "GET", client.path, headers=client.headers(b""))
+        assert (refused.status, refused.error["message"]) == (503, WORD)
+        assert held.result(20) == "fine"
+        assert gateway.process.wait(10) == 0
     assert not any(b"Traceback" in line for line in gateway.errors)
 
 

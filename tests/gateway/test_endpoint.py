@@ -1,6 +1,5 @@
 """`/mcp/<server>` for clients and servers of either era: untouched where they fit, bridged where they do not."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -65,7 +64,8 @@ def test_with_the_bridge_off_a_server_refuses_in_its_own_words(tmp_path: Path, w
     with gateway_for(tmp_path, way, LEGACY, bridge="off") as (gateway, stub):
         refused = gateway.client(is_modern=True).request("server/discover")
         assert refused.message["error"]["code"] in (-32601, -32600, -32602, -32000)
-        assert [json.loads(entry.bytes)["id"] for entry in stub.journal.messages()] == [1]
+        assert refused.message["id"] == 1
+        assert stub.journal.methods() == ["server/discover"]
     (tmp_path / "other").mkdir()
     with gateway_for(tmp_path / "other", way, MODERN, bridge="off") as (gateway, stub):
         assert "error" in gateway.client(opens=False).request("initialize", _opening()).message

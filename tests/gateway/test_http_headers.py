@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from handfast.gateway.edge.request_head import RequestHead
 from handfast.gateway.http_exchange import HttpExchange, HttpProblem
 from handfast.gateway.http_headers import (
     Form,
@@ -33,12 +34,16 @@ OTHER = [
 ]  # fmt: skip
 
 
-def exchange(headers: Headers) -> HttpExchange:
-    async def never() -> None:
-        raise AssertionError
+class Unused:
+    """A connection on which nothing is received or sent."""
 
-    scope = {"method": "POST", "path": "/mcp", "headers": headers}
-    return HttpExchange(scope, never, never)  # type: ignore[arg-type]  # nothing is received or sent
+    peer = ""
+    is_write_paused = False
+
+
+def exchange(headers: Headers) -> HttpExchange:
+    head = RequestHead("POST", "/mcp", b"", headers, dict(reversed(headers)), is_version_1_0=False)
+    return HttpExchange(Unused(), head)  # type: ignore[arg-type]  # all that is asked of it
 
 
 @pytest.mark.requirement("S1")
@@ -122,20 +127,13 @@ def test_two_content_types_of_an_answer_are_none() -> None:
 
 
 @pytest.mark.requirement("S1")
-@pytest.mark.parametrize(
-    ("name", "value", "status"),
-    [
-        (b"content-encoding", b"gzip", 415),
-        (b"content-encoding", b"identity, gzip", 415),
-        (b"transfer-encoding", b"gzip, chunked", 400),
-    ],
-)
-def test_an_encoded_body_is_refused(name: bytes, value: bytes, status: int) -> None:
+@pytest.mark.parametrize("value", [b"gzip", b"identity, gzip"])
+def test_an_encoded_body_is_refused(value: bytes) -> None:
     plain = (b"content-type", b"application/json")
-    check_described(exchange([plain, (b"content-encoding", b"Identity"), (b"transfer-encoding", b"Chunked")]))
+    check_described(exchange([plain, (b"content-encoding", b"Identity")]))
     with pytest.raises(HttpProblem) as refused:
-        check_described(exchange([plain, (name, value)]))
-    assert refused.value.status == status
+        check_described(exchange([plain, (b"content-encoding", value)]))
+    assert refused.value.status == 415
 
 
 @pytest.mark.requirement("S7")
@@ -195,7 +193,7 @@ def test_headers_on_the_wire(tmp_path: Path) -> None:
         "accept": "application/json, text/event-stream",
         "accept-encoding": "identity",
         "authorization": "Bearer operator",
-        "content-length": str(len(body)),
+        "content-length": str(len(reached.bytes)),
         "content-type": "application/json",
         "mcp-param-region": "eu",
         "x-tenant": "t",

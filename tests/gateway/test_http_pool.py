@@ -20,6 +20,7 @@ from tests.gateway.http_servers import (
     Run,
     Visit,
     answer_always,
+    answering,
     calling,
     post,
     post_and_read,
@@ -27,6 +28,68 @@ from tests.gateway.http_servers import (
     serving,
     turn_until,
 )
+
+
+@pytest.mark.requirement("F1")
+def test_a_connection_is_free_only_once_its_answer_was_paired(run: Run[None]) -> None:
+    async def scenario() -> None:
+        async with (
+            serving(answer_always) as server,
+            calling(server.url, waits_for_pairing=True, max_connections=1) as client,
+        ):
+            response = await post(client)
+            assert await response.read(100) == b"ok"
+            with pytest.raises(UpstreamTimeout):
+                await post(client, seconds=0.05)
+            response.release()
+            response.abort()  # comes too late to matter
+            second = await post(client)
+            assert (server.visits, await second.read(100)) == (1, b"ok")
+            second.abort()  # it was not the one that was asked for
+            third = await post(client)
+            assert (server.visits, await third.read(100)) == (2, b"ok")
+            del third  # forgotten, and closed all the same
+            assert (await post(client)).status == 200
+            assert server.visits == 3
+
+    run(scenario())
+
+
+@pytest.mark.requirement("F1")
+def test_a_peer_that_speaks_before_its_answer_was_paired_loses_the_connection(run: Run[None]) -> None:
+    async def twice_then_once(visit: Visit) -> None:
+        await visit.read_request()
+        await visit.write(OK)
+        if visit.number == 1:
+            await visit.write(OK)
+            await visit.until_closed()
+        await visit.hold()
+
+    async def scenario() -> None:
+        async with serving(twice_then_once) as server, calling(server.url, waits_for_pairing=True) as client:
+            response = await post(client)
+            await server.ended(1)
+            response.release()
+            assert (await post_and_read(client), server.visits) == ((200, b"ok"), 2)
+
+    run(scenario())
+
+
+@pytest.mark.requirement("F1")
+def test_a_status_that_says_it_all_keeps_the_connection_and_a_body_nobody_asked_for_costs_it(run: Run[None]) -> None:
+    async def scenario() -> None:
+        accepted = b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"
+        async with (
+            serving(answering(accepted, OK, OK)) as server,
+            calling(server.url, waits_for_pairing=True) as client,
+        ):
+            (await post(client)).dismiss()
+            (await post(client)).dismiss()
+            assert server.visits == 1
+            (await post(client)).dismiss()
+            assert server.visits == 2
+
+    run(scenario())
 
 
 @pytest.mark.requirement("B7")

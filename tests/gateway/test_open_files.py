@@ -9,12 +9,12 @@ PROGRAM = """
 import resource, sys
 from handfast.gateway.open_files import raise_open_files
 resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[1]), int(sys.argv[2])))
-print(raise_open_files(256))
+print(raise_open_files(connections=1024, calls=256))
 print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 """
 TOO_FEW = (
-    "only 300 files may be open at once, and 256 calls in progress need 640."
-    " Raise the limit (ulimit -n), or lower limits.concurrent_calls."
+    "only 300 files may be open at once, and 1024 connections with 256 calls need 1408."
+    " Raise the limit (ulimit -n), or lower limits.connections."
 )
 
 

@@ -1,5 +1,6 @@
 """What a tool wants repeated in headers, against a server whose contracts are known."""
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -26,7 +27,7 @@ _TOOL = {
 @pytest.fixture
 def server(tmp_path: Path) -> ServerSide:
     side = Runtime(load_settings(None, environ={}), tmp_path).server_side("up", ("up",))
-    page = read_tool_page(read_level(json.dumps({"tools": [_TOOL]}).encode()))
+    page = asyncio.run(read_tool_page(read_level(json.dumps({"tools": [_TOOL]}).encode())))
     assert page is not None
     side.learner.contracts.learn(page.contracts, cursor=None, next_cursor=None)
     return side

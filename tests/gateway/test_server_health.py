@@ -1,5 +1,6 @@
 """Servers that misbehave cost only themselves: how each one is, when it is left alone, and how it comes back."""
 
+import contextlib
 import http.server
 import json
 import re
@@ -19,7 +20,7 @@ from handfast.core.contract import LIST_UNAVAILABLE
 from handfast.core.exchange import Status
 from handfast.gateway.breaker import Breaker, reconnect_rest
 from handfast.gateway.server_health import HealthReport, ServerHealth, State, UpstreamResting
-from tests.contracts.rig import HttpGateway, Json
+from tests.contracts.rig import MODERN_META, HttpGateway, Json
 from tests.gateway.running import (
     TEXT,
     OpenPost,
@@ -27,6 +28,7 @@ from tests.gateway.running import (
     at_once,
     call,
     eventually,
+    notification,
     outcome,
     pids,
     read_records,
@@ -442,3 +444,48 @@ def test_a_refusal_is_no_list_without_tools_whatever_its_body_says(moody: Moody,
         eventually(lambda: moody.received == 3, "handfast's own question for the list")
         client.call("unheard-of")  # it waits for that answer
     assert [record.rule for record in read_records(gateway.state, type="contract_change")] == ["contract.added"]
+
+
+VERSIONS = {"legacy": ["2025-11-25"], "modern": ["2026-07-28"]}
+
+
+@pytest.mark.requirement("F12")
+@pytest.mark.parametrize("place", ["up", "", "compact"])
+@pytest.mark.parametrize("is_modern", [False, True], ids=["legacy client", "modern client"])
+@pytest.mark.parametrize("era", list(VERSIONS))
+@pytest.mark.parametrize("transport", ["stdio", "http-json", "http-sse"])
+def test_a_cancelled_call_does_not_mark_its_server_failing(
+    tmp_path: Path, transport: str, era: str, is_modern: bool, place: str
+) -> None:
+    """Over HTTP the server ends the connection of a call that was cancelled, as it may."""
+    faults = ("silence",) if transport == "stdio" else ("slow:0.5", "close")
+    stub = write_stub(
+        tmp_path,
+        tools=[tool("add"), tool("slow")],
+        answers={"add": answer(TEXT), "slow": answer(TEXT, *faults)},
+        versions=VERSIONS[era],
+    )
+    block = {"handfast": {"surface": "compact"}} if place == "compact" else {}
+    with contextlib.ExitStack() as stack:
+        if transport == "stdio":
+            entry = stdio(stub, **block)
+        else:
+            entry = {"url": stack.enter_context(serving(stub, transport)), **block}  # type: ignore[arg-type]  # one of its two
+        gateway = stack.enter_context(running({"up": entry}, tmp_path))
+        client = gateway.client(place or "up", is_modern=is_modern, opens=False)
+        client.path = "/mcp" if place == "" else "/mcp/up"
+        client.open()
+        name, arguments = {"": ("up__slow", {}), "up": ("slow", {})}.get(place, ("up", {"action": "slow"}))
+        meta = {"_meta": MODERN_META} if is_modern else {}
+        open_call = OpenPost(client, call(77, name, arguments=arguments, **meta))
+        stub.journal.wait_for(lambda journal: journal.calls("slow"))
+        if is_modern:
+            open_call.leave()
+        else:
+            client.post(notification("notifications/cancelled", requestId=77, reason="enough"))
+        eventually(lambda: read_records(gateway.state, type="tool_call", tool="slow"), "the record")
+        eventually(lambda: gateway.health()[1]["servers"]["up"]["in_progress"] == 0, "its end", seconds=5)
+        report = gateway.health()[1]["servers"]["up"]
+        assert (report["state"] in ("up", "idle"), report["last_error"], report["failures"]) == (True, "", 0)
+        assert [record.status for record in read_records(gateway.state, type="tool_call", tool="slow")] == ["cancelled"]
+        open_call.leave()

@@ -221,9 +221,10 @@ def test_a_silent_session_ends_with_its_child_and_a_busy_one_does_not(tmp_path: 
 
 
 @pytest.mark.requirement("P1")
-def test_children_are_bounded_and_the_one_idle_for_longest_makes_way(tmp_path: Path) -> None:
+@pytest.mark.requirement("F7")
+def test_children_are_bounded_and_the_newest_without_a_call_makes_way(tmp_path: Path) -> None:
     stub = write(tmp_path)
-    limits = {"sessions": 2, "call_timeout_s": 60}
+    limits = {"sessions": 4, "call_timeout_s": 60}  # half of it for one client
     with running({"up": stdio(stub)}, tmp_path, leaves_calls=True, limits=limits) as gateway:
         first, second = gateway.client(capabilities=ROOTS), gateway.client(capabilities=ROOTS)
         assert first.request("ping").result == {}
@@ -231,9 +232,10 @@ def test_children_are_bounded_and_the_one_idle_for_longest_makes_way(tmp_path: P
         assert (second.request("ping").status, first.request("ping").status) == (404, 200)
         posts = [OpenPost(client, call(1, "mute")) for client in (first, third)]
         stub.journal.wait_for(lambda journal: len(journal.calls("mute")) == 2)
-        fourth = gateway.client(opens=False)
-        refused = fourth.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": ROOTS})
-        text = "Too many sessions are open with this server. Try again later."
+        fourth, info = gateway.client(opens=False), {"name": "rig", "version": "1"}
+        asked = {"protocolVersion": "2025-11-25", "capabilities": ROOTS, "clientInfo": info}
+        refused = fourth.request("initialize", asked)
+        text = "2 sessions of this caller are open with the server, which is its share. End one of them."
         assert (refused.status, refused.message["error"]) == (503, {"code": -32600, "message": text})
         assert gateway.client().call("add").text == "fine"  # one that needs no child of its own
         for post in posts:

@@ -4,7 +4,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -94,17 +94,28 @@ def script(*, is_modern: bool) -> tuple[dict[str, object], dict[str, object]]:
 class Here:
     gateway: Gateway
     is_modern: bool
+    is_shared: bool = False
+    """Whether other callers have the same process: then ids are the caller's own, and no others are known."""
+    given: dict[str, str] = field(default_factory=dict)
 
     def start(self, name: str) -> Answer:
         """Call the tool; in 2025-11-25 it is the client that asks for a task."""
         params: Json = {"name": name, "arguments": {}}
-        return self.gateway.request("tools/call", params if self.is_modern else {**params, "task": {"ttl": 60000}})
+        began = self.gateway.request("tools/call", params if self.is_modern else {**params, "task": {"ttl": 60000}})
+        if self.is_shared and not began.is_error:
+            self.given[name] = began.result["taskId"]
+        return began
 
     def fetch(self, name: str) -> Answer:
         return self.ask("tasks/get" if self.is_modern else "tasks/result", name)
 
     def ask(self, method: str, name: str) -> Answer:
-        return self.gateway.request(method, {"taskId": name})
+        return self.gateway.request(method, {"taskId": self.given.get(name, name)})
+
+    def answer(self, got: Answer, name: str, result: str) -> bytes:
+        """The answer as the server wrote it, but for its id, and that of the task where callers share the process."""
+        result = result.replace(f'"taskId":"{name}"', f'"taskId":"{self.given.get(name, name)}"')
+        return b'{"jsonrpc":"2.0","id":%d,"result":%s}' % (got.message["id"], result.encode())
 
     def records(self, name: str, count: int) -> list[tuple[str, str, str, Json]]:
         """Type, status, rule and place of a tool's records, which all belong to one call."""
@@ -132,12 +143,7 @@ def here(request: pytest.FixtureRequest, is_modern: bool, tmp_path_factory: pyte
     calls, asked = script(is_modern=is_modern)
     stub = write_stub(folder, tools=[tool(name, None, TOTAL) for name in calls], answers=calls, methods=asked)
     with rig(request.param, stub, folder, server={"tools": POLICIES}, is_modern=is_modern) as gateway:
-        yield Here(gateway, is_modern)
-
-
-def raw_answer(got: Answer, result: str) -> bytes:
-    """The answer as the server wrote it, whatever its id."""
-    return b'{"jsonrpc":"2.0","id":%d,"result":%s}' % (got.message["id"], result.encode())
+        yield Here(gateway, is_modern, is_shared=is_modern and request.param == "stdio")
 
 
 def blocked(text: str, *, is_modern: bool) -> Json:
@@ -172,11 +178,12 @@ def test_what_may_pass_arrives_byte_for_byte_and_is_recorded_beside_its_call(
     here: Here, name: str, records: list[tuple[str, str, str, Json]]
 ) -> None:
     began = here.start(name)
-    assert began.raw == raw_answer(began, handle(name, is_modern=here.is_modern))
+    assert began.raw == here.answer(began, name, handle(name, is_modern=here.is_modern))
+    assert not here.is_shared or here.given[name].startswith("hf2.")
     got = here.fetch(name)
     result = RESULTS[name]
     wanted = with_result(name, result, is_modern=True) if here.is_modern else result
-    assert got.raw == raw_answer(got, wanted)
+    assert got.raw == here.answer(got, name, wanted)
     assert here.records(name, len(records)) == records
 
 
@@ -190,7 +197,7 @@ def test_a_blocked_result_is_blocked_at_every_poll_and_recorded_once(here: Here)
     if here.is_modern:
         # Around the result not a byte is touched.
         wanted = with_result("strict", compact(error), is_modern=True)
-        assert [got.raw for got in polls] == [raw_answer(got, wanted) for got in polls]
+        assert [got.raw for got in polls] == [here.answer(got, "strict", wanted) for got in polls]
     else:
         assert [got.result for got in polls] == [{**error, "_meta": RELATED}] * 10
     stopped = here.ask("tasks/cancel", "strict")
@@ -211,7 +218,7 @@ def test_a_result_counts_wherever_it_stands_and_whatever_the_status_says(here: H
     text = blocked_text("hidden", WRONG_REASON)
     got = here.ask("tasks/get", "hidden")
     error = compact(blocked(text, is_modern=here.is_modern))
-    assert got.raw == raw_answer(got, with_result("hidden", error, "working", is_modern=here.is_modern))
+    assert got.raw == here.answer(got, "hidden", with_result("hidden", error, "working", is_modern=here.is_modern))
 
 
 @pytest.mark.requirement("D19")
@@ -235,6 +242,7 @@ def test_a_result_that_two_readers_take_differently_is_blocked_in_every_mode(her
 
 @pytest.mark.requirement("B2")
 def test_a_task_that_two_readers_take_differently_is_refused(here: Here) -> None:
+    here.start("strict")
     error = here.ask("tasks/update", "strict").message["error"]
     assert error == {"code": -31001, "message": "The server's answer could not be used: a key occurs twice."}
     found = eventually(lambda: read_records(here.gateway.state, rule="message.ambiguous"), "a diagnostic")
@@ -281,7 +289,7 @@ def test_a_result_after_a_failure_is_judged_and_recorded_all_the_same(here: Here
 def test_a_poll_that_hears_nothing_new_passes_and_leaves_no_record(here: Here) -> None:
     here.start("busy")
     got = here.ask("tasks/get", "busy")
-    assert got.raw == raw_answer(got, state("busy", "working", is_modern=here.is_modern))
+    assert got.raw == here.answer(got, "busy", state("busy", "working", is_modern=here.is_modern))
     here.start("gone")
     assert here.ask("tasks/get", "gone").message["error"]["code"] == -32602
     here.flush()
@@ -293,10 +301,13 @@ def test_a_poll_that_hears_nothing_new_passes_and_leaves_no_record(here: Here) -
 
 @pytest.mark.requirement("P2")
 def test_a_result_whose_tool_is_unknown_passes_and_is_told_of_once(here: Here) -> None:
+    if here.is_shared:  # nobody was given it
+        assert here.fetch("unheard").message["error"]["code"] == -32602
+        return
     for _ in range(3):
         got = here.fetch("unheard")
-        wanted = RESULTS["unheard"]
-        assert got.raw == raw_answer(got, with_result("unheard", wanted, is_modern=True) if here.is_modern else wanted)
+        wanted = with_result("unheard", RESULTS["unheard"], is_modern=True) if here.is_modern else RESULTS["unheard"]
+        assert got.raw == here.answer(got, "unheard", wanted)
     here.flush()
     (told,) = eventually(lambda: read_records(here.gateway.state, rule="contract.unknown"), "a diagnostic")
     assert (told.type, told.status, told.tool) == ("diagnostic", "warning", "")
@@ -380,6 +391,7 @@ def test_a_result_that_comes_after_a_restart_is_judged_by_what_was_promised_at_t
     calls, asked = script(is_modern=is_modern)
     lists: list[Raw] = [{"tools": [tool("strict", None, schema)]} for schema in (TOTAL, None, None)]
     answers = [answer(each) for each in lists]
+    given: dict[str, str] = {}
     stub = write_stub(tmp_path, answers=calls, methods={**asked, "tools/list": answers})
     polls = []
     with long_lived(stub, route) as url:
@@ -387,7 +399,7 @@ def test_a_result_that_comes_after_a_restart_is_judged_by_what_was_promised_at_t
             if url is None:
                 write_stub(tmp_path, answers=calls, methods={**asked, "tools/list": answers[start]})
             with rig(route, stub, tmp_path, {"output_validation": {"mode": mode}}, url=url, is_modern=is_modern) as up:
-                here = Here(up, is_modern)
+                here = Here(up, is_modern, is_shared=is_modern and route == "stdio", given=given)
                 if start == 0:
                     here.start("strict")
                 else:

@@ -90,6 +90,18 @@ def test_a_value_is_judged_and_described() -> None:
     with_lane(steps)
 
 
+@pytest.mark.requirement("F4")
+def test_what_is_too_deep_is_said_so_before_it_is_decoded() -> None:
+    async def steps(lane: SlowLane) -> None:
+        deep = b'{"a":' + b"[" * 64 + b"]" * 64 + b"}"
+        verdict = await lane.verdict(HEALTHY, deep, deadline=5, wording=True, max_depth=64)
+        assert (verdict.conforms, verdict.problem) == (None, "too deep")
+        verdict = await lane.verdict(HEALTHY, b'{"a":1}', deadline=5, wording=True, max_depth=64)
+        assert verdict.conforms is True
+
+    with_lane(steps)
+
+
 @pytest.mark.requirement("C2")
 def test_a_number_beyond_a_double_is_judged_as_the_largest_one() -> None:
     schema = compiled({"items": {"maximum": 10}})

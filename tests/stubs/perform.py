@@ -37,7 +37,9 @@ async def before(script: Script, request: Request, faults: Mapping[str, list[str
         yield Step("cut")
     for count in range(int(faults["progress"][0]) if "progress" in faults else 0):
         await asyncio.sleep(float(faults["progress"][1]))
-        params = {"progressToken": request.meta.get("progressToken"), "progress": count + 1}
+        own = request.meta.get("progressToken")
+        token = faults["progress"][2] if len(faults["progress"]) > 2 else own
+        params = {"progressToken": token, "progress": count + 1}
         yield Step("aside", compact({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}))
     wanted = faults.get("server_request") or (None if request.is_modern else faults.get("ask"))
     if wanted is not None:

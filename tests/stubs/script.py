@@ -38,7 +38,7 @@ VERSIONS = ("2025-06-18", "2025-11-25", MODERN)
 
 FAULTS = {
     "slow": "slow:SECONDS  wait before answering",
-    "progress": "progress:N:SECONDS  N progress notifications first, each after SECONDS",
+    "progress": "progress:N:SECONDS[:TOKEN]  N progress notifications first, each after SECONDS",
     "server_request": "server_request[:METHOD]  ask the client (default elicitation/create), wait for its answer",
     "ask": "ask[:METHOD]  the same in the way of the request's era: a modern one is answered with input_required first",
     "heard": "2025 revisions: a ping before the message, whose answer says that what came before it has arrived",

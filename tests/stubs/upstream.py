@@ -120,6 +120,7 @@ async def serve(transport: str, spec: Path) -> None:
     def take_next() -> None:
         if script.next is not None:
             script.load(Path(script.next))
+        script.note(event="took")
         changes.add(asyncio.create_task(server.broadcast(announce(script))))
 
     asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, take_next)

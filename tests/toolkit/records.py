@@ -1,6 +1,6 @@
 """A recorder that keeps what it is given, for looking at it."""
 
-from handfast.core.exchange import Record
+from handfast.core.exchange import Record, Ticket
 
 
 class Kept:
@@ -13,7 +13,11 @@ class Kept:
         self.records.extend(records)
         return len(self.records)
 
-    async def committed(self, ticket: int) -> None:
+    def record_refusal(self, _caller: str, *records: Record) -> int:
+        return self.record(*records)
+
+    async def committed(self, ticket: Ticket) -> None:
+        assert isinstance(ticket, int)
         assert ticket <= len(self.records)
 
     async def room(self) -> None:

@@ -1,13 +1,17 @@
 """The envelope: what is a message, what is ambiguous, and what odd but legal JSON still passes."""
 
+import gc
 import json
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from handfast.core.bounds import MOST_MEMBERS
 from handfast.wire.codes import INVALID_REQUEST, PARSE_ERROR
 from handfast.wire.message import AmbiguousKeys, BadMessage, id_in_head, read_level, read_message
+from handfast.wire.scan import OverBound
 
 
 def test_a_request_is_read_as_far_as_its_members() -> None:
@@ -151,8 +155,8 @@ def test_an_answer_that_holds_nan_is_read_so_that_it_can_be_judged() -> None:
 @pytest.mark.requirement("B5")
 @pytest.mark.parametrize(
     "content",
-    [b'{"text":"cut \\ud83d"}', b"[" * 100_000 + b"]" * 100_000, b'{"n":1e400}', b'{"a":{"b":"\\udfff"}}'],
-    ids=["lone surrogate", "100,000 levels", "1e400", "nested surrogate"],
+    [b'{"text":"cut \\ud83d"}', b"[" * 500 + b"]" * 500, b'{"n":1e400}', b'{"a":{"b":"\\udfff"}}'],
+    ids=["lone surrogate", "500 levels", "1e400", "nested surrogate"],
 )
 def test_what_the_fast_decoder_refuses_is_still_read(content: bytes) -> None:
     raw = b'{"jsonrpc":"2.0","result":{"content":' + content + b',"isError":false},"id":"q"}'
@@ -162,11 +166,69 @@ def test_what_the_fast_decoder_refuses_is_still_read(content: bytes) -> None:
     assert (message.id, bytes(result["content"]), bytes(result["isError"])) == ("q", content, b"false")
 
 
-def test_a_large_message_that_is_also_deep_is_refused_rather_than_read_for_seconds() -> None:
-    raw = b'{"id":1,"result":{"content":' + b"[" * 600_000 + b"]" * 600_000 + b"}}"
-    with pytest.raises(BadMessage) as refused:
-        read_message(raw)
-    assert refused.value.code == INVALID_REQUEST
+DEEP = b"[" * 600_000 + b"]" * 600_000
+MANY = b",".join([b'"":0'] * (MOST_MEMBERS + 1))
+
+
+@pytest.mark.requirement("F4")
+@pytest.mark.parametrize(
+    ("over", "reason"),
+    [(b'"a":' + DEEP, "nested more than 512 levels deep"), (MANY, "more than 10000 members")],
+    ids=["levels", "members"],
+)
+@pytest.mark.parametrize(
+    "around",
+    [
+        b'{"id":7,"method":"ping","params":{%b}}',
+        b'{"jsonrpc":"2.0","result":{%b},"id":7}',
+        b'{"id":7,"method":"ping",%b}',
+        b'{"id":7,"method":"ping","\\ud800":0,%b}',
+        b'{%b,"result":{},"id":7}',
+    ],
+)
+def test_what_is_over_a_bound_is_refused_for_the_one_who_waits(around: bytes, over: bytes, reason: str) -> None:
+    with pytest.raises(BadMessage, match=reason) as refused:
+        read_message(around % over)
+    assert (refused.value.code, refused.value.id) == (INVALID_REQUEST, 7)
+
+
+@pytest.mark.requirement("F4")
+def test_a_level_that_only_the_careful_reader_takes_is_bounded_where_it_is_read() -> None:
+    message = read_message(b'{"id":7,"method":"ping","params":{"\\ud800":0,%b}}' % MANY)
+    with pytest.raises(OverBound, match="more than 10000 members"):
+        message.params()
+    with pytest.raises(OverBound, match="more than 10000 members"):
+        read_level(b"{%b}" % MANY)
+
+
+@pytest.mark.requirement("F4")
+@pytest.mark.parametrize("large", [b"[%b0]" % (b"0," * 2_000_000), b'{"a":[%b0]}' % (b"[]," * 1_000_000)])
+def test_large_content_is_skipped_and_made_nothing_of(large: bytes) -> None:
+    """An object for each value would take seconds."""
+    gc.collect()
+    before = sys.getallocatedblocks()
+    message = read_message(b'{"id":1,"result":%b}' % large)
+    assert message.id == 1
+    assert sys.getallocatedblocks() - before < 100
+
+
+@pytest.mark.requirement("F4")
+def test_a_reader_of_many_members_stops_at_the_first_one_too_many() -> None:
+    """Counted, because how long it takes depends on the machine."""
+    calls = 0
+
+    def count(_frame: object, event: str, _what: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    raw = b'{"id":1,"result":{%b}}' % b",".join(b'"k%d":{}' % number for number in range(500_000))
+    sys.setprofile(count)
+    try:
+        with pytest.raises(BadMessage):
+            read_message(raw)
+    finally:
+        sys.setprofile(None)
+    assert calls < 3 * MOST_MEMBERS
 
 
 @pytest.mark.parametrize(
@@ -204,3 +266,29 @@ def test_a_level_gives_every_members_exact_bytes(pairs: list[tuple[str, object]]
     except (UnicodeEncodeError, AmbiguousKeys):
         return
     assert {name: bytes(value) for name, value in found.items()} == texts
+
+
+@pytest.mark.requirement("F7")
+def test_a_message_that_was_sent_can_be_let_go_of_and_still_pairs_its_answer() -> None:
+    message = read_message(b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t","_meta":{"a":1}}}')
+    assert message.meta()
+    message.forget()
+    assert (message.raw, message.id, message.method) == (b"", 7, "tools/call")
+    assert (message.params(), message.meta(), message.result()) == ({}, {}, None)
+
+
+@pytest.mark.requirement("F2")
+@pytest.mark.parametrize(
+    ("raw", "is_there"),
+    [
+        (b'{"id":1,"result":{"a":1,"taskId":"t"}}', True),
+        (b'{"id":1,"result":{"task\\u0049d":"t"}}', True),
+        (b'{"id":1,"result":{"a":{"taskId":"t"}}}', False),
+        (b'{"id":1,"result":{}}', False),
+        (b'{"id":1,"result":"taskId"}', True),
+        (b'{"id":1,"error":{"code":1,"message":"m"}}', True),
+    ],
+)
+def test_a_member_of_a_result_is_seen_without_reading_it(raw: bytes, is_there: bool) -> None:
+    message = read_message(raw.replace(b"{", b'{"jsonrpc":"2.0",', 1))
+    assert message.result_may_have(frozenset(("taskId",))) is is_there

@@ -35,8 +35,12 @@ def test_what_stands_in_the_way_of_an_object_gives_way() -> None:
 
 def test_members_are_taken_out_first_middle_and_last() -> None:
     text = b'{"a": 1, "b": {"c": 2, "d": 1.0}, "e": 3}'
-    assert drop(text, [("a",)]) == b'{"b": {"c": 2, "d": 1.0},"e": 3}'
-    assert drop(text, [("b", "c"), ("e",)]) == b'{"a": 1,"b": {"d": 1.0}}'
+    assert drop(text, [("a",)]) == b'{"b": {"c": 2, "d": 1.0}, "e": 3}'
+    assert drop(text, [("b",)]) == b'{"a": 1, "e": 3}'
+    assert drop(text, [("b", "c"), ("e",)]) == b'{"a": 1, "b": {"d": 1.0}}'
+    assert drop(text, [("b", "d"), ("b", "c"), ("a",)]) == b'{"b": {}, "e": 3}'
+    assert drop(text, [("b",), ("e",)]) == b'{"a": 1}'
+    assert drop(text, [("a",), ("b",), ("e",)]) == b"{}"
 
 
 def test_an_object_that_has_none_of_them_keeps_every_byte() -> None:

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from handfast.wire.scan import NotJson
-from handfast.wire.splice import replace_values
+from handfast.wire.splice import replace_plain, replace_values, swap_id
 
 # Ids as clients and servers spell them, and what surrounds them, with the same digits again.
 IDS = st.sampled_from([b"2", b"2.0", b'"2"', b'"\\u0032"', b'"a\\"id\\":2"', b"null", b"-0", b"9007199254740993"])
@@ -41,10 +41,11 @@ def test_only_the_id_changes_wherever_it_stands_and_however_it_is_spelt(
     id_key, old, new = id_and_new
     assert replace_values(render(old), {("id",): old}) == render(old)
     assert replace_values(render(old), {("id",): new}) == render(new)
+    assert swap_id(render(old), new) == (render(new), old)
 
 
 @pytest.mark.requirement("B3")
-@pytest.mark.parametrize("odd", [b'"plain"', b'"\\ud800"', b"[" * 2000 + b"]" * 2000])
+@pytest.mark.parametrize("odd", [b'"plain"', b'"\\ud800"', b"[" * 500 + b"]" * 500])
 def test_every_place_that_carries_an_id_can_be_replaced(odd: bytes) -> None:
     text = (
         b'{"params" : {"x":%s, "_meta":{ "progressToken" : 1 , "y":1},"progressToken":1,\n"requestId": 1}, "id":1,'
@@ -93,3 +94,40 @@ def test_a_path_that_leads_nowhere_is_never_passed_over_in_silence(path: tuple[s
 def test_what_is_no_object_is_refused(text: bytes) -> None:
     with pytest.raises(NotJson):
         replace_values(text, {("id",): b"2"})
+
+
+@pytest.mark.requirement("B3")
+@pytest.mark.parametrize("old", [b"2", b"-2", b"2.0", b'"2"', b"9" * 19, b"9" * 30, b'"' + b"x" * 600 + b'"'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"jsonrpc":"2.0","id":$,"result":{"id":2}}',
+        b'{"jsonrpc": "2.0", "id": $, "result": {"id": 2}}',
+        b'{"result":{"id":2},"jsonrpc":"2.0","id":$}',
+        b'{"result":{"jsonrpc":"2.0","id":2},"jsonrpc":"2.0","id":$}',
+        b'{"jsonrpc":"2.0","id":$}',
+        b'{"id":$,"x":{"jsonrpc":"2.0","id":2}}',
+        b'{"id":$,"result":{"x":[{"jsonrpc":"2.0","id":2}]} }\n',
+        b'{"a":1,"id":$,"abc":345}',
+    ],
+)
+def test_an_id_is_swapped_where_clients_and_servers_write_it(text: bytes, old: bytes) -> None:
+    assert swap_id(text.replace(b"$", old), b"41") == (text.replace(b"$", b"41"), old)
+
+
+def test_what_has_no_id_cannot_be_given_another() -> None:
+    with pytest.raises(LookupError):
+        swap_id(b'{"jsonrpc":"2.0","result":{"id":2}}', b"41")
+
+
+@pytest.mark.parametrize(
+    ("text", "outer"),
+    [
+        (b'{"a":{"k":1},"b":{"k":1}}', b'{"k":1}'),
+        (b'{"a":{"k":1,"x":{"k":2}}}', b'{"k":1,"x":{"k":2}}'),
+        (b'{"a":{"k":"\\u0031"}}', b'{"k":"\\u0031"}'),
+        (b'{"a":{"k":[1]}}', b'{"k":[1]}'),
+    ],
+)
+def test_a_value_that_is_not_plain_to_see_is_left(text: bytes, outer: bytes) -> None:
+    assert replace_plain(text, outer, b'"k"', b"7") is None

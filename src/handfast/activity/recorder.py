@@ -8,11 +8,13 @@ import time
 from collections import defaultdict
 from contextlib import suppress
 from datetime import UTC, datetime
+from math import inf
 
+from handfast.activity.refusals import RefusalRates
 from handfast.activity.store import ActivityStore, Retention, StoreError
 from handfast.clock import Clock
-from handfast.core.exchange import Record, RecordingFailed, RecordType, Status
-from handfast.core.recording import OnFailure
+from handfast.core.exchange import Record, RecordingFailed, RecordType, Status, Tally, Ticket
+from handfast.core.recording import WHOLE_REFUSALS, OnFailure
 
 _log = logging.getLogger("handfast.activity")
 
@@ -23,13 +25,15 @@ WRITE_FAILURE_RULE = "activity.write_failure"
 _GATHER_S = 0.1
 _BATCH = 500
 _RETRY_S = 0.25
-_RETENTION_EVERY_S = 60.0
+_RETENTION_EVERY_S = 60.0  # while nothing is written
+_RETENTION_BUSY_S = 1.0  # after records came: the store outgrows its bound by what is written in this time
 _KEPT_PER_CAPACITY = 4  # how far past its bound the queue may grow while nothing can be written
 _LET_GO = -1  # the ticket of records that could not be kept
+_CALLER_DIGITS = 16  # of the keyed hash by which refusals of one caller are known
 
 
-# A ticket and how its holder waits: in an event loop, or in a thread without one, which stops until it is woken.
-Waiter = tuple[int, asyncio.AbstractEventLoop, "asyncio.Future[None]"] | tuple[int, None, threading.Event]
+# How the holder of a ticket waits: in an event loop, or in a thread without one, which stops until it is woken.
+Waiter = tuple[asyncio.AbstractEventLoop, "asyncio.Future[None]"] | tuple[None, threading.Event]
 
 
 class ThreadRecorder:
@@ -43,6 +47,7 @@ class ThreadRecorder:
         capacity: int = 10_000,
         retention: Retention | None = None,
         failing_after_s: float = FAILING_AFTER_S,
+        whole_refusals: int | None = WHOLE_REFUSALS,
     ) -> None:
         self.on_failure = OnFailure(on_failure)
         self.let_go = 0  # records that could not be kept, ever
@@ -51,10 +56,12 @@ class ThreadRecorder:
         self._capacity = capacity
         self._failing_after_s = failing_after_s
         self._retention = retention
-        self._retention_due = time.monotonic()
+        self._retention_due = self._retention_kept = time.monotonic()
         self._lock = threading.Lock()  # guards what follows; only ever held for a moment
         self._queue: list[Record] = []
-        self._waiters: list[Waiter] = []
+        self._waiters: list[tuple[int, Waiter]] = []
+        self._refusals = RefusalRates(whole_refusals)
+        self._tally_waiters: defaultdict[Tally, list[Waiter]] = defaultdict(list)
         self._taken = 0
         self._done = 0
         self._is_asleep = False  # the thread waits for a first record
@@ -72,23 +79,51 @@ class ThreadRecorder:
     def record(self, *records: Record) -> int:
         """Take the records, in order. Raises: RecordingFailed once closed."""
         with self._lock:
-            if self._is_closing:
-                raise RecordingFailed("The activity recorder is closed; start handfast again.")
-            if len(self._queue) >= self._capacity * _KEPT_PER_CAPACITY and self.is_failing:
-                self.let_go += len(records)
-                return _LET_GO
-            self._queue.extend(records)
-            self._taken += len(records)
-            if self._is_asleep or (self._is_gathering and len(self._queue) >= _BATCH):
-                self._ring()
-            return self._taken
+            self._check_open()
+            return self._take(records)
 
-    async def committed(self, ticket: int) -> None:
-        while ticket == _LET_GO or self._done < ticket:
-            if self.is_failing or ticket == _LET_GO:
+    def record_refusal(self, caller: str, *records: Record) -> Ticket:
+        """Take the records of one refused call, or count it. Raises: RecordingFailed once closed."""
+        key = self._store.digest(caller.encode("utf-8", "surrogatepass"))[:_CALLER_DIGITS] if caller else ""
+        with self._lock:
+            self._check_open()
+            now = time.monotonic()
+            tally = self._refusals.count(key, records, now)
+            if tally is None:
+                return self._take(records)
+            if tally.count == 1 or tally.due <= now:
+                self._ring()  # the thread looks again at when it has to make a record
+            return tally
+
+    def _check_open(self) -> None:
+        if self._is_closing:
+            raise RecordingFailed("The activity recorder is closed; start handfast again.")
+
+    def _take(self, records: tuple[Record, ...]) -> int:
+        if len(self._queue) >= self._capacity * _KEPT_PER_CAPACITY and self.is_failing:
+            self.let_go += len(records)
+            return _LET_GO
+        self._queue.extend(records)
+        self._taken += len(records)
+        if self._is_asleep or (self._is_gathering and len(self._queue) >= _BATCH):
+            self._ring()
+        return self._taken
+
+    async def committed(self, ticket: Ticket) -> None:
+        number = await self._number_of(ticket) if isinstance(ticket, Tally) else ticket
+        while number == _LET_GO or self._done < number:
+            if self.is_failing or number == _LET_GO:
                 return self._refuse()
-            await self._progress(ticket)
+            await self._progress(number, self._patience())
         return None
+
+    async def _number_of(self, tally: Tally) -> int:
+        while tally.ticket is None:
+            # The thread makes the record when it is due, unless it is stuck with an earlier one.
+            if self.is_failing:
+                return _LET_GO
+            await self._progress(tally, self._patience())
+        return tally.ticket
 
     async def room(self) -> None:
         while True:
@@ -97,7 +132,7 @@ class ThreadRecorder:
             surplus = self._taken - self._done - self._capacity
             if surplus < 0:
                 return None
-            await self._progress(self._done + surplus + 1)
+            await self._progress(self._done + surplus + 1, self._patience())
 
     def digest(self, value: bytes) -> str:
         return self._store.digest(value)
@@ -124,6 +159,7 @@ class ThreadRecorder:
     def close(self, *, timeout_s: float = 15.0) -> None:
         """Write what is queued, then let go of the store. Closing twice is fine."""
         with self._lock:
+            self._record_tallies(inf)
             self._is_closing = True
             self._ring()
         self._thread.join(timeout_s)
@@ -136,26 +172,30 @@ class ThreadRecorder:
                 " Try again later; calls go on by themselves once records can be written."
             )
 
-    async def _progress(self, ticket: int) -> None:
+    async def _progress(self, ticket: Ticket, seconds: float) -> None:
         """Wait until the ticket is committed, or until it is time to look whether writing fails."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             woken = threading.Event()
-            if self._is_waited_for((ticket, None, woken)):
-                woken.wait(self._patience())
+            if self._is_waited_for(ticket, (None, woken)):
+                woken.wait(seconds)
             return
         future: asyncio.Future[None] = loop.create_future()
-        if self._is_waited_for((ticket, loop, future)):
+        if self._is_waited_for(ticket, (loop, future)):
             # The future is this caller's alone, and `wait` never cancels it: a cancelled caller takes nobody along.
-            await asyncio.wait((future,), timeout=self._patience())
+            await asyncio.wait((future,), timeout=seconds)
 
-    def _is_waited_for(self, waiter: Waiter) -> bool:
+    def _is_waited_for(self, ticket: Ticket, waiter: Waiter) -> bool:
         """Enter somebody who waits; no: it is done already."""
         with self._lock:
-            if self._done >= waiter[0]:
+            if isinstance(ticket, Tally):
+                if ticket.ticket is None:
+                    self._tally_waiters[ticket].append(waiter)
+                return ticket.ticket is None
+            if self._done >= ticket:
                 return False
-            self._waiters.append(waiter)
+            self._waiters.append((ticket, waiter))
             if self._is_gathering:
                 self._ring()
             return True
@@ -176,6 +216,7 @@ class ThreadRecorder:
             batch = self._next_batch()
             if batch:
                 self._write(batch)
+                self._retention_due = min(self._retention_due, self._retention_kept + _RETENTION_BUSY_S)
             if not batch and self._is_closing:
                 break
             self._keep_retention()
@@ -193,9 +234,15 @@ class ThreadRecorder:
         self._gather()
         with self._lock:
             self._is_asleep = self._is_gathering = False
+            self._record_tallies(time.monotonic())
             batch = self._queue[:_BATCH]
             del self._queue[:_BATCH]
         return batch
+
+    def _record_tallies(self, now: float) -> None:
+        for tally, record in self._refusals.take_due(now, self._clock):
+            number = tally.ticket = self._take((record,))
+            self._waiters.extend((number, waiter) for waiter in self._tally_waiters.pop(tally, ()))
 
     def _gather(self) -> None:
         with self._lock:
@@ -242,7 +289,7 @@ class ThreadRecorder:
             if outage is not None:
                 self._queue.append(outage)
                 self._taken += 1
-        _wake(ready)
+        _wake([waiter for _, waiter in ready])
 
     def _outage(self) -> Record | None:
         """What the history must say about a time in which nothing could be written."""
@@ -262,31 +309,32 @@ class ThreadRecorder:
         )
 
     def _idle_seconds(self) -> float:
-        if self._retention is None:
-            return _RETENTION_EVERY_S
-        return max(0.0, self._retention_due - time.monotonic())
+        due = [time.monotonic() + _RETENTION_EVERY_S if self._retention is None else self._retention_due]
+        if self._refusals.due is not None:
+            due.append(self._refusals.due)
+        return max(0.0, min(due) - time.monotonic())
 
     def _keep_retention(self) -> None:
         if self._retention is None or time.monotonic() < self._retention_due:
             return
-        removed = 0
+        is_done = True
         try:
-            removed = self._store.prune(self._retention, now=datetime.now(UTC))
+            # One small step at a time, with batches in between, until nothing is left to do.
+            is_done = not self._store.prune(self._retention, now=datetime.now(UTC))
         except StoreError as error:
             _log.error("Old activity records could not be removed. %s", error)
-        # One small step at a time, with batches in between, until nothing is left to remove.
-        if not removed:
-            self._retention_due = time.monotonic() + _RETENTION_EVERY_S
+        self._retention_kept = time.monotonic()
+        self._retention_due = self._retention_kept + (_RETENTION_EVERY_S if is_done else 0.0)
 
 
 def _wake(waiters: list[Waiter]) -> None:
     """One wake-up per event loop, however many wait there."""
     by_loop: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = defaultdict(list)
     for waiter in waiters:
-        if waiter[1] is None:
-            waiter[2].set()
+        if waiter[0] is None:
+            waiter[1].set()
         else:
-            by_loop[waiter[1]].append(waiter[2])
+            by_loop[waiter[0]].append(waiter[1])
     for loop, futures in by_loop.items():
         with suppress(RuntimeError):  # a loop closed meanwhile has nobody left to wake
             loop.call_soon_threadsafe(_finish, futures)

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from math import ceil
 
-from handfast.activity.chain import BrokenLink, Head
+from handfast.activity.chain import Head
 from handfast.activity.query import RecordFilter
 from handfast.activity.store import ActivityStore, StoredRecord
+from handfast.activity.walk import BrokenLink
 from handfast.core.exchange import RecordType
 
 _RELATED = 100  # a call has a handful of records; more would be a mistake somewhere, and still must not flood
@@ -64,6 +65,7 @@ class VerifyReport:
     head: Head
     broken: BrokenLink | None
     noted_seq: int | None
+    thinned: int = 0  # plain successes that retention removed from between the others
 
     @property
     def is_intact(self) -> bool:
@@ -119,7 +121,7 @@ def verify(store: ActivityStore, *, noted: str = "", on_progress: Callable[[int]
         broken = BrokenLink(
             walk.head.seq, "", "no record has the noted head's hash, so the history is not the one noted"
         )
-    return VerifyReport(walk.count, walk.first_seq, walk.head, broken, walk.noted_seq)
+    return VerifyReport(walk.count, walk.first_seq, walk.head, broken, walk.noted_seq, walk.thinned)
 
 
 def percentile(durations: Iterable[float], share: float) -> float | None:

@@ -4,27 +4,31 @@ import hmac
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
-from handfast.activity.chain import PRUNED_RULE, ChainWalk, Head, Link, link_record, searchable, walk_chain
+from handfast.activity.chain import Head, Link, link_record, searchable
 from handfast.activity.query import RecordFilter
-from handfast.activity.sqlite_file import FILE_NAME, explained, open_for_reading, open_for_writing
+from handfast.activity.sqlite_file import BESIDE, FILE_NAME, explained, open_for_reading, open_for_writing
+from handfast.activity.sqlite_retention import Removal, cut_front, cutoff, thin
 from handfast.activity.store import RecordNotFound, Retention, StoredRecord, StoreError
-from handfast.clock import Clock, time_text
+from handfast.activity.walk import ChainWalk, Stretch, walk_chain
 from handfast.core.exchange import Record, RecordType, Status
 
 _PAGE = 2_000  # rows per read: each read is short, so a slow reader never keeps the write-ahead log from shrinking
-_PRUNE_STEP = 500  # rows per transaction, so that nobody waits for retention longer than for a batch
-_VACUUM_PAGES = 256
+_VACUUM_PAGES = 1_024  # given back per step: 4 MiB, a few milliseconds
+# Retention begins when the files are larger than their bound and goes on until so much less is in use: at the default
+# bound it then rests for 50 MiB of records.
+_HEADROOM = 20
 _ROW = "(?, ?, ?, ?, ?, ?, ?, nullif(?, ''), nullif(?, ''), ?, ?)"
 # Many rows by one statement: the interpreter's lock is let go and taken back once for all of them and not for each.
 _INSERTS = {rows: f"INSERT INTO records VALUES {', '.join([_ROW] * rows)}" for rows in (64, 16, 4, 1)}  # noqa: S608 - ours
 _SELECT = "SELECT seq, payload, hash FROM records"
 _LINKS = "SELECT seq, payload, hash, id, time, type, status, server, tool, rule, request_id FROM records ORDER BY seq"
+_STRETCHES = "SELECT first, last, last_hash, hashes FROM removed ORDER BY last"
 
 Row = tuple[int, str, str]
 
@@ -43,6 +47,7 @@ class SqliteStore:
             connection.close()
             raise
         self._mac = hmac.new(key, digestmod="sha256")
+        self._thinned_through = 0  # places up to here hold nothing that is worth thinning
 
     @classmethod
     def open(cls, folder: Path) -> "SqliteStore":
@@ -110,20 +115,60 @@ class SqliteStore:
             try:
                 row = self._connection.execute("SELECT seq, hash FROM head").fetchone()
                 head = Head(*row) if row else Head(-1, "")
-                yield from walk_chain(_links(self._connection.execute(_LINKS)), head, noted=noted)
+                links = _links(self._connection.execute(_LINKS))
+                yield from walk_chain(links, head, self._stretches(), noted=noted)
             finally:
                 self._connection.execute("ROLLBACK")
 
     def prune(self, retention: Retention, *, now: datetime) -> int:
-        if not self._has_surplus(retention, now):
+        with explained(self._path):
+            oldest = self._connection.execute("SELECT time FROM records ORDER BY seq LIMIT 1").fetchone()
+            if oldest and oldest[0] < cutoff(retention, now):
+                done = self._remove(cut_front, before=cutoff(retention, now), now=now)
+                if done:
+                    self._give_back_pages()
+                    return done
+            return self._shrink(retention.keep_bytes, now) if retention.keep_bytes is not None else 0
+
+    def _shrink(self, keep_bytes: int, now: datetime) -> int:
+        """One step towards files that fit the bound: empty the log, then remove records, then give back pages."""
+        if self._file_bytes() <= keep_bytes:
             return 0
+        self._empty_log()
+        if self._file_bytes() <= keep_bytes:
+            return 0
+        if self._used_bytes() > keep_bytes - keep_bytes // _HEADROOM:
+            done = self._remove(thin, keep_bytes=keep_bytes, after=self._thinned_through, now=now)
+            done = done or self._remove(cut_front, before="", now=now)
+            if done:
+                return done
+        return self._give_back_pages()
+
+    def _remove(self, step: Callable[..., Removal], **bounds: object) -> int:
         with self._writing():
-            # Looked at again under the lock: another process may just have done the same.
-            count = self._remove_front(retention, now)
-        if count:
-            with explained(self._path):
-                self._connection.execute(f"PRAGMA incremental_vacuum({_VACUUM_PAGES})").fetchall()
-        return count
+            # Looked at under the lock: another process may just have done the same.
+            removal = step(self._connection, **bounds)
+            if removal.note is not None:
+                self._chain([removal.note])
+        self._thinned_through = max(self._thinned_through, removal.looked_through)
+        return removal.done
+
+    def _give_back_pages(self) -> int:
+        """Cut free pages off the file; how many."""
+        free = self._number("PRAGMA freelist_count")
+        # As a script: each page is a step of the statement, and `execute` makes only the first of a pragma's.
+        self._connection.executescript(f"PRAGMA incremental_vacuum({_VACUUM_PAGES})")
+        self._empty_log()
+        return free - self._number("PRAGMA freelist_count")
+
+    def _empty_log(self) -> None:
+        """Move the write-ahead log into the database and cut it to nothing, unless somebody is reading."""
+        (patience,) = self._connection.execute("PRAGMA busy_timeout").fetchone()
+        self._connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        finally:
+            self._connection.execute(f"PRAGMA busy_timeout = {patience}")
 
     def digest(self, value: bytes) -> str:
         # A prepared HMAC is copied: making one anew costs several times what hashing a call's arguments does.
@@ -174,37 +219,18 @@ class SqliteStore:
                 self._connection.execute(statement, tuple(chain.from_iterable(rows[begin : begin + count])))
                 begin += count
 
-    def _has_surplus(self, retention: Retention, now: datetime) -> bool:
-        if retention.keep_bytes is not None and self._used_bytes() > retention.keep_bytes:
-            return True
-        if retention.keep_days is None:
-            return False
-        oldest = self._rows(f"{_SELECT} ORDER BY seq LIMIT 1", ())
-        return bool(oldest) and self._stored(oldest[0]).record.time < _cutoff(retention.keep_days, now)
-
-    def _remove_front(self, retention: Retention, now: datetime) -> int:
-        front = self._front(retention, now)
-        # Only notes of earlier pruning left: removing them would only make another.
-        if all(rule == PRUNED_RULE for _, _, rule, _ in front):
-            return 0
-        through, _, _, last_hash = front[-1]
-        self._connection.execute("DELETE FROM records WHERE seq <= ?", (through,))
-        self._chain([_pruned(len(front), through, last_hash, now)])
-        return len(front)
-
-    def _front(self, retention: Retention, now: datetime) -> list[tuple[int, str, str | None, str]]:
-        """The oldest records that are to go, at most one step of them."""
-        statement = "SELECT seq, time, rule, hash FROM records ORDER BY seq LIMIT ?"
-        front = self._connection.execute(statement, (_PRUNE_STEP,)).fetchall()
-        if retention.keep_bytes is not None and self._used_bytes() > retention.keep_bytes:
-            return front
-        cutoff = "" if retention.keep_days is None else _cutoff(retention.keep_days, now)
-        kept = next((place for place, row in enumerate(front) if row[1] >= cutoff), len(front))
-        return front[:kept]
-
     def _used_bytes(self) -> int:
+        """What the files would take with an empty log and no free pages."""
         pages, free, size = (self._number(f"PRAGMA {name}") for name in ("page_count", "freelist_count", "page_size"))
-        return (pages - free) * size
+        return (pages - free) * size + _size(f"{self._path}-shm")
+
+    def _file_bytes(self) -> int:
+        """What the store takes on disk: the database, its write-ahead log and the index of that."""
+        return sum(_size(f"{self._path}{end}") for end in ("", *BESIDE))
+
+    def _stretches(self) -> Iterator[Stretch]:
+        if self._number("SELECT count(*) FROM sqlite_master WHERE name = 'removed'"):  # not so in format 1
+            yield from (Stretch(*row) for row in self._connection.execute(_STRETCHES))
 
     def _number(self, statement: str, *values: str) -> int:
         with explained(self._path):
@@ -260,17 +286,8 @@ def _links(rows: Iterable[tuple[int, str, str, str | None]]) -> Iterator[Link]:
         yield Link(seq, payload, link_hash, tuple(value or "" for value in indexed))
 
 
-def _cutoff(keep_days: float, now: datetime) -> str:
-    return time_text(now - timedelta(days=keep_days))
-
-
-def _pruned(count: int, through: int, last_hash: str, now: datetime) -> Record:
-    return Record(
-        id=Clock().new_id(),
-        time=time_text(now),
-        type=RecordType.DIAGNOSTIC,
-        status=Status.SUCCESS,
-        rule=PRUNED_RULE,
-        reason=f"{count} records past the retention limits were removed.",
-        details={"count": count, "through_seq": through, "last_hash": last_hash},
-    )
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0

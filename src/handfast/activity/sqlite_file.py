@@ -8,15 +8,21 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from handfast.activity.chain import GENESIS
-from handfast.activity.state_folder import check_readable, prepare_database
+from handfast.activity.state_folder import check_folder, check_readable, prepare_database
 from handfast.activity.store import StoreError, StoreMissing
 
 FILE_NAME = "activity.db"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+BESIDE = ("-wal", "-shm")  # what SQLite keeps beside the file while it is open
 _APPLICATION_ID = 0x68666173  # "hfas": tells file(1) and us whose database this is
 # Commits take milliseconds, so this only ends a wait for somebody who is stuck; the recorder tries again after it.
 _BUSY_SECONDS = 10.0
 
+# Since format 2: what retention removed from between other records. `last` and `first` are places in the chain, and
+# `hashes` those of the removed records, until they are let go as well.
+_REMOVED = (
+    "CREATE TABLE removed (last INTEGER PRIMARY KEY, first INTEGER NOT NULL, last_hash TEXT NOT NULL, hashes BLOB)"
+)
 _SCHEMA = f"""
 CREATE TABLE records (
   seq INTEGER PRIMARY KEY, id TEXT NOT NULL, time TEXT NOT NULL, type TEXT NOT NULL, status TEXT NOT NULL,
@@ -31,6 +37,7 @@ CREATE INDEX records_request ON records (request_id) WHERE request_id IS NOT NUL
 CREATE TABLE head (only INTEGER PRIMARY KEY CHECK (only = 1), seq INTEGER NOT NULL, hash TEXT NOT NULL);
 INSERT INTO head VALUES (1, 0, '{GENESIS}');
 CREATE TABLE secret (only INTEGER PRIMARY KEY CHECK (only = 1), digest_key BLOB NOT NULL);
+{_REMOVED};
 PRAGMA application_id = {_APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION};
 """  # noqa: S608 - only our own constants
@@ -76,6 +83,7 @@ def open_for_reading(folder: Path) -> sqlite3.Connection:
     path = folder / FILE_NAME
     with explained(path):
         if not _is_present(path):
+            check_folder(folder)
             raise StoreMissing(f"There is no activity store in {folder} yet.")
         check_readable(path)
         connection = _connect(f"{path.absolute().as_uri()}?mode=ro")
@@ -107,8 +115,8 @@ def _prepared(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # only heeded before the first table is made
         _switch_to_wal(connection)
         connection.execute("PRAGMA synchronous = FULL")
-        if _version(connection, path) == 0:
-            _create(connection, path)
+        if _version(connection, path) < SCHEMA_VERSION:
+            _create_or_upgrade(connection, path)
     except BaseException:
         connection.close()
         raise
@@ -142,11 +150,15 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
     return version
 
 
-def _create(connection: sqlite3.Connection, path: Path) -> None:
+def _create_or_upgrade(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Another process may have been first while this one waited for the lock.
-        if _version(connection, path) == 0:
+        version = _version(connection, path)
+        if version == 1:
+            connection.execute(_REMOVED)
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        elif version == 0:
             for statement in _SCHEMA.split(";\n"):
                 connection.execute(statement)
             connection.execute("INSERT INTO secret VALUES (1, ?)", (secrets.token_bytes(32),))

@@ -93,12 +93,18 @@ def check_readable(path: Path) -> None:
         raise _no_file(path)
 
 
+def check_folder(folder: Path) -> None:
+    """Raises: StoreError where something else is in the folder's place."""
+    for each in (folder, *folder.parents):
+        if os.path.lexists(each) and not each.is_dir():
+            raise _refused(each, "is no folder", f"mv {shlex.quote(str(each))} {shlex.quote(f'{each}.aside')}")
+
+
 def _make(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700)
-    except FileExistsError:
-        if not folder.is_dir():
-            raise
+    except (FileExistsError, NotADirectoryError):
+        check_folder(folder)
     except FileNotFoundError:
         if folder.parent.is_dir():
             raise  # nothing can be made in there, as in /proc

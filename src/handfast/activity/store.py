@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from handfast.activity.chain import ChainWalk, Head
+from handfast.activity.chain import Head
 from handfast.activity.query import RecordFilter
+from handfast.activity.walk import ChainWalk
 from handfast.core.exchange import Record
 
 
@@ -62,7 +63,7 @@ class ActivityStore(Protocol):
         """Check the whole chain as it is now; yields progress, and the outcome last."""
 
     def prune(self, retention: Retention, *, now: datetime) -> int:
-        """One small step of removing from the front; how many went, 0 when nothing is left to remove."""
+        """One small step towards what is to be kept; how much was done, 0 when nothing is left to do."""
 
     def digest(self, value: bytes) -> str:
         """A keyed hash, comparable within this store only."""

@@ -2,14 +2,17 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from hashlib import sha256
 
+from handfast.core.bounds import MOST_ITEMS
 from handfast.core.contract import CompiledContract, ToolContract
 from handfast.core.schema import SchemaBounds
 
 _OPEN_PASSES = 64  # paged listings under way at once; an abandoned one is forgotten
 _VIEWS = 16  # kinds of clients, by what they can do, whose lists are told apart
-_TOOLS = 10_000  # of one server; a list without end teaches no more than this
+_LONGEST_KEY = 256  # of a cursor, or of what a client can do
+_MOST_BYTES = 32 * 1024 * 1024  # of one listing, in memory and on disk; the largest real one has a hundredth of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,19 @@ class ContractChange:
         return "removed" if self.after is None else "changed"
 
 
+def short_key(text: bytes) -> bytes:
+    """What a client or server chose, to be kept as a key: they may choose megabytes."""
+    return text if len(text) <= _LONGEST_KEY else sha256(text).digest()
+
+
+@dataclass(slots=True)
+class _Pass:
+    """A listing under way: the names so far, and how much there is of them."""
+
+    names: set[str] = field(default_factory=set)
+    size: int = 0
+
+
 class ServerContracts:
     """The contracts of one server, as far as they are known."""
 
@@ -36,12 +52,15 @@ class ServerContracts:
         *,
         bounds: SchemaBounds,
         on_change: Callable[[Sequence[ContractChange]], None] | None = None,
+        most: int = MOST_ITEMS,
     ) -> None:
         self._bounds = bounds
+        self.most = most  # tools of one listing; the rest is not learnt
         self._on_change = on_change
         self._contracts = {contract.name: CompiledContract(contract, bounds) for contract in known}
-        # Names seen so far in each paged listing, by who asks and the cursor its next page will be asked with.
-        self._passes: OrderedDict[tuple[bytes, bytes], set[str]] = OrderedDict()
+        self._size = sum(compiled.contract.size for compiled in self._contracts.values())
+        # What was seen so far in each paged listing, by who asks and the cursor its next page will be asked with.
+        self._passes: OrderedDict[tuple[bytes, bytes], _Pass] = OrderedDict()
         # A server may list more tools to clients that can do more; each view is the last whole pass of one kind.
         self._views: OrderedDict[bytes, frozenset[str]] = OrderedDict()
 
@@ -70,31 +89,58 @@ class ServerContracts:
         self._views.clear()
 
     def learn(
-        self, page: Sequence[ToolContract], *, cursor: bytes | None, next_cursor: bytes | None, view: bytes = b""
-    ) -> None:
+        self,
+        page: Sequence[ToolContract],
+        *,
+        cursor: bytes | None,
+        next_cursor: bytes | None,
+        view: bytes = b"",
+        is_cut: bool = False,
+    ) -> int:
         """Take one page of a listing. A page adds and changes; only a complete pass removes.
 
-        `view` says what the client that the list was made for can do; a tool is gone when no view has it.
+        `view` says what the client that the list was made for can do; a tool is gone when no view has it. Returns how
+        many of the page were within the bounds: where some were not, or the page itself is cut, the listing ends there.
         """
-        changes = [change for contract in page if (change := self._take(contract)) is not None]
-        seen = set() if cursor is None else self._passes.pop((view, cursor), None)
-        if seen is not None:
-            seen.update(contract.name for contract in page)
-            if next_cursor is None:
-                changes.extend(self._complete(view, frozenset(seen)))
-            elif len(seen) <= _TOOLS:
-                self._passes[view, next_cursor] = seen
+        # Two listings at a time, of a client and of our own, have the same cursors: what one has seen counts for both.
+        known = _Pass() if cursor is None else self._passes.get((view, short_key(cursor)))
+        seen = known or _Pass()
+        taken = self._count_within(page, seen)
+        changes = [change for contract in page[:taken] if (change := self._take(contract)) is not None]
+        if known is not None or taken < len(page):
+            if next_cursor is None or is_cut or taken < len(page):
+                changes.extend(self._complete(view, frozenset(seen.names)))
+            else:
+                following = (view, short_key(next_cursor))
+                self._passes[following] = seen
+                self._passes.move_to_end(following)
                 if len(self._passes) > _OPEN_PASSES:
                     self._passes.popitem(last=False)
         if changes and self._on_change is not None:
             self._on_change(changes)
+        return taken
+
+    def _count_within(self, page: Sequence[ToolContract], seen: _Pass) -> int:
+        """How many of these still fit into the listing; they are in it then."""
+        # While a listing is under way the tools of the one before are still there; what other kinds of clients are
+        # listed, and pages that belong to no listing, find room beside them or none.
+        room = 2 * self.most - len(self._contracts)
+        room_in_bytes = 2 * _MOST_BYTES - self._size
+        for number, contract in enumerate(page):
+            is_new = contract.name not in seen.names
+            room -= contract.name not in self._contracts
+            room_in_bytes -= contract.size
+            seen.size += contract.size
+            if len(seen.names) + is_new > self.most or seen.size > _MOST_BYTES or min(room, room_in_bytes) < 0:
+                return number
+            seen.names.add(contract.name)
+        return len(page)
 
     def _take(self, contract: ToolContract) -> ContractChange | None:
         known = self._contracts.get(contract.name)
         if known is not None and known.fingerprint == contract.fingerprint:
             return None
-        if known is None and len(self._contracts) >= _TOOLS:
-            return None
+        self._size += contract.size - (known.contract.size if known is not None else 0)
         self._contracts[contract.name] = CompiledContract(contract, self._bounds)
         return ContractChange(contract.name, known.contract if known else None, contract)
 
@@ -104,5 +150,6 @@ class ServerContracts:
         if len(self._views) > _VIEWS:
             self._views.popitem(last=False)
         listed = frozenset[str]().union(*self._views.values())
-        gone = [name for name in self._contracts if name not in listed]
-        return [ContractChange(name, self._contracts.pop(name).contract, None) for name in gone]
+        gone = [self._contracts.pop(name).contract for name in list(self._contracts) if name not in listed]
+        self._size -= sum(contract.size for contract in gone)
+        return [ContractChange(contract.name, contract, None) for contract in gone]

@@ -1,15 +1,18 @@
 """tools/list answers, read as contracts; and the pass that asks a server for all of its pages."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import msgspec
 
 from handfast.catalog.contracts import ServerContracts
+from handfast.core.bounds import MOST_ITEMS
 from handfast.core.contract import ToolContract
 from handfast.wire.message import AmbiguousKeys, Members, Message, read_level
-from handfast.wire.scan import NotJson, scan_array
+from handfast.wire.scan import NotJson, scan_items
 
+SLICE = 100  # tools that are read before anybody else has a turn
 _MAX_PAGES = 200  # a server that never stops paging does not hold us for ever
 
 
@@ -19,23 +22,40 @@ class SessionLost(ConnectionError):
 
 @dataclass(frozen=True, slots=True)
 class ToolPage:
+    texts: list[bytes]  # of the tools, readable or not
     contracts: list[ToolContract]
+    places: list[int]  # where each of the contracts stands among the texts
     next_cursor: bytes | None  # raw JSON, so that it can be sent back exactly
+    is_whole: bool = True  # False where there were more tools than were read
+
+    def texts_of(self, count: int) -> list[bytes]:
+        """The beginning of the list, up to so many tools that could be read."""
+        return self.texts if count == len(self.contracts) else self.texts[: self.places[count]]
 
 
-def read_tool_page(result: Members) -> ToolPage | None:
-    """The contracts on one page; a tool that cannot be read is left out, its siblings are not."""
+async def read_tool_page(result: Members, most: int = MOST_ITEMS) -> ToolPage | None:
+    """The contracts on one page, up to a bound; a tool that cannot be read is left out, its siblings are not.
+
+    Done in slices: reading a tool takes some 15 microseconds, and everything else waits meanwhile.
+    """
     listed = result.get("tools")
     if listed is None:
         return None
     try:
-        items = scan_array(bytes(listed))
+        texts, is_whole = scan_items(bytes(listed), most)
     except NotJson:
         return None
-    contracts = [contract for item in items if (contract := _read_tool(item)) is not None]
+    contracts: list[ToolContract] = []
+    places: list[int] = []
+    for place, text in enumerate(texts):
+        if (contract := _read_tool(text)) is not None:
+            contracts.append(contract)
+            places.append(place)
+        if place % SLICE == SLICE - 1:
+            await asyncio.sleep(0)
     cursor = result.get("nextCursor")
     following = None if cursor is None or bytes(cursor) == b"null" else bytes(cursor)
-    return ToolPage(contracts, following)
+    return ToolPage(texts, contracts, places, following, is_whole)
 
 
 def _read_tool(text: bytes) -> ToolContract | None:
@@ -77,11 +97,13 @@ async def ask_for_all(contracts: ServerContracts, list_page: ListPage, view: byt
             result = answer.result()
         except (AmbiguousKeys, NotJson):
             return False
-        page = read_tool_page(result) if result is not None else None
+        page = await read_tool_page(result, contracts.most) if result is not None else None
         if page is None:
             return False
-        contracts.learn(page.contracts, cursor=cursor, next_cursor=page.next_cursor, view=view)
-        if page.next_cursor is None:
+        taken = contracts.learn(
+            page.contracts, cursor=cursor, next_cursor=page.next_cursor, view=view, is_cut=not page.is_whole
+        )
+        if page.next_cursor is None or not page.is_whole or taken < len(page.contracts):
             return True
         if page.next_cursor == cursor:
             return False  # it would go on like that for ever

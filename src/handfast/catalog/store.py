@@ -100,7 +100,7 @@ class ContractStore:
             self._connection.execute("BEGIN IMMEDIATE")
             save(self._connection, *what)
             self._connection.execute("COMMIT")
-        except sqlite3.Error as problem:
+        except (sqlite3.Error, UnicodeEncodeError) as problem:
             _log.warning("Contracts could not be kept and will be learnt again: %s", problem)
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")

@@ -155,6 +155,8 @@ def write_verdict(report: VerifyReport, kind: Format) -> None:
     console.write(f"{console.paint('intact', 'green')}: {report.count:,} records")
     if report.first_seq > 1:
         console.write(f"retention has removed the {report.first_seq - 1:,} before them, and the chain says so")
+    if report.thinned:
+        console.write(f"retention has removed {report.thinned:,} plain successes between them, and the chain says so")
     console.write(f"head: {report.head.hash} at record {report.head.seq}")
     if report.noted_seq is not None:
         console.write(f"the noted head is record {report.noted_seq}")

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from handfast.cli.console import CommandFailed, paint, run_command, write
-from handfast.cli.options import add_config_flag, add_state_flag, utf8_text
+from handfast.cli.options import add_config_flag, add_state_flag, add_timeout_flag, utf8_text, within
 from handfast.core.printable import escape, escape_text, json_text
 
 _EXAMPLES = """\
@@ -23,7 +23,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser = subparsers.add_parser(
         "call",
         help="call one tool through the gateway",
-        usage="handfast call SERVER TOOL [ARGUMENTS ...] [--url URL] [--config FILE] [--state DIR] [-o text|json]",
+        usage="handfast call SERVER TOOL [ARGUMENTS ...] [--url URL] [--config FILE] [--state DIR]\n"
+        "                     [--timeout SECONDS] [-o text|json]",
         description="Call a tool through the running gateway; where none runs, one is started for this call alone.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -46,6 +47,7 @@ def add_connection_flags(parser: argparse.ArgumentParser) -> None:
     )
     add_config_flag(parser)
     add_state_flag(parser)
+    add_timeout_flag(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -53,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
     def call() -> int:
         target = read_target(args.server, [*([] if args.tool is None else [args.tool]), *args.arguments])
-        return run_async(_call(args, target, read_arguments(target.arguments)))
+        return run_async(within(args.timeout, _call(args, target, read_arguments(target.arguments))))
 
     return run_command(call)
 
@@ -122,7 +124,7 @@ async def _call(args: argparse.Namespace, target: Target, arguments: Any) -> int
     if args.output == "json":
         write(json_text(answer.get("result", answer)))
     if "error" in answer:
-        raise CommandFailed(answer["error"].get("message", "the call failed"))
+        raise CommandFailed(str(answer["error"].get("message", "the call failed")))
     result = answer["result"]
     is_error = result.get("isError") is True
     if args.output == "text":
@@ -133,8 +135,11 @@ async def _call(args: argparse.Namespace, target: Target, arguments: Any) -> int
 def _write_result(result: dict[str, Any], *, is_error: bool) -> None:  # Any: JSON
     if is_error:
         sys.stderr.write(paint("The call failed:", "red") + "\n")
-    for block in result.get("content", []):
-        if block.get("type") == "text":
+    content = result.get("content", [])
+    for block in content if isinstance(content, list) else []:
+        if not isinstance(block, dict):
+            write("[unknown content]")
+        elif block.get("type") == "text":
             write(escape_text(str(block.get("text", ""))))
         else:
             write(escape(f"[{block.get('type', 'unknown')} content]"))

@@ -1,5 +1,6 @@
 """A short session through the gateway, with one server or with the combined endpoint, for `call` and `tools`."""
 
+import asyncio
 import base64
 import contextlib
 import os
@@ -22,7 +23,17 @@ from handfast.wire.sse import SseAssembler, SseEvent
 _LIMIT = 64 * 1024 * 1024
 _CLIENT = {"name": "handfast-cli", "version": __version__}
 _HEADERS = [(b"content-type", b"application/json"), (b"accept", b"application/json, text/event-stream")]
+_VERSION = re.compile(r"[0-9A-Za-z.-]{1,32}")
+_CLOSING_S = 5.0
+_OBJECTS = ("result", "error")
 Answer = dict[str, Any]  # Any: decoded JSON
+
+
+class _Health(msgspec.Struct):
+    """What a gateway says of itself, as far as it is read here."""
+
+    recording: str
+    servers: dict[str, dict[str, Any]]  # Any: JSON
 
 
 class GatewaySession:
@@ -40,7 +51,10 @@ class GatewaySession:
         answer, response = await self._post(request(next(self._ids), "initialize", opening))
         if "result" in answer:
             session = response.header(b"mcp-session-id")
-            self._headers = [(b"mcp-protocol-version", str(answer["result"]["protocolVersion"]).encode())]
+            version = str(answer["result"].get("protocolVersion", ""))
+            if not _VERSION.fullmatch(version):
+                raise CommandFailed("the answer to initialize names no protocol version; check the server")
+            self._headers = [(b"mcp-protocol-version", version.encode())]
             if session is not None:
                 self._headers.append((b"mcp-session-id", session))
             await self._post(notification("notifications/initialized"))
@@ -64,8 +78,9 @@ class GatewaySession:
 
     async def close(self) -> None:
         if any(name == b"mcp-session-id" for name, _ in self._headers):
-            with contextlib.suppress(UpstreamFailed):
-                await (await self._client.request("DELETE", self._headers, response_timeout=5)).read(_LIMIT)
+            with contextlib.suppress(UpstreamFailed, TimeoutError):
+                async with asyncio.timeout(_CLOSING_S):
+                    await (await self._client.request("DELETE", self._headers, response_timeout=None)).read(_LIMIT)
         await self._client.close()
 
     async def _post(self, body: bytes, headers: list[tuple[bytes, bytes]] | None = None) -> tuple[Answer, Response]:
@@ -84,19 +99,15 @@ async def _read_answer(response: Response) -> Answer:
         events = SseAssembler(_LIMIT)
         async for chunk in response.chunks():
             for event in events.feed(chunk):
-                if isinstance(event, SseEvent) and event.data:
-                    message: Answer = msgspec.json.decode(event.data)
-                    if "method" not in message:
-                        response.abort()
-                        return message
+                message = _decoded(event.data) if isinstance(event, SseEvent) and event.data else {}
+                if message.keys() & {"result", "error"}:
+                    response.abort()
+                    return message
         raise CommandFailed("the server closed its answer before it was complete; look at the gateway's output")
     body = await response.read(_LIMIT)
     if not body and response.status < 300:
         return {}
-    try:
-        answer: Answer = msgspec.json.decode(body, type=dict[str, Any])  # Any: JSON
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        answer = {}
+    answer = _decoded(body)
     if not answer.keys() & {"result", "error"}:
         # A gateway says everything in MCP, so there is none at this address.
         text = f"the answer has HTTP status {response.status} and is no MCP message; check the address of the gateway"
@@ -104,6 +115,15 @@ async def _read_answer(response: Response) -> Answer:
     if response.status in (403, 404) and "error" in answer and answer.get("id") is None:
         raise CommandFailed(_reason(answer))
     return answer
+
+
+def _decoded(data: bytes) -> Answer:
+    """A message as far as it can be relied on: without a result or an error that is no object."""
+    try:
+        message: Answer = msgspec.json.decode(data, type=dict[str, Any])  # Any: JSON
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+    return {key: value for key, value in message.items() if key not in _OBJECTS or isinstance(value, dict)}
 
 
 def _header_value(text: str) -> bytes:
@@ -146,7 +166,7 @@ def _session(url: str) -> GatewaySession:
 async def served_names(base: str) -> list[str] | None:
     """The servers behind a gateway, or None where none answers. Raises: CommandFailed for an unusable address."""
     health = await read_health(base)
-    return None if health is None else [name for name, server in health.items() if server["state"] != "disabled"]
+    return None if health is None else [name for name, server in health.items() if server.get("state") != "disabled"]
 
 
 async def read_health(base: str) -> dict[str, Any] | None:  # Any: JSON
@@ -156,13 +176,14 @@ async def read_health(base: str) -> dict[str, Any] | None:  # Any: JSON
     except UrlUnusable as problem:
         raise CommandFailed(str(problem), 2) from None
     try:
-        response = await client.request("GET", [], response_timeout=5)
-        report = msgspec.json.decode(await response.read(_LIMIT), type=dict[str, Any])  # Any: JSON
-    except (UpstreamFailed, msgspec.DecodeError):
+        async with asyncio.timeout(_CLOSING_S):
+            response = await client.request("GET", [], response_timeout=None)
+            report = msgspec.json.decode(await response.read(_LIMIT), type=_Health)
+    except (UpstreamFailed, TimeoutError, msgspec.DecodeError, RecursionError):
         return None
     finally:
         await client.close()
-    return dict(report["servers"]) if "recording" in report else None
+    return report.servers
 
 
 def named_gateway(args: Any) -> str | None:  # Any: argparse's namespace

@@ -40,7 +40,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="find faults in sources and tool definitions",
         usage="handfast lint [PATHS ...] [--server NAME] [--toolbox MODULE:ATTRIBUTE] [-o text|json|sarif]\n"
         "                     [--fail-on error|warning] [--select IDS] [--ignore IDS]\n"
-        "                     [--url URL] [--config FILE] [--state DIR] [-- CMD...]",
+        "                     [--url URL] [--config FILE] [--state DIR] [--timeout SECONDS] [-- CMD...]",
         description="Find faults in Python sources and in tool definitions, each with an id that never changes.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -123,7 +123,7 @@ def _definitions(args: argparse.Namespace, files: list[Path]) -> "list[Definitio
     found = [lint_tools.read_file(path) for path in files]
     found += [lint_tools.read_toolbox(named) for named in args.toolbox]
     found += [lint_tools.ask_server(args, name) for name in args.server]
-    return found + ([lint_tools.ask_command(args.command)] if args.command else [])
+    return found + ([lint_tools.ask_command(args.command, args.timeout)] if args.command else [])
 
 
 def _check_sources(paths: Sequence[Path]) -> "tuple[list[Finding], int]":

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from handfast.cli.console import CommandFailed
+from handfast.lint.regular_file import read_regular
 from handfast.lint.tool_definitions import Definitions, read_definitions, read_registered
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _logger = logging.getLogger("handfast.cli")
 def read_file(path: Path) -> Definitions:
     """Raises: CommandFailed."""
     try:
-        return read_definitions(path.read_bytes(), file=path.as_posix())
+        return read_definitions(read_regular(path), file=path.as_posix())
     except OSError as problem:
         raise CommandFailed(f"{path}: cannot be read: {problem.strerror}. Check the path.", 2) from None
 
@@ -33,28 +34,29 @@ def ask_server(args: argparse.Namespace, name: str) -> Definitions:
     """What a server of the settings lists, through the gateway. Raises: CommandFailed."""
     from handfast.cli.gateway_session import open_session
 
-    return _ask(open_session(args, name), name)
+    return _ask(open_session(args, name), name, args.timeout)
 
 
-def ask_command(command: list[str]) -> Definitions:
+def ask_command(command: list[str], seconds: float) -> Definitions:
     """What a server lists that is started for this alone; nothing of it is kept. Raises: CommandFailed."""
     from handfast.cli.wrap import server_name
 
     name = server_name(command)
-    return _ask(_session_with(command, name), name)
+    return _ask(_session_with(command, name), name, seconds)
 
 
-def _ask(opening: "contextlib.AbstractAsyncContextManager[GatewaySession]", name: str) -> Definitions:
+def _ask(opening: "contextlib.AbstractAsyncContextManager[GatewaySession]", name: str, seconds: float) -> Definitions:
     import msgspec
 
     from handfast.cli.event_loop import run_async
+    from handfast.cli.options import within
     from handfast.cli.tools import fetch_tools
 
     async def ask() -> list[dict[str, Any]]:  # Any: JSON
         async with opening as session:
             return await fetch_tools(session)
 
-    return read_definitions(msgspec.json.encode(run_async(ask())), origin=name)
+    return read_definitions(msgspec.json.encode(run_async(within(seconds, ask()))), origin=name)
 
 
 @contextlib.asynccontextmanager

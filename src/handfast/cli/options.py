@@ -2,14 +2,19 @@
 
 import argparse
 import os
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from handfast.cli.console import CommandFailed
 
 if TYPE_CHECKING:
     from handfast.gateway.settings import Settings
 
+# npx may take a minute to install a server, and clients give up on a call after another.
+_TIMEOUT_S = 120.0
+_LONGEST_S = 86_400.0
+Result = TypeVar("Result")
 MODES = ("off", "warn", "strict")
 
 
@@ -21,6 +26,38 @@ def add_config_flag(parser: argparse.ArgumentParser) -> None:
 
 def add_state_flag(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--state", metavar="DIR", help="state folder (default: HANDFAST_STATE, the platform's own)")
+
+
+def add_timeout_flag(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--timeout",
+        type=_seconds,
+        default=_TIMEOUT_S,
+        metavar="SECONDS",
+        help=f"how long a peer is waited for, in all (default: {_TIMEOUT_S:g})",
+    )
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= _LONGEST_S:
+        raise argparse.ArgumentTypeError(f"it takes seconds, more than 0 and at most {_LONGEST_S:g}")
+    return seconds
+
+
+async def within(seconds: float, work: Coroutine[Any, Any, Result]) -> Result:  # Any: a coroutine's send types
+    """What the work gives, in time. Raises: CommandFailed."""
+    import asyncio
+
+    try:
+        async with asyncio.timeout(seconds):
+            return await work
+    except TimeoutError:
+        text = f"no answer within {seconds:g} s. Look at the server, or wait longer with --timeout."
+        raise CommandFailed(text) from None
 
 
 def utf8_text(text: str) -> str:

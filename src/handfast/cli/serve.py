@@ -43,7 +43,8 @@ def _serve(args: argparse.Namespace) -> int:
     flags: dict[str, object] = {"listen": args.listen} if args.listen else {}
     settings = read_settings(path, flags)
 
-    warning = raise_open_files(settings.limits.concurrent_calls)
+    limits = settings.limits
+    warning = raise_open_files(connections=limits.connections, calls=limits.concurrent_calls)
     if warning is not None:
         sys.stderr.write(f"handfast: {warning}\n")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from handfast.cli.call import add_connection_flags
 from handfast.cli.console import Cell, cut, display_width, render_table, run_command, terminal_width, write
-from handfast.cli.options import read_settings, settings_path
+from handfast.cli.options import read_settings, settings_path, within
 
 if TYPE_CHECKING:  # at run time imported by what reads them, so that --help stays fast
     from handfast.gateway.settings import Settings
@@ -65,7 +65,7 @@ def _servers(args: argparse.Namespace) -> int:
 
     named = named_gateway(args)
     base = named or gateway_address(args)
-    health = run_async(read_health(base))
+    health = run_async(within(args.timeout, read_health(base)))
     is_all_we_know = named is not None and health is not None and not _has_settings(args)
     settings = None if is_all_we_know else read_settings(settings_path(args.config), {})
     names = (health or {}) if settings is None else settings.servers

@@ -5,11 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 from handfast.cli.call import add_connection_flags
 from handfast.cli.console import CommandFailed, print_error, render_table, run_command, terminal_width, write
-from handfast.cli.options import utf8_text
+from handfast.cli.options import utf8_text, within
 from handfast.core.printable import json_text
 
 if TYPE_CHECKING:
     from handfast.cli.gateway_session import GatewaySession
+
+
+_MOST_TOOLS = 100_000  # ten times what the gateway offers of one server
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -27,7 +30,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 def run(args: argparse.Namespace) -> int:
     from handfast.cli.event_loop import run_async
 
-    return run_command(lambda: run_async(_list(args)))
+    return run_command(lambda: run_async(within(args.timeout, _list(args))))
 
 
 async def _list(args: argparse.Namespace) -> int:
@@ -82,14 +85,21 @@ async def fetch_tools(session: "GatewaySession") -> list[dict[str, Any]]:  # Any
     """The tools on every page of a server's list. Raises: CommandFailed."""
     found: list[dict[str, Any]] = []  # Any: JSON
     params: dict[str, Any] = {}  # Any: JSON
+    seen: list[object] = []
     while True:
         answer = await session.ask("tools/list", params)
         if "error" in answer:
-            raise CommandFailed(answer["error"].get("message", "the server would not list its tools"))
-        found += answer["result"].get("tools", [])
+            raise CommandFailed(str(answer["error"].get("message", "the server would not list its tools")))
+        page = answer["result"].get("tools", [])
+        if not isinstance(page, list) or not all(isinstance(tool, dict) for tool in page):
+            raise CommandFailed("the server's list of tools is no list of objects; it is to send one")
+        found += page
         cursor = answer["result"].get("nextCursor")
         if cursor is None:
             return found
+        if cursor in seen or len(found) > _MOST_TOOLS:
+            raise CommandFailed("the server's list of tools does not end; it is to send each page once")
+        seen.append(cursor)
         params = {"cursor": cursor}
 
 

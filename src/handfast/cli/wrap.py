@@ -92,7 +92,7 @@ async def _relay(runtime: "Runtime", name: str, command: list[str]) -> int:
     wrapper = Wrapper(
         runtime.server_side(name, command),
         message_limit=runtime.settings.limits.message_bytes,
-        call_timeout=lambda: runtime.settings.limits.call_timeout_s,
+        limits=lambda: runtime.settings.limits,
         may_misfit=server is None or server.bridge is not Bridge.OFF,
     )
     outcome = await wrapper.run(command)
@@ -108,7 +108,7 @@ async def _bridge(runtime: "Runtime", name: str, command: list[str], misfit: "Mi
     from handfast.gateway.upstream import stdio_upstream
     from handfast.gateway.wrap_bridge import serve_on_stdio
 
-    upstream = stdio_upstream(runtime, name, Launch(command, os.environ))
+    upstream = stdio_upstream(runtime, name, Launch(command, os.environ), has_one_caller=True)
     await serve_on_stdio(runtime, name, upstream, misfit=misfit)
 
 
@@ -121,7 +121,8 @@ async def _relay_to_url(runtime: "Runtime", name: str, url: str) -> int:
     configured = runtime.settings.servers.get(name)
     headers = configured.headers if configured is not None else {}
     try:
-        upstream = http_upstream(runtime, name, ServerSettings(transport=Transport.HTTP, url=url, headers=headers))
+        settings = ServerSettings(transport=Transport.HTTP, url=url, headers=headers)
+        upstream = http_upstream(runtime, name, settings, has_one_caller=True)
     except UrlUnusable as problem:
         raise CommandFailed(str(problem), 2) from None
     await serve_on_stdio(runtime, name, upstream)

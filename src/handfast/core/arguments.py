@@ -3,7 +3,9 @@
 import json
 from collections.abc import Mapping
 
+from handfast.core.bounds import MOST_MEMBERS, MOST_OFFENDERS, MOST_VALUES
 from handfast.core.declared import Declared
+from handfast.core.judged_text import Ambiguity, Ambiguous
 from handfast.core.names import fold_name
 from handfast.core.policy import InputPolicy, Mode, UnknownArguments, Violation
 from handfast.core.redaction import scrub_name, scrub_names
@@ -11,7 +13,10 @@ from handfast.core.redaction import scrub_name, scrub_names
 # A body that is one list under one of these keys is a bulk call, by convention of the REST frameworks.
 LIST_BODY_KEYS = frozenset({"objects", "data", "items", "_items", "body"})
 
-_MOST_LINES = 20  # as many as are shown of any names; a call may hold a million
+TOO_MANY = Violation(
+    "arguments.bounds",
+    f"The arguments have more than {MOST_MEMBERS} fields. Send fewer at a time and call again.",
+)
 
 
 def is_list_body(arguments: Mapping[str, object]) -> bool:
@@ -27,7 +32,7 @@ def find_nested_wrappers(arguments: Mapping[str, object], declared: Declared, ig
     return [
         key
         for key, value in arguments.items()
-        if isinstance(value, dict) and key not in declared.names and key not in ignore and not declared.is_open(key)
+        if isinstance(value, dict) and key not in declared.known and key not in ignore and not declared.is_open(key)
     ]
 
 
@@ -38,7 +43,7 @@ def nested_wrapper_message(
     offenders = find_nested_wrappers(arguments, declared, ignore)
     if not offenders:
         return None
-    shown = offenders[:_MOST_LINES]
+    shown = offenders[:MOST_OFFENDERS]
     lines = [f"Argument '{scrub_name(key)}' is not a declared field and its value is a nested object." for key in shown]
     if len(offenders) > len(shown):
         lines.append(f"So are {len(offenders) - len(shown)} more.")
@@ -66,11 +71,15 @@ def _quoted(names: list[str]) -> str:
 
 
 def unknown_message(names: list[str], declared: Declared) -> str:
-    shown = scrub_names(names)
-    if len(shown) == 1:
-        return f"Argument '{shown[0]}' is not a declared field. Remove it and call again.\n{declared_line(declared)}"
-    listed = ", ".join(name if name == "..." else f"'{name}'" for name in shown)
+    shown = [f"'{scrub_name(name)}'" for name in names[:MOST_OFFENDERS]]
+    if len(names) == 1:
+        return f"Argument {shown[0]} is not a declared field. Remove it and call again.\n{declared_line(declared)}"
+    listed = f"{', '.join(shown)}{_and_more(len(names))}"
     return f"Arguments {listed} are not declared fields. Remove them and call again.\n{declared_line(declared)}"
+
+
+def _and_more(count: int) -> str:
+    return f" and {count - MOST_OFFENDERS} more" if count > MOST_OFFENDERS else ""
 
 
 def almost_declared_message(
@@ -78,7 +87,7 @@ def almost_declared_message(
 ) -> str | None:
     """The text about undeclared names that a lax reader takes for a declared one, or for another one sent; or None."""
     sent: dict[str, str] = {}
-    lines = []
+    offenders: list[tuple[str, str, bool]] = []  # the name, what it is mistaken for, and whether that is declared
     for key in arguments:
         folded = fold_name(key)
         twin = sent.setdefault(folded, key)
@@ -86,15 +95,22 @@ def almost_declared_message(
             continue
         known = declared.folded.get(folded)
         if known is not None:
-            lines.append(
-                f"Argument '{scrub_name(key)}' is spelled almost like the declared field '{scrub_name(known)}'."
-            )
+            offenders.append((key, known, True))
         elif twin is not key:
-            lines.append(f"Arguments '{scrub_name(twin)}' and '{scrub_name(key)}' differ only in case or blanks.")
-    if not lines:
+            offenders.append((key, twin, False))
+    if not offenders:
         return None
+    lines = [_almost_line(*offender) for offender in offenders[:MOST_OFFENDERS]]
+    if len(offenders) > MOST_OFFENDERS:
+        lines.append(f"So are {len(offenders) - MOST_OFFENDERS} more.")
     advice = "A tool may take one for the other: send each field once, by its exact name, and call again."
-    return "\n".join([*lines[:_MOST_LINES], advice, declared_line(declared)])
+    return "\n".join([*lines, advice, declared_line(declared)])
+
+
+def _almost_line(key: str, twin: str, is_declared: bool) -> str:
+    if is_declared:
+        return f"Argument '{scrub_name(key)}' is spelled almost like the declared field '{scrub_name(twin)}'."
+    return f"Arguments '{scrub_name(twin)}' and '{scrub_name(key)}' differ only in case or blanks."
 
 
 def check_unknown(arguments: Mapping[str, object], declared: Declared, policy: InputPolicy) -> Violation | None:
@@ -110,7 +126,7 @@ def check_unknown(arguments: Mapping[str, object], declared: Declared, policy: I
     if policy.unknown_arguments is not UnknownArguments.REJECT_ALL:
         return None
     unknown = [
-        key for key in arguments if key not in declared.names and key not in policy.ignore and not declared.is_open(key)
+        key for key in arguments if key not in declared.known and key not in policy.ignore and not declared.is_open(key)
     ]
     return Violation("arguments.unknown", unknown_message(unknown, declared)) if unknown else None
 
@@ -122,3 +138,12 @@ def schema_violation(words: tuple[str, ...], *, declared: Declared, mode: Mode) 
     if mode is Mode.STRICT:
         text = f"{text}\n{declared_line(declared)}"
     return Violation("arguments.schema", text)
+
+
+def unreadable_violation(problem: Ambiguous) -> Violation:
+    """The text for arguments that two readers could take differently, or that hold more than is read."""
+    if problem.reason is Ambiguity.TOO_MANY:
+        text = f"The arguments hold more than {MOST_VALUES} values. Send fewer at a time and call again."
+        return Violation("arguments.bounds", text)
+    text = f"The arguments are ambiguous: {problem}. Send plain JSON and call again."
+    return Violation("arguments.ambiguous", text)

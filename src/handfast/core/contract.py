@@ -1,6 +1,6 @@
 """ToolContract: one tool's promise, as its server declared it, and a fingerprint to notice when it changes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 
@@ -26,14 +26,19 @@ class ToolContract:
     output_schema: bytes | None
     annotations: bytes | None = None
     description: str = ""
+    # Changes when what the tool promises changes; the description is not a promise.
+    fingerprint: str = field(init=False, repr=False, compare=False)
 
-    @property
-    def fingerprint(self) -> str:
-        """Changes when what the tool promises changes; the description is not a promise."""
+    def __post_init__(self) -> None:
         parts = (self.name.encode(), self.input_schema, self.output_schema, self.annotations)
         # A length before each part, so that no two different contracts flow into the same bytes.
         framed = b"".join(b"-" if part is None else b"%d:%s" % (len(part), part) for part in parts)
-        return sha256(framed).hexdigest()
+        object.__setattr__(self, "fingerprint", sha256(framed).hexdigest())
+
+    @property
+    def size(self) -> int:
+        texts = (self.name, self.input_schema, self.output_schema, self.annotations, self.description)
+        return sum(len(text) for text in texts if text is not None)
 
 
 class CompiledContract:

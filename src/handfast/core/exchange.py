@@ -49,13 +49,33 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     details: Mapping[str, Detail] = {}
 
 
+class Tally:
+    """Refused calls that are counted together. A ticket: what it counted is durable when the record of it is."""
+
+    __slots__ = ("bytes", "count", "due", "first", "last_time", "ticket")
+
+    def __init__(self, first: Record, due: float) -> None:
+        self.first = first  # whatever its record has in common with the calls
+        self.due = due  # when the record is made, at the latest
+        self.count = 0
+        self.bytes = 0  # of arguments that are held until then
+        self.last_time = ""
+        self.ticket: int | None = None  # of its record, once there is one
+
+
+Ticket = int | Tally
+
+
 class Recorder(Protocol):
     """Keeps records. Recording is a synchronous enqueue that a cancellation cannot tear."""
 
     def record(self, *records: Record) -> int:
         """Take the records, in order, and return a ticket for `committed`."""
 
-    async def committed(self, ticket: int) -> None:
+    def record_refusal(self, caller: str, *records: Record) -> Ticket:
+        """Take the records of one refused call, or only count it where its caller repeats itself."""
+
+    async def committed(self, ticket: Ticket) -> None:
         """Return once everything up to the ticket is durable. Raises: RecordingFailed."""
 
     async def room(self) -> None:
@@ -63,6 +83,12 @@ class Recorder(Protocol):
 
     def digest(self, value: bytes) -> str:
         """A keyed hash of a value, comparable within one store only."""
+
+
+# For whoever called a tool that did run, when its record cannot be written: a second run may do harm.
+RAN_UNRECORDED = (
+    "The tool did run, and that could not be put on record. Do not repeat the call; report it to the operator."
+)
 
 
 class RecordingFailed(Exception):
@@ -80,7 +106,8 @@ class Exchange(msgspec.Struct, kw_only=True):
     started: float  # monotonic seconds
     actor: str = ""
     details: dict[str, Detail] = {}
-    ticket: int | None = None  # of the last record that must be durable before a reply leaves
+    caller: str | bytes | tuple[str, bytes] = ""  # who sent it, where that is known otherwise than by the actor
+    ticket: Ticket | None = None  # of the last record that must be durable before a reply leaves
     is_recorded: bool = False
     status: Status | None = None  # how it is on record, once it is, and by which rule
     rule: str = ""

@@ -10,19 +10,28 @@ from typing import Final
 
 import msgspec
 
+from handfast.core.bounds import MOST_VALUES
+
 # Python refuses longer integer literals by default, because reading them takes quadratic time.
 _LONGEST_INTEGER = 4300
 _LARGEST_FLOAT = float_info.max
+_LONG = float_info.max_10_exp  # the fast decoder reads integers of any length; in a shorter text all are in range
+# The fast decoder takes 15 microseconds for a number near the end of a double's range: what is shorter has no room for
+# so many of them that it would matter.
+_LONG_TO_DECODE = 16 * 1024
 
-# What may be more than a double holds, by its exponent or, with one of two digits, by its length. Anything else is read
-# as it is written.
-_MAY_OVERFLOW = re.compile(rb"\d(?:[eE]\+?\d{3}|\d{199})")
+# What may be more than a double holds, by its exponent or by its length; with fewer digits of both no number is. Each
+# is looked for in one pass: a pattern with both would try the digits again from each of them.
+_LARGE_EXPONENT = re.compile(rb"(?<=[0-9])[eE]\+?[0-9]{3,}(?=[\s,\]}]|\Z)")
+_MANY_DIGITS = b"0" * 200
+_TO_ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 _SURROGATE_PAIR = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 _OPENER, _CLOSER = b"\x01", b"\xff"  # +1 and -1 as signed bytes
 _TO_STEPS = bytes.maketrans(b"[{]}", _OPENER * 2 + _CLOSER * 2)
 _NEITHER_BRACKET_NOR_QUOTE = bytes(set(range(256)) - set(b'[]{}"'))
+_NEITHER_MARK_NOR_QUOTE = bytes(set(range(256)) - set(b',[{"'))
 
 
 # In place of a value that nobody has read yet: null is a value.
@@ -38,6 +47,7 @@ class Ambiguity(StrEnum):
     NOT_JSON = "it is not valid JSON"
     TOO_DEEP = "it is nested too deeply to judge"
     TOO_LARGE = "it holds a number beyond the range of a double"
+    TOO_MANY = "it holds more values than are judged at once"
 
 
 class Ambiguous(Exception):
@@ -50,6 +60,8 @@ class Ambiguous(Exception):
 
 def decode_judged(text: bytes) -> object:
     """The value of a JSON text, numbers beyond a double's range clamped. Raises: Ambiguous."""
+    if len(text) > _LONG_TO_DECODE and may_overflow(text):
+        return _decode_carefully(text, _clamping)
     return _decode(text, _clamping)
 
 
@@ -58,8 +70,11 @@ def decode_arguments(text: bytes) -> object:
 
     Raises: Ambiguous.
     """
-    if len(text) > float_info.max_10_exp and may_overflow(text):  # the fast decoder reads integers of any length
-        return _decode_carefully(text, _in_range)
+    if len(text) > _LONG:
+        if values_exceed(text, MOST_VALUES):
+            raise Ambiguous(Ambiguity.TOO_MANY)
+        if may_overflow(text):
+            return _decode_carefully(text, _in_range)
     return _decode(text, _in_range)
 
 
@@ -81,7 +96,7 @@ def _decode(text: bytes, careful: json.JSONDecoder) -> object:
 
 def may_overflow(text: bytes) -> bool:
     """Whether a number in it may be beyond a double's range, so that decoding would clamp it."""
-    return _MAY_OVERFLOW.search(text) is not None
+    return _LARGE_EXPONENT.search(text) is not None or text.translate(_TO_ZEROS).find(_MANY_DIGITS) >= 0
 
 
 def _decode_carefully(text: bytes, careful: json.JSONDecoder) -> object:
@@ -153,6 +168,19 @@ _in_range = json.JSONDecoder(
 )
 
 
+def values_exceed(text: bytes, limit: int) -> bool:
+    """Whether a JSON value holds more values than the limit, itself and all below it counted."""
+    if len(text) <= 2 * limit or _count_values(text) <= limit:
+        return False  # each takes two bytes; not even if none of them stood in a string
+    if b"\\" in text:
+        text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
+    return _count_values(_outside_strings(text.translate(None, _NEITHER_MARK_NOR_QUOTE))) > limit
+
+
+def _count_values(text: bytes) -> int:
+    return text.count(b",") + text.count(b"[") + text.count(b"{")
+
+
 def depth_exceeds(text: bytes, limit: int) -> bool:
     """Whether a JSON value is nested deeper than the limit; a scalar has depth 0, `[]` has 1."""
     if text.count(b"{") + text.count(b"[") <= limit:
@@ -162,7 +190,7 @@ def depth_exceeds(text: bytes, limit: int) -> bool:
     marks = text.translate(None, _NEITHER_BRACKET_NOR_QUOTE)
     if marks.count(b"[") + marks.count(b"{") <= limit:
         return False
-    steps = _brackets_outside_strings(marks).translate(_TO_STEPS)
+    steps = _outside_strings(marks).translate(_TO_STEPS)
     while len(steps) > 2 * limit:  # fewer pairs than levels cannot be too deep
         if limit == 0:
             return True
@@ -174,7 +202,7 @@ def depth_exceeds(text: bytes, limit: int) -> bool:
     return False
 
 
-def _brackets_outside_strings(marks: bytes) -> bytes:
-    # Of nothing but brackets and quotes, two quotes that meet can go: inside and outside stay what they were.
+def _outside_strings(marks: bytes) -> bytes:
+    # Of nothing but marks and quotes, two quotes that meet can go: inside and outside stay what they were.
     marks = marks.replace(b'""', b"")
     return b"".join(marks.split(b'"')[::2]) if b'"' in marks else marks

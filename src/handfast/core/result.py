@@ -26,12 +26,18 @@ def check_presence(policy: OutputPolicy) -> Violation | None:
 def check_guards(text: bytes, policy: OutputPolicy) -> Violation | None:
     """Size, then depth, before anything expensive looks at the content."""
     if len(text) > policy.max_bytes:
-        return Violation(
-            "result.max_bytes", f"the structured content has {len(text)} bytes, over the limit of {policy.max_bytes}"
-        )
+        return check_size(text, policy)
     if depth_exceeds(text, policy.max_depth):
         return depth_violation(policy.max_depth)
     return None
+
+
+def check_size(text: bytes, policy: OutputPolicy) -> Violation | None:
+    if len(text) <= policy.max_bytes:
+        return None
+    return Violation(
+        "result.max_bytes", f"the structured content has {len(text)} bytes, over the limit of {policy.max_bytes}"
+    )
 
 
 def depth_violation(limit: int) -> Violation:

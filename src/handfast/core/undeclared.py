@@ -110,8 +110,12 @@ def find_undeclared(value: object, tree: NameTree, path: str = "") -> Iterator[U
 
 def check_inside(found: list[Undeclared], policy: InputPolicy) -> Violation | None:
     """The same rules as at the root, for the first object below it that breaks one."""
-    for path, place in {one.path: one.place for one in found if one.path}.items():
-        violation = _check_place(place, [one for one in found if one.path == path], policy)
+    by_path: dict[str, list[Undeclared]] = {}
+    for one in found:
+        if one.path:
+            by_path.setdefault(one.path, []).append(one)
+    for those in by_path.values():
+        violation = _check_place(those[0].place, those, policy)
         if violation is not None:
             return violation
     return None

@@ -1,1 +1,1 @@
-"""The gateway: upstreams, the ASGI app, the stdio wrapper, settings."""
+"""The gateway: upstreams, the HTTP edge, the stdio wrapper, settings."""

@@ -1,4 +1,4 @@
-"""The gateway as an ASGI app: `/mcp`, `/mcp/<server>` for each of them, `/health`; Host and Origin checked always."""
+"""Where each request goes: `/mcp`, `/mcp/<server>`, `/health`; Host and Origin are checked always."""
 
 import logging
 from typing import Protocol
@@ -7,7 +7,7 @@ import msgspec
 
 from handfast.crashes import describe_crash
 from handfast.gateway.draining import STOPPING, Drain
-from handfast.gateway.http_exchange import JSON, ClientLeft, HttpExchange, HttpProblem, Receive, Scope, Send
+from handfast.gateway.http_exchange import JSON, ClientLeft, HttpExchange, HttpProblem
 from handfast.gateway.http_headers import check_described, check_repeated
 from handfast.gateway.refused_calls import record_refused
 from handfast.gateway.runtime import Runtime
@@ -37,14 +37,11 @@ class GatewayApp:
         self._drain = drain
         self._welcome: tuple[object, ...] = ()  # the settings, Host and Origin that passed last
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return
-        http = HttpExchange(scope, receive, send)
+    async def handle(self, http: HttpExchange) -> None:
         try:
             await self._route(http)
         except HttpProblem as problem:
-            self._note(http, problem)
+            self.note(problem, server=_server_of(http))
             reply = error_reply(None, problem.code, problem.text)
             await http.respond(problem.status, [JSON, *problem.headers], reply)
         except ClientLeft:
@@ -56,11 +53,10 @@ class GatewayApp:
                 text = "The gateway failed on this request. The operator finds the cause in its output."
                 await http.respond(500, [JSON], error_reply(None, INTERNAL_ERROR, text))
 
-    def _note(self, http: HttpExchange, problem: HttpProblem) -> None:
-        """A request that nobody can read may have been a call."""
+    def note(self, problem: HttpProblem, *, server: str = "") -> None:
+        """Put a refused request on record, where it may have been a call."""
         if problem.rule:
-            name = _server_of(http)
-            server = name if name in self._runtime.settings.servers else ""  # a client may name any
+            server = server if server in self._runtime.settings.servers else ""  # a client may name any
             reason = f"A request was refused: {problem.text}"
             self._runtime.journal.diagnose(server, problem.rule, reason)
 
@@ -85,7 +81,7 @@ class GatewayApp:
     async def _mcp(self, http: HttpExchange, upstream: Upstream) -> None:
         if http.method == "POST":
             await self._post(http, upstream)
-        elif self._drain.is_draining:
+        elif self._drain.is_draining and not (http.method == "GET" and http.header(b"last-event-id")):
             raise HttpProblem(503, STOPPING)
         elif http.method == "GET":
             await upstream.get(http)

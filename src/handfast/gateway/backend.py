@@ -39,6 +39,9 @@ class Origin:
     takes_logs: bool = False
     """Whether log messages are welcome although the request names no level, as they are to clients of 2025."""
 
+    address: str = ""
+    """Whose room it counts towards: that of all callers at one address together."""
+
 
 class Backend(Protocol):
     async def request(self, message: Message, origin: Origin) -> bytes:
@@ -72,9 +75,10 @@ async def ask(
     params: Mapping[str, object] | None = None,
     *,
     caller: str = "",
+    address: str = "",
     capabilities: object = _NONE,
 ) -> Message:
     """A request of handfast's own, for a caller that can do this much."""
     whole = {**(params or {}), "_meta": {**MODERN_META, META_CAPABILITIES: capabilities}}
     message = read_message(request("handfast", method, whole))
-    return read_message(await backend.request(message, Origin(caller, ignore)))
+    return read_message(await backend.request(message, Origin(caller, ignore, address=address)))

@@ -3,24 +3,23 @@
 import asyncio
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import count
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
 from handfast.gateway.child import Child
 from handfast.gateway.conversation import overlong_text
 from handfast.gateway.launch import Launch
+from handfast.wire.alias import Alias, read_number, token_of
 from handfast.wire.codes import METHOD_NOT_FOUND
 from handfast.wire.eras import META_SUBSCRIPTION
 from handfast.wire.lines import OverlongLine
-from handfast.wire.message import AmbiguousKeys, BadMessage, Message, RequestId, id_in_head, read_level, read_message
+from handfast.wire.message import AmbiguousKeys, BadMessage, Message, RequestId, id_in_head, read_message
 from handfast.wire.replies import error_reply, notification
 from handfast.wire.scan import NotJson
 from handfast.wire.splice import replace_values
 
-_TOKEN = ("params", "_meta", "progressToken")
 _EXITED = "The server exited before it answered. Repeat the call if that is safe."
 _CLOSED = "The gateway closed the server before it answered. Repeat the call if that is safe."
 
@@ -51,12 +50,9 @@ class Owner(Protocol):
     def exited(self, channel: "Channel", code: int) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Open:
+class _Open(NamedTuple):
     listener: Listener
-    client_id: RequestId
-    client_token: bytes | None
-    is_subscription: bool
+    alias: Alias
 
 
 class Channel:
@@ -96,10 +92,14 @@ class Channel:
 
     async def close(self) -> None:
         """Stop the child for good: whoever waits for it is told so at once."""
+        self.dismiss(_CLOSED)
+        await self.stop()
+
+    def dismiss(self, text: str) -> None:
+        """No answer is waited for any more; each request ends with this text."""
         waiting, self._open = list(self._open.values()), {}
         for entry in waiting:
-            entry.listener.fail(_CLOSED)
-        await self.stop()
+            entry.listener.fail(text)
 
     @property
     def has_room(self) -> bool:
@@ -128,15 +128,10 @@ class Channel:
         """Send a client's request under an id of ours, which is also its progress token. Raises: AmbiguousKeys."""
         assert message.id is not None
         own_id = next(self._ids)
-        number = b"%d" % own_id
-        replacements: dict[tuple[str, ...], bytes] = {("id",): number}
-        token = message.meta().get("progressToken") if message.may_mention("progressToken") else None
-        if token is not None:
-            replacements[_TOKEN] = number
-        client_token = None if token is None else bytes(token)
-        self._open[own_id] = _Open(listener, message.id, client_token, message.method == "subscriptions/listen")
+        alias = Alias(own_id, message, token_of(message))
+        self._open[own_id] = _Open(listener, alias)
         if self.is_alive:
-            self._child.send(replace_values(message.raw, replacements))
+            self._child.send(alias.take_raw())
         else:
             self._open.pop(own_id).listener.lost(_EXITED, was_sent=False)  # while the request was being judged
         return own_id
@@ -148,7 +143,7 @@ class Channel:
     def send_cancel(self, message: Message, listener: Listener | None, client_id: RequestId) -> None:
         """Pass on a client's notifications/cancelled, for the request it means and no other client's."""
         for own_id, entry in self._open.items():
-            if entry.client_id == client_id and (listener is None or entry.listener is listener):
+            if entry.alias.client_id == client_id and (listener is None or entry.listener is listener):
                 del self._open[own_id]  # what the child still says about it is dropped
                 self._child.send(replace_values(message.raw, {("params", "requestId"): b"%d" % own_id}))
                 return
@@ -214,26 +209,20 @@ class Channel:
         if message.method == "notifications/progress":
             token = message.params().get("progressToken")
             entry = self._entry(token)
-            if entry is None or entry.client_token is None:
-                return True  # late, or nobody's: dropped
-            message.raw = replace_values(message.raw, {("params", "progressToken"): entry.client_token})
-            message.reread()
-            entry.listener.deliver(message)
+            if entry is not None and entry.alias.restore_progress(message):  # else late, or nobody's: dropped
+                entry.listener.deliver(message)
             return True
         if message.is_notification and message.may_mention(META_SUBSCRIPTION):
             entry = self._entry(message.meta().get(META_SUBSCRIPTION))
             if entry is not None:
-                client_id = msgspec.json.encode(entry.client_id)
-                message.raw = replace_values(message.raw, {("params", "_meta", META_SUBSCRIPTION): client_id})
-                message.reread()
+                entry.alias.restore_subscription(message)
                 entry.listener.deliver(message)
                 return True
         return False
 
     def _entry(self, token: msgspec.Raw | None) -> _Open | None:
-        text = bytes(token) if token is not None else b""
-        # Ours are short: what cannot be one of them is not even read, for Python refuses numbers of many digits.
-        return self._open.get(int(text)) if text.isdigit() and len(text) < 19 else None
+        number = read_number(token)
+        return None if number is None else self._open.get(number)
 
     def _answered(self, message: Message) -> bool:
         own_id = message.id
@@ -249,12 +238,7 @@ class Channel:
         entry = self._open.pop(own_id, None)
         if entry is None:
             return False
-        client_id = msgspec.json.encode(entry.client_id)
-        replacements: dict[tuple[str, ...], bytes] = {("id",): client_id}
-        if entry.is_subscription and _names_subscription(message):
-            replacements["result", "_meta", META_SUBSCRIPTION] = client_id
-        message.raw = replace_values(message.raw, replacements)
-        message.id = entry.client_id
+        entry.alias.restore_answer(message)
         entry.listener.deliver(message)
         return True
 
@@ -267,11 +251,3 @@ class Channel:
         for entry in waiting:
             entry.listener.lost(_EXITED, was_sent=True)
         self._owner.exited(self, code)
-
-
-def _names_subscription(answer: Message) -> bool:
-    try:
-        meta = bytes((answer.result() or {}).get("_meta", msgspec.Raw(b"null")))
-        return meta.startswith(b"{") and META_SUBSCRIPTION in read_level(meta)
-    except (AmbiguousKeys, NotJson):
-        return False

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 from handfast.core.redaction import scrub_text
+from handfast.gateway.orphans import prepare_watch, unwatch_child, watch_child
 from handfast.wire.lines import LineAssembler, OverlongLine, one_line
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
@@ -48,13 +49,25 @@ class Child(asyncio.SubprocessProtocol):
         self._held: deque[bytes | OverlongLine] = deque()  # lines that have arrived and wait their turn
         self._is_catching_up = False
         self._is_paused = False  # because whoever takes the lines wants it so
+        self._leads_group = False
+        self._watched = 0
         self.gone = asyncio.Event()
         self.returncode: int | None = None
 
     async def start(
-        self, command: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None
+        self,
+        command: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        shares_terminal: bool = False,
     ) -> None:
-        """Raises: ChildStartFailed."""
+        """In a session of its own, so that what it starts can be ended with it, unless it is to keep our terminal.
+
+        Raises: ChildStartFailed.
+        """
+        self._leads_group = not shares_terminal and os.name == "posix"
+        prepare_watch()
         shown = scrub_text(command[0])  # some write a whole command line here, with a token in it
         program = shutil.which(command[0], path=(env or os.environ).get("PATH")) or command[0]
         try:
@@ -67,6 +80,7 @@ class Child(asyncio.SubprocessProtocol):
                 stderr=None if self._on_stderr is None else asyncio.subprocess.PIPE,
                 env=None if env is None else dict(env),
                 cwd=cwd,
+                start_new_session=self._leads_group,
             )
         except FileNotFoundError:
             missing = "its working folder does not exist" if cwd and not os.path.isdir(cwd) else "no such command"
@@ -111,13 +125,20 @@ class Child(asyncio.SubprocessProtocol):
         if self._transport is None:
             return
         self.close_stdin()
-        for last_resort in (self._transport.terminate, self._transport.kill):
+        for number in (signal.SIGTERM, signal.SIGKILL):
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.gone.wait(), grace)
                 return
-            with contextlib.suppress(ProcessLookupError):
-                last_resort()
+            self._signal_all(number)
         await self.gone.wait()
+
+    def _signal_all(self, number: int) -> None:
+        """The child and what it started in its group: under npx the server itself is a process further down."""
+        if not self._leads_group or self._has_exited:
+            self.send_signal(number)
+            return
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, number)
 
     def _connected(self) -> asyncio.SubprocessTransport:
         if self._transport is None:
@@ -128,6 +149,8 @@ class Child(asyncio.SubprocessProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.SubprocessTransport", transport)  # subprocess_exec makes no other
+        self._watched = -self.pid if self._leads_group else self.pid
+        watch_child(self._watched)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == _STDERR and self._on_stderr is not None:
@@ -174,6 +197,7 @@ class Child(asyncio.SubprocessProtocol):
 
     def process_exited(self) -> None:
         self._has_exited = True
+        unwatch_child(self._watched)
         self._finish_if_done()
         if not self.gone.is_set():
             # A grandchild may hold the pipes open; the server itself is gone, so do not wait for ever.

@@ -3,20 +3,33 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 
 from handfast.gateway.channel import Channel
 from handfast.gateway.children import Children
 from handfast.gateway.conversation import Conversation
 from handfast.gateway.event_log import EventLog, EventShelf
 from handfast.gateway.http_exchange import HttpExchange, HttpProblem
+from handfast.gateway.room import REFUSED, NoRoom, Room
 from handfast.gateway.server_side import ServerSide
 from handfast.gateway.session import Session
-from handfast.gateway.session_owner import UNKNOWN_SESSION, refuse_stranger
+from handfast.gateway.session_owner import UNKNOWN_SESSION, note_evicted, refuse_stranger
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.message import Message
 from handfast.wire.splice import replace_values
 
 _SESSIONS = 10_000  # on shared children, where a session costs a kilobyte
+
+
+@dataclass(slots=True, eq=False)
+class _Starting:
+    """A place that is taken before there is a session."""
+
+    address: str
+    opened: float
+    last_used: float = 0.0
+    has_called: bool = False
+    is_idle: bool = False
 
 
 class ChildSessions:
@@ -25,7 +38,8 @@ class ChildSessions:
         self._children = children
         self._limits = limits
         self._open: dict[str, Session] = {}
-        self._own_starting = 0  # children for one session alone that have no session yet
+        self._sharing: Room[Session] = Room()
+        self._owning: Room[Session | _Starting] = Room()
         self._shelf = EventShelf()
         self._sweeper: asyncio.Task[None] | None = None
 
@@ -36,25 +50,40 @@ class ChildSessions:
             raise HttpProblem(400, "There is no Mcp-Session-Id header. Send initialize first.")
         session = self._open.get(session_id.decode("latin-1"))
         if session is None:
-            raise HttpProblem(404, UNKNOWN_SESSION)
+            raise HttpProblem(404, UNKNOWN_SESSION, rule="session.unknown")
         if session.actor != http.actor:
             refuse_stranger(self._server, http.actor)
         session.last_used = self._server.now()
         return session
 
     def open(
-        self, actor: str, channel: Channel, conversation: Conversation, opening: Message, *, owns_channel: bool
+        self,
+        actor: str,
+        address: str,
+        channel: Channel,
+        conversation: Conversation,
+        opening: Message,
+        *,
+        owns_channel: bool,
     ) -> Session:
         now = self._server.now
         log = EventLog(self._shelf, now=now)
-        session = Session(conversation, channel, log, actor=actor, owns_channel=owns_channel, now=now())
+        session = Session(
+            conversation, channel, log, actor=actor, address=address, owns_channel=owns_channel, now=now()
+        )
         session.opening = opening
         conversation.session = session.id.encode()
+        if owns_channel:
+            self._owning.add(session)
+        else:
+            leaver = self._sharing.find_leaver(address, _SESSIONS, spares_busy=False)
+            if leaver is not None:
+                note_evicted(self._server)
+                self._open.pop(leaver.id, None)
+                self._sharing.remove(leaver)
+                leaver.close()
+            self._sharing.add(session)
         self._open[session.id] = session
-        if len(self._open) > _SESSIONS:
-            sharing = (other for other in self._open.values() if not other.owns_channel)
-            oldest = min(sharing, key=lambda other: other.last_used, default=session)
-            self._open.pop(oldest.id).close()
         if self._sweeper is None:
             self._sweeper = asyncio.create_task(self._sweep())
         return session
@@ -64,6 +93,8 @@ class ChildSessions:
 
     async def end(self, session: Session) -> None:
         self._open.pop(session.id, None)
+        self._owning.remove(session)
+        self._sharing.remove(session)
         session.close()
         session.conversation.dismiss("The session ended while the call waited, so it never reached the server.")
         if session.owns_channel:
@@ -83,20 +114,21 @@ class ChildSessions:
     # --- which child --------------------------------------------------------------------------------------------
 
     @contextlib.asynccontextmanager
-    async def room_for_own(self) -> AsyncIterator[None]:
-        """Own children are bounded, those that are being started included; the one idle for longest makes way."""
-        owned = [session for session in self._open.values() if session.owns_channel]
-        is_full = len(owned) + self._own_starting >= self._limits().sessions
-        idle = [session for session in owned if session.is_idle]
-        if is_full and not idle:
-            raise HttpProblem(503, "Too many sessions are open with this server. Try again later.")
-        self._own_starting += 1
+    async def room_for_own(self, address: str) -> AsyncIterator[None]:
+        """Own children are bounded, those that are being started included. Raises: HttpProblem 503."""
         try:
-            if is_full:
-                await self.end(min(idle, key=lambda session: session.last_used))
+            leaver = self._owning.find_leaver(address, self._limits().sessions)
+        except NoRoom as problem:
+            raise HttpProblem(503, str(problem), rule=REFUSED) from None
+        starting = _Starting(address, self._server.now())
+        self._owning.add(starting)
+        try:
+            if isinstance(leaver, Session):
+                note_evicted(self._server)
+                await self.end(leaver)
             yield
         finally:
-            self._own_starting -= 1
+            self._owning.remove(starting)
 
     async def give_own_child(self, session: Session) -> None:
         """A log level or a subscription is the client's alone, and a shared child cannot keep clients apart."""
@@ -105,13 +137,16 @@ class ChildSessions:
                 return
             assert session.opening is not None
             opening = session.opening
-            async with self.room_for_own():
+            async with self.room_for_own(session.address):
                 channel = await self._children.start()
                 await self._children.greet(
                     channel, lambda own_id: replace_values(opening.raw, {("id",): b"%d" % own_id})
                 )
                 session.channel = channel
                 session.owns_channel = True
+                self._sharing.remove(session)
+                if session.id in self._open:  # it may have ended meanwhile
+                    self._owning.add(session)
 
     async def move_to_next(self, session: Session) -> Channel:
         """The child in place of a shared one that died: sessions leave nothing of their own in those.

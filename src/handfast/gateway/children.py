@@ -92,6 +92,13 @@ class Children:
             task = self._shared[key] = asyncio.create_task(self._start_shared(key))
         return await asyncio.shield(task)
 
+    def running(self, key: str) -> Channel | None:
+        """The shared child of this kind, where there is nothing to wait for."""
+        task = self._shared.get(key)
+        if task is None or not task.done() or task.cancelled() or task.exception() is not None:
+            return None
+        return task.result() if task.result().is_alive else None
+
     def forget(self, key: str) -> None:
         """The next who asks for this shared child gets a new one."""
         self._shared.pop(key, None)
@@ -117,6 +124,11 @@ class Children:
         status = Status.ERROR if code else Status.SUCCESS
         reason = f"Process {channel.pid} exited with code {code}."
         self._server.journal.server_state(self._server.name, "exited", reason, status)
+
+    def dismiss(self, text: str) -> None:
+        """Every request under way ends with this text."""
+        for channel in self._running:
+            channel.dismiss(text)
 
     async def close(self) -> None:
         self._is_closed = True

@@ -4,31 +4,41 @@ Knows nothing of transports: `wrap`, a stdio child behind HTTP and an HTTP serve
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable
 from math import inf
 from typing import NamedTuple, Protocol
 
 import msgspec
 
-from handfast.catalog.listing import read_tool_page
-from handfast.core.contract import LIST_UNAVAILABLE, UNLISTED, CompiledContract
-from handfast.core.exchange import Exchange, RecordingFailed, Status
+from handfast.catalog.contracts import short_key
+from handfast.core.contract import LIST_UNAVAILABLE, UNLISTED
+from handfast.core.exchange import RAN_UNRECORDED, Exchange, RecordingFailed, Status
 from handfast.core.policy import Allowed, Blocked, Decision, InputErrors, ToolPolicy
 from handfast.core.redaction import scrub_name
 from handfast.core.result import ResultView, ambiguous_violation, blocked_text
 from handfast.gateway.call_places import NoPlace, Place
+from handfast.gateway.call_time import too_long, too_silent
+from handfast.gateway.caller_ids import FOREIGN, Foreign
+from handfast.gateway.callers import Peer
+from handfast.gateway.learnt_lists import learn_list
 from handfast.gateway.pending import Pending
 from handfast.gateway.result_view import view_result
 from handfast.gateway.server_side import ServerSide
+from handfast.gateway.settings.blocks import Limits
 from handfast.gateway.task_results import TASK_METHODS, TASK_NOTIFICATIONS, created_tasks, read_task, read_task_id
+from handfast.wire.alias import Alias
 from handfast.wire.codes import INVALID_PARAMS, INVALID_REQUEST, RECORDING_FAILED, UPSTREAM_FAILED
 from handfast.wire.eras import META_CAPABILITIES, META_CLIENT, META_VERSION
 from handfast.wire.message import AmbiguousKeys, BadMessage, Members, Message, RequestId, id_in_head
 from handfast.wire.replies import error_reply, request, tool_error
 from handfast.wire.scan import NotJson
+from handfast.wire.splice import replace_values
 
 _GREETING_SECONDS = 60.0
 _OPEN_REQUESTS = 10_000  # of one conversation; a client with more open than this is broken
+
+
+LEFT = "The client left before the call reached its server, so the tool did not run."
 
 
 class Step(NamedTuple):
@@ -41,11 +51,9 @@ class Step(NamedTuple):
 NOTHING = Step()
 
 
-class Client(Protocol):
+class Client(Peer, Protocol):
     """Whoever waits for an answer, where they can be seen to leave."""
 
-    @property
-    def peer(self) -> str: ...
     def watch(self, on_left: Callable[[], None]) -> None: ...
     def unwatch(self) -> None: ...
 
@@ -63,6 +71,8 @@ class Conversation:
         self.session: bytes | None = None  # the session's id, where there is a session
         self.has_lost_session = False  # the server knew it no more when it was asked for its tools
         self.caller = ""  # whose calls they are, where that is known otherwise
+        self.address = ""  # whose room its session counts towards
+        self.has_called = False
         self._meta: Members = {}  # how a modern client introduced itself; empty for a legacy one
         self._view = b""  # what the client can do, where it can do anything: a server may list more tools to it
 
@@ -103,19 +113,35 @@ class Conversation:
             if pending.place is not None:
                 pending.place.dismiss(text)
 
-    def overdue(self, now: float, seconds: float) -> list[RequestId]:
-        """Requests that have waited too long for an answer or for progress; not those that are still being judged."""
-        return [
-            key
+    def take_overdue(self, now: float, limits: Limits) -> list[tuple[RequestId, Pending, str]]:
+        """Requests that have waited too long for an answer or for progress, or are under way for too long, and why.
+
+        Not those that wait in line or are still being judged. They are open no more.
+        """
+        found = [
+            (key, pending, too_silent(limits.call_timeout_s) if is_silent else too_long(limits.call_total_s))
             for key, pending in self._pending.items()
             if not pending.is_attended
-            and now - pending.touched > seconds
+            and (
+                (is_silent := now - pending.touched > limits.call_timeout_s)
+                or (now - pending.began > limits.call_total_s and pending.touched != inf)
+            )
             and (pending.call or pending.method not in ("tools/call", "subscriptions/listen"))
         ]
+        for key, _, _ in found:
+            del self._pending[key]
+        return found
 
     def cancelled_id(self, message: Message) -> RequestId:
         """Which request a notifications/cancelled means."""
         return _request_id(message.params().get("requestId"))
+
+    def cancellation(self, message: Message) -> bytes | None:
+        """A notifications/cancelled as an HTTP server understands it; None where that was not sent the request."""
+        pending = self._pending.get(self.cancelled_id(message))
+        if pending is None or pending.alias is None:
+            return None
+        return replace_values(message.raw, {("params", "requestId"): b"%d" % pending.alias.number})
 
     # --- from the client -----------------------------------------------------------------------------------------
 
@@ -130,11 +156,13 @@ class Conversation:
         except (AmbiguousKeys, NotJson) as problem:
             self._server.journal.diagnose(self._server.name, "message.ambiguous", f"A request was refused: {problem}.")
             text = f"The request is ambiguous: {problem}. Send each key once."
+            if isinstance(problem, NotJson):
+                text = f"The request cannot be read: {problem}"
             return Step(to_client=error_reply(message.id, INVALID_REQUEST, text) if message.is_request else None)
 
     def _answer_from_client(self, message: Message) -> Step:
         if message.id not in self._asked_by_server:
-            self._unpaired("client")
+            self.note_unpaired("client")
             return NOTHING
         self._asked_by_server.discard(message.id)
         return Step(to_server=message.raw)
@@ -171,7 +199,7 @@ class Conversation:
         except BaseException:
             self._pending.pop(message.id, None)
             if pending.call is not None:
-                self._server.path.conclude(pending.call, Status.CANCELLED, reason="The call was abandoned.")
+                self._server.path.conclude(pending.call, Status.CANCELLED, rule="client.left", reason=LEFT)
             raise
         if step.to_server is None:
             self._pending.pop(message.id, None)
@@ -179,7 +207,8 @@ class Conversation:
 
     def _open(self, message: Message, method: str) -> Pending:
         meta = message.meta() if message.may_mention("_meta") else {}
-        pending = Pending(method, META_VERSION in meta, touched=self._server.now())
+        now = self._server.now()
+        pending = Pending(method, META_VERSION in meta, touched=now, began=now)
         if pending.is_modern:
             self._view = _view(meta.get(META_CAPABILITIES))
             self._meta = {key: meta[key] for key in (META_VERSION, META_CAPABILITIES, META_CLIENT) if key in meta}
@@ -209,12 +238,16 @@ class Conversation:
             return Step(to_client=error_reply(message.id, UPSTREAM_FAILED, text))
         policy = server.policy_of(tool)
         is_strict = policy.blocks_unknown_tools
-        contract = await self._contract(tool, must_be_listed=is_strict) if policy.judges or is_strict else None
         call = server.path.open(
-            server=server.name, tool=scrub_name(tool), policy=policy, contract=contract, actor=server.actor
+            server=server.name, tool=scrub_name(tool), policy=policy, contract=None, actor=server.actor
         )
         pending.call = call
+        self.has_called = True
+        call.caller = self._caller(client)
         pending.tool = tool
+        if (policy.judges or is_strict) and not await self._find_contract(call, tool, client, must_be_listed=is_strict):
+            return NOTHING  # cancelled, given up or left meanwhile
+        contract = call.contract
         pending.asks_for_task = "task" in params
         given = params.get("arguments")
         arguments = None if given is None else bytes(given)
@@ -231,7 +264,7 @@ class Conversation:
             return NOTHING  # cancelled while it was being judged: it never reaches the tool
         if server.places is not None:
             try:
-                place = server.places.ask(server.name, self._caller(call, client))
+                place = server.places.ask(server.name, call.caller)
                 call.release = place.release
                 if not place.is_granted:
                     await self._wait_in_line(place, pending, call, client)
@@ -263,21 +296,48 @@ class Conversation:
             if client is not None:
                 client.unwatch()
             pending.place = None
-            pending.touched = self._server.now()
+            pending.began = pending.touched = self._server.now()
             call.details["queued_ms"] = round((pending.touched - began) * 1000, 3)
 
-    def _caller(self, call: Exchange, client: Client | None) -> Hashable:
-        """Who has a turn of their own: the actor, the session, or a client by where it is and what it calls itself."""
-        known = call.actor or self.session or self.caller
+    def _caller(self, client: Client | None) -> str | bytes | tuple[str, bytes]:
+        """Who has a turn of its own, as in `callers`; no digest is made of a name that is kept nowhere."""
+        known = (client.actor if client is not None else "") or self.session or self.caller
         if known:
             return known
         return (client.peer if client is not None else "", bytes(self._meta.get(META_CLIENT, b"")))
 
-    async def _contract(self, tool: str, *, must_be_listed: bool) -> CompiledContract | None:
-        """What the tool promises; asked for once the server has greeted, which may take npx a while."""
-        if self._greeting is not None:
-            await asyncio.wait({self._greeting}, timeout=_GREETING_SECONDS)
-        return await self._server.learner.find(tool, self._list_page, self._view, must_be_listed=must_be_listed)
+    async def _find_contract(self, call: Exchange, tool: str, client: Client | None, *, must_be_listed: bool) -> bool:
+        """What the tool promises; asked for once the server has greeted, which may take npx a while.
+
+        False where the call is over by then.
+        """
+        learner = self._server.learner
+        if self._greeting is None and learner.knows(tool, self._view, must_be_listed=must_be_listed):
+            call.contract = learner.contracts.find(tool)
+            return True
+        if client is not None:
+            client.watch(lambda: self._leave(call))
+        try:
+            if self._greeting is not None:
+                await asyncio.wait({self._greeting}, timeout=_GREETING_SECONDS)
+            call.contract = await learner.find(tool, self._list_page, self._view, must_be_listed=must_be_listed)
+        finally:
+            if client is not None:
+                client.unwatch()
+        return not call.is_recorded
+
+    def _leave(self, call: Exchange) -> None:
+        self._server.path.conclude(call, Status.CANCELLED, rule="client.left", reason=LEFT)
+
+    def abandon(self, message: Message) -> None:
+        """Put on record a call whose client left before anything was done about it."""
+        tool = _name(message.params()) if message.method == "tools/call" and message.is_request else None
+        if tool is not None:
+            server, policy = self._server, self._server.policy_of(tool)
+            name = scrub_name(tool)
+            self._leave(
+                server.path.open(server=server.name, tool=name, policy=policy, contract=None, actor=server.actor)
+            )
 
     # --- from the server -----------------------------------------------------------------------------------------
 
@@ -298,7 +358,7 @@ class Conversation:
             return message.raw
         pending = self._pending.pop(message.id, None) if message.id is not None else None
         if pending is None:
-            self._unpaired("server")
+            self.note_unpaired("server")
             return None
         if pending.method == "initialize":
             self.stop_waiting()
@@ -309,14 +369,23 @@ class Conversation:
                 message, pending.task_id, pending.method, is_modern=pending.is_modern
             )
         if pending.method == "tools/list" and not message.has_error:
-            self._learn(pending, message)
+            return await learn_list(self._server, message, cursor=pending.cursor, view=self._view)
         return message.raw
+
+    def find_sent(self, number: RequestId | None) -> Alias | None:
+        """The open request that an HTTP server knows by this number."""
+        for pending in self._pending.values():
+            if pending.alias is not None and pending.alias.number == number:
+                return pending.alias
+        return None
+
+    def note_unreadable(self, problem: BadMessage) -> None:
+        reason = f"Dropped from the server: {problem.reason}"
+        self._server.journal.diagnose(self._server.name, "message.unreadable", reason)
 
     async def refuse_answer(self, problem: BadMessage) -> bytes | None:
         """The server sent something that is no message; the request it names, if any, gets an error."""
-        self._server.journal.diagnose(
-            self._server.name, "message.unreadable", f"Dropped from the server: {problem.reason}"
-        )
+        self.note_unreadable(problem)
         pending = self._pending.pop(problem.id, None) if problem.id is not None else None
         if pending is None or problem.id is None:
             return None
@@ -352,6 +421,18 @@ class Conversation:
             self._server.path.conclude(pending.call, Status.ERROR, rule=rule, reason=text)
         return error_reply(request_id, code, text)
 
+    async def refuse_foreign(self, request_id: RequestId, pending: Pending, problem: Foreign) -> bytes:
+        """Answer a request that names another caller's task or state, on record and without asking the server."""
+        text = str(problem)
+        if pending.call is None:
+            self._server.journal.diagnose(self._server.name, FOREIGN, f"{pending.method} was refused: {text}")
+        else:
+            try:
+                await self._server.path.block(pending.call, Blocked(FOREIGN, text))
+            except RecordingFailed as failure:
+                return self.fail(request_id, pending, str(failure), code=RECORDING_FAILED, rule="recording.failed")
+        return error_reply(request_id, problem.code, text)
+
     async def _settle(self, call: Exchange, pending: Pending, message: Message) -> bytes:
         assert message.id is not None
         path = self._server.path
@@ -361,8 +442,8 @@ class Conversation:
                 await path.durable(call)
                 return message.raw
             decision = await self._judge(call, pending, message)
-        except RecordingFailed as problem:
-            return error_reply(message.id, RECORDING_FAILED, str(problem))
+        except RecordingFailed:
+            return error_reply(message.id, RECORDING_FAILED, RAN_UNRECORDED)
         if isinstance(decision, Blocked):
             return tool_error(message.id, blocked_text(call.tool, decision.reason), is_modern=pending.is_modern)
         return message.raw
@@ -389,18 +470,6 @@ class Conversation:
                 return found
         return view
 
-    def _learn(self, pending: Pending, message: Message) -> None:
-        try:
-            result = message.result()
-        except (AmbiguousKeys, NotJson) as problem:
-            reason = f"A list of tools could not be learnt from: {problem}. Its tools are not judged."
-            self._server.journal.diagnose(self._server.name, "contract.unreadable", reason)
-            return
-        page = read_tool_page(result) if result is not None else None
-        if page is not None:
-            contracts = self._server.learner.contracts
-            contracts.learn(page.contracts, cursor=pending.cursor, next_cursor=page.next_cursor, view=self._view)
-
     def _progressed(self, message: Message) -> None:
         try:
             token = _request_id(message.params().get("progressToken"))
@@ -410,14 +479,21 @@ class Conversation:
             if pending.progress_token == token:
                 pending.touched = self._server.now()
 
-    def _unpaired(self, side: str) -> None:
+    def note_unpaired(self, side: str) -> None:
         reason = f"An answer from the {side} belongs to no open request and was dropped."
         self._server.journal.diagnose(self._server.name, "message.unpaired", reason)
 
 
-def is_sign_of_life(message: Message) -> bool:
-    """Whether a call that brings this is getting on: progress, or a question to the client. Babble is neither."""
-    return message.is_request or message.method == "notifications/progress"
+def is_sign_of_life(message: Message, pending: Pending) -> bool:
+    """Whether a call that brings this is getting on: its own progress, or a question to the client; babble is not."""
+    if message.is_request:
+        return True
+    if message.method != "notifications/progress" or pending.progress_token is None:
+        return False
+    try:
+        return _request_id(message.params().get("progressToken")) == pending.progress_token
+    except (AmbiguousKeys, NotJson):
+        return False
 
 
 def overlong_text(limit: int) -> str:
@@ -439,7 +515,7 @@ def _name(params: Members) -> str | None:
 
 def _view(capabilities: msgspec.Raw | None) -> bytes:
     found = b"" if capabilities is None else bytes(capabilities)
-    return b"" if found == b"{}" else found
+    return b"" if found == b"{}" else short_key(found)
 
 
 def _cursor(message: Message) -> bytes | None:

@@ -5,13 +5,14 @@ from typing import Protocol
 
 from handfast.gateway.bridge.legacy_server import EraRefused
 from handfast.gateway.bridge.native_server import NativeServer
+from handfast.gateway.draining import STOPPING
 from handfast.gateway.fronts.legacy_http import LegacyFront
 from handfast.gateway.fronts.modern_http import ModernFront
-from handfast.gateway.http_exchange import HttpExchange
+from handfast.gateway.http_exchange import ClientLeft, HttpExchange
 from handfast.gateway.http_response import UpstreamFailed
 from handfast.gateway.server_health import Era
 from handfast.gateway.settings import ServerSettings
-from handfast.gateway.settings.blocks import Bridge, Surface
+from handfast.gateway.settings.blocks import Bridge, Isolation, Surface
 from handfast.wire.eras import META_LOG_LEVEL, is_modern
 from handfast.wire.message import Message
 
@@ -29,6 +30,9 @@ class Direct(Protocol):
 
     async def refuse(self, http: HttpExchange, message: Message, text: str) -> None:
         """Answer what cannot reach the server, judged and on record."""
+
+    def abandon(self, message: Message) -> None:
+        """Put on record a call whose client left before it could reach the server."""
 
 
 class ServerEndpoint:
@@ -51,8 +55,9 @@ class ServerEndpoint:
         self._modern.quiesce()
         self._legacy.quiesce()
 
-    async def close(self) -> None:
-        await self._modern.close()
+    async def close(self, text: str = STOPPING) -> None:
+        """Whoever still waits gets this text."""
+        await self._modern.close(text)
         await self._legacy.close()
 
     async def post(self, http: HttpExchange, message: Message) -> None:
@@ -86,20 +91,25 @@ class ServerEndpoint:
         except UpstreamFailed as problem:
             await self._direct.refuse(http, message, str(problem))
             return
+        except ClientLeft:
+            self._direct.abandon(message)
+            return
         await (self._direct if is_direct else self._modern).post(http, message)
 
     async def _fits_modern(self, http: HttpExchange, message: Message) -> bool:
-        """Raises: UpstreamFailed."""
+        """Raises: UpstreamFailed, ClientLeft."""
         settings = self._settings()
         if settings.surface is not Surface.FULL:
             return False
         is_known = self._native.era is Era.MODERN
         if self._direct.is_process:
+            if settings.isolation is Isolation.SESSION:
+                return False  # the direct way leads to the process that all modern clients share
             if message.may_mention(META_LOG_LEVEL):
                 return False  # a log message from a process that is shared does not say whose it is
             if not is_known and self._modern.refuses(http, message):
                 return False  # no process is started for a request that is wrong in itself
-        return is_known or settings.bridge is Bridge.OFF or await self._native.is_modern()
+        return is_known or settings.bridge is Bridge.OFF or await http.while_present(self._native.is_modern())
 
     async def _post_legacy(self, http: HttpExchange, message: Message) -> None:
         settings = self._settings()

@@ -71,7 +71,7 @@ async def follow(http: HttpExchange, log: EventLog, stream: KeptStream, *, posit
     wake = bell.set
     stream.changed()  # an older reader sees that it has been replaced
     stream.on_change = wake
-    http.watch(wake, after=0)
+    http.watch(wake)
     await http.start_stream(200, STREAM_HEADERS)
     try:
         while stream.on_change is wake and not http.has_left:

@@ -104,8 +104,13 @@ class HttpClient:
         idle_seconds: float = 2.0,  # well under the 5 s after which uvicorn closes, since no request is repeated
         max_connections: int = 256,
         tls: ssl.SSLContext | None = None,
+        waits_for_pairing: bool = False,
     ) -> None:
-        """`tls` replaces the default context, for authorities of one's own. Raises: UrlUnusable."""
+        """`tls` replaces the default context, for authorities of one's own.
+
+        With `waits_for_pairing` an answer that was read whole keeps its connection until `Response.release`: a peer
+        that sends one answer too many is out of step, and only who knows what was asked can tell. Raises: UrlUnusable.
+        """
         self._endpoint = endpoint = Endpoint.parse(url)
         if endpoint.scheme == "https" and tls is None:
             tls = ssl.create_default_context()
@@ -117,6 +122,7 @@ class HttpClient:
             connect_timeout=connect_timeout,
             idle_seconds=idle_seconds,
             max_connections=max_connections,
+            waits_for_pairing=waits_for_pairing,
         )
         self._openings = {method: self._render_opening(method, endpoint.target) for method in ("POST", "GET", "DELETE")}
 
@@ -150,8 +156,12 @@ class HttpClient:
         moved_to = self._same_origin_target(response, target)
         if moved_to is None:
             return response
-        response.abort()
+        response.dismiss()
         return await self._exchange(method, self._render_opening(method, moved_to) + fields, body, deadline)
+
+    def dismiss(self, text: str) -> None:
+        """Requests under way fail with this text."""
+        self._pool.dismiss(text)
 
     async def close(self) -> None:
         """Close every connection; requests under way fail."""

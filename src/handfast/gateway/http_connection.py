@@ -47,6 +47,7 @@ class Connection(asyncio.Protocol):
         "_has_body",
         "_headers",
         "_is_complete",
+        "_is_held",
         "_is_informational",
         "_is_read_paused",
         "_is_write_paused",
@@ -61,13 +62,19 @@ class Connection(asyncio.Protocol):
         "_response",
         "_transport",
         "_unsent",
+        "_waits_for_pairing",
         "_without_progress",
         "deadline",
         "idle_since",
     )
 
-    def __init__(self, origin: str, owner: ConnectionOwner, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, origin: str, owner: ConnectionOwner, loop: asyncio.AbstractEventLoop, *, waits_for_pairing: bool = False
+    ) -> None:
+        """`waits_for_pairing`: the end of a body does not free the connection, only `give_back` does."""
         self._origin = origin
+        self._waits_for_pairing = waits_for_pairing
+        self._is_held = False  # the answer is here, and nobody has said yet that it is the right one
         self._owner = owner
         self._loop = loop
         self._parser = httptools.HttpResponseParser(self)
@@ -127,13 +134,21 @@ class Connection(asyncio.Protocol):
 
     def drop(self) -> None:
         """Close at once, without a word to whoever waits."""
-        was_busy = self._answer is not None or self._body is not None
+        was_busy = self._is_held or self._answer is not None or self._body is not None
+        self._is_held = False
         self._answer = self._body = self._response = self._unsent = None
         self.deadline = inf
         if self._transport is not None:
             self._transport.abort()
         if was_busy:
             self._owner.freed(self, is_reusable=False)
+
+    def give_back(self) -> None:
+        """The answer was the one asked for. Harmless where the connection was dropped meanwhile."""
+        if self._is_held:
+            self._is_held = False
+            assert self._transport is not None
+            self._owner.freed(self, is_reusable=not self._transport.is_closing())
 
     def close(self) -> None:
         """Close in order, for a connection that is idle."""
@@ -202,6 +217,8 @@ class Connection(asyncio.Protocol):
         elif self._answer is not None:
             problem = self._protocol_error("closed the connection before it answered")
             self.fail(problem if self._without_progress else UpstreamHungUp(str(problem)))
+        elif self._is_held:
+            self.drop()
         self._owner.lost(self)
 
     def pause_writing(self) -> None:
@@ -299,6 +316,10 @@ class Connection(asyncio.Protocol):
             self.resume_body()
         else:
             transport.abort()
+        if is_reusable and self._waits_for_pairing:
+            self._is_held = True
+            body.finish(self)
+            return
         self._owner.freed(self, is_reusable=is_reusable)
         body.finish()
 

@@ -96,17 +96,14 @@ def check_repeated(http: HttpExchange) -> None:
 
 
 def check_described(http: HttpExchange) -> None:
-    """A body that is not plain JSON in UTF-8 could be read as another one. Raises: HttpProblem 400 and 415."""
+    """A body that is not plain JSON in UTF-8 could be read as another one. Raises: HttpProblem 415."""
     if _form(http.header(b"content-type") or b"") is not Form.JSON:
         text = "The body must be application/json in UTF-8. Send it so, with no other parameter."
         raise HttpProblem(415, text, rule="request.unreadable")
-    encoding, transfer = http.header(b"content-encoding"), http.header(b"transfer-encoding")
+    encoding = http.header(b"content-encoding")
     if encoding and encoding.lower() != b"identity":
         text = "The body must not be encoded. Send it without Content-Encoding."
         raise HttpProblem(415, text, rule="request.unreadable")
-    if transfer is not None and transfer.lower() != b"chunked":
-        text = "The body must not be encoded. Send it with a Content-Length, or chunked."
-        raise HttpProblem(400, text, rule="request.unreadable")
 
 
 # --- what a server is sent -------------------------------------------------------------------------------------------

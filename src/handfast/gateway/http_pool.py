@@ -7,7 +7,13 @@ from collections import deque
 from math import inf
 
 from handfast.gateway.http_connection import Connection
-from handfast.gateway.http_response import UpstreamProtocolError, UpstreamRefused, UpstreamTimeout, UpstreamUnavailable
+from handfast.gateway.http_response import (
+    UpstreamFailed,
+    UpstreamProtocolError,
+    UpstreamRefused,
+    UpstreamTimeout,
+    UpstreamUnavailable,
+)
 
 # Loops count in milliseconds and may ring that much early.
 TIMER_SLACK = 0.001
@@ -29,8 +35,10 @@ class ConnectionPool:
         connect_timeout: float,
         idle_seconds: float,
         max_connections: int,
+        waits_for_pairing: bool = False,
     ) -> None:
         self._origin = origin
+        self._waits_for_pairing = waits_for_pairing
         self._host = host
         self._port = port
         self._tls = tls
@@ -92,6 +100,11 @@ class ConnectionPool:
             self._idle.remove(connection)
         if self._all_lost is not None and not self._open and not self._all_lost.done():
             self._all_lost.set_result(None)
+
+    def dismiss(self, text: str) -> None:
+        """Whatever is under way fails with this text; the connections that are idle stay."""
+        for connection in self._open.difference(self._idle):
+            connection.fail(UpstreamFailed(text))
 
     async def close(self) -> None:
         """Close every connection, busy ones too, and return when the last socket is gone."""
@@ -180,7 +193,7 @@ class ConnectionPool:
 
     async def _connect(self, deadline: float) -> Connection:
         loop = asyncio.get_running_loop()
-        connection = Connection(self._origin, self, loop)
+        connection = Connection(self._origin, self, loop, waits_for_pairing=self._waits_for_pairing)
         seconds = min(self._connect_timeout, deadline - loop.time())
         try:
             async with asyncio.timeout(seconds):

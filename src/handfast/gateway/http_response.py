@@ -55,14 +55,21 @@ class BodySource(Protocol):
     def drop(self) -> None:
         """Close at once."""
 
+    def give_back(self) -> None:
+        """The answer was paired with its request: the connection may carry another."""
+
 
 class IncomingBody:
-    """What has arrived and was not yet taken; the source is let go once everything has arrived."""
+    """What has arrived and was not yet taken; the source is let go once everything has arrived.
 
-    __slots__ = ("_chunks", "_error", "_loop", "_source", "_waiter", "buffered", "length", "origin")
+    A source that waits for its answer to be paired is kept as `lender` until that is said, or it is dropped.
+    """
+
+    __slots__ = ("_chunks", "_error", "_loop", "_source", "_waiter", "buffered", "lender", "length", "origin")
 
     def __init__(self, source: BodySource, loop: asyncio.AbstractEventLoop, origin: str, length: int | None) -> None:
         self._source: BodySource | None = source
+        self.lender: BodySource | None = None
         self._loop = loop
         self._chunks: list[bytes] = []
         self._error: UpstreamFailed | None = None
@@ -81,8 +88,9 @@ class IncomingBody:
         if waiter is not None and not waiter.done():
             waiter.set_result(None)
 
-    def finish(self) -> None:
+    def finish(self, lender: BodySource | None = None) -> None:
         self._source = None
+        self.lender = lender
         self.wake()
 
     def fail(self, error: UpstreamFailed) -> None:
@@ -126,7 +134,10 @@ class IncomingBody:
             self._waiter = None
 
     def abort(self) -> None:
-        """Close the connection unless the body has arrived whole; a later read then fails rather than ends."""
+        """Close the connection unless it was given back; a later read of a body that is not whole fails."""
+        lender, self.lender = self.lender, None
+        if lender is not None:
+            lender.drop()
         source = self._source
         if source is None:
             return
@@ -136,7 +147,7 @@ class IncomingBody:
 
     def abort_soon(self) -> None:
         """For finalizers, which may run on any thread and after the loop has ended."""
-        if self._source is not None and not self._loop.is_closed():
+        if (self._source or self.lender) is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self.abort)
 
 
@@ -201,8 +212,25 @@ class Response:
         return _Chunks(self, self._body)
 
     def abort(self) -> None:
-        """The client went away: close the upstream connection at once (harmless when all has arrived)."""
+        """Close the upstream connection at once: the client went away, or the answer is not the one asked for.
+
+        Harmless when the connection was given back.
+        """
         self._body.abort()
+
+    def release(self) -> None:
+        """The answer was read whole and is the one asked for: its connection may carry another request."""
+        lender = self._body.lender
+        if lender is not None:
+            self._body.lender = None
+            lender.give_back()
+
+    def dismiss(self) -> None:
+        """For an answer that needs none but its status: a body that nobody asked for costs the connection."""
+        if self._body.is_exhausted:
+            self.release()
+        else:
+            self._body.abort()
 
 
 class _Chunks:

@@ -1,19 +1,22 @@
 """An MCP server over Streamable HTTP behind `/mcp/<server>`: bytes relayed, answers judged wherever they appear."""
 
 import asyncio
-from collections import OrderedDict
+import contextlib
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import NamedTuple
+from secrets import randbelow
 
 from handfast.catalog.listing import SessionLost
-from handfast.gateway.bridge.held_calls import HeldCalls
 from handfast.gateway.bridge.http_sessions import HttpSessions
 from handfast.gateway.bridge.judged_server import JudgedServer
 from handfast.gateway.bridge.legacy_server import EraRefused, LegacyServer
 from handfast.gateway.bridge.modern_server import ModernServer
 from handfast.gateway.bridge.native_server import NativeServer
+from handfast.gateway.call_time import CallTime
+from handfast.gateway.caller_ids import CallerIds
+from handfast.gateway.callers import address_of_opener
 from handfast.gateway.compact.backend import CompactBackend
 from handfast.gateway.conversation import Conversation
 from handfast.gateway.event_relay import EventRelay
@@ -22,6 +25,7 @@ from handfast.gateway.http_client import (
     Response,
     UpstreamFailed,
     UpstreamHungUp,
+    UpstreamProtocolError,
     UpstreamRefused,
     UpstreamTimeout,
 )
@@ -30,13 +34,15 @@ from handfast.gateway.http_headers import Form, UpstreamHeaders, form_of, has_ex
 from handfast.gateway.param_headers import modern_headers, refuse_mismatch, refuse_param_mismatch
 from handfast.gateway.post_relay import PostRelay, without_answer
 from handfast.gateway.repeats import note_repeat
+from handfast.gateway.room import Room
 from handfast.gateway.server_health import ServerHealth, State, UpstreamResting
 from handfast.gateway.server_side import ServerSide
-from handfast.gateway.session_owner import UNKNOWN_SESSION, refuse_stranger
+from handfast.gateway.session_owner import UNKNOWN_SESSION, held_calls, note_evicted, refuse_stranger
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.codes import UPSTREAM_FAILED
 from handfast.wire.eras import META_VERSION
 from handfast.wire.message import BadMessage, Message, RequestId, read_message
+from handfast.wire.replies import notification
 from handfast.wire.sse import OverlongEvent, SseAssembler
 
 # Remembered for who opened them and for streams that are resumed. How long a session lives is the server's to say.
@@ -46,11 +52,27 @@ _RECONNECT_SECONDS = 0.2  # a server that starts anew is back by then, and nobod
 _ACCEPT = (b"accept", b"application/json, text/event-stream")
 
 
-class _Known(NamedTuple):
+@dataclass(slots=True, eq=False)
+class _Known:
     """A session that the server gave: who opened it, and what is open in it."""
 
+    id: bytes
     actor: str
     conversation: Conversation
+    opened: float
+    last_used: float
+
+    @property
+    def address(self) -> str:
+        return self.conversation.address
+
+    @property
+    def has_called(self) -> bool:
+        return self.conversation.has_called
+
+    @property
+    def is_idle(self) -> bool:
+        return not self.conversation.open_requests
 
 
 class HttpUpstream:
@@ -65,10 +87,12 @@ class HttpUpstream:
         health: ServerHealth,
         limits: Callable[[], Limits],
         version: str,
+        ids: CallerIds | None = None,
     ) -> None:
+        """`ids` keeps apart the callers that handfast asks the server for; without it there is only one."""
         self._server = server
         self._url = url
-        self._client = HttpClient(url)
+        self._client = HttpClient(url, waits_for_pairing=True)
         self._listening_client: HttpClient | None = None
         self._headers = headers
         self.health = health
@@ -76,7 +100,7 @@ class HttpUpstream:
         self._bridge = HttpSessions(
             self,
             modern_headers=lambda message: modern_headers(server, message),
-            held=HeldCalls(lambda: limits().question_timeout_s),
+            held=held_calls(server, limits),
             refused=lambda reason: server.journal.diagnose(server.name, "message.unowned", reason),
             version=version,
             limits=limits,
@@ -84,24 +108,34 @@ class HttpUpstream:
         self.backend = JudgedServer(
             server,
             NativeServer(
-                ModernServer(self._bridge.modern_line, tells_logs_apart=True),  # a stream for each request
-                LegacyServer(self._bridge, limits=limits, now=server.now),
+                ModernServer(self._bridge.modern_line, tells_logs_apart=True, ids=ids),  # a stream for each request
+                LegacyServer(self._bridge, limits=limits, now=server.now, on_evict=lambda: note_evicted(server)),
                 leave_modern=self._bridge.leave_modern,
             ),
             health=health,
             limits=limits,
         )
         self.compact = CompactBackend(server, self.backend)
-        self._sessions: OrderedDict[bytes, _Known] = OrderedDict()
-        self._ids = count()
+        self._sessions: dict[bytes, _Known] = {}
+        self._room: Room[_Known] = Room()
+        # Unlike any that this server was sent before, by this process or another, and exact where numbers are doubles.
+        self.next_id: Callable[[], int] = count(10**13 + randbelow(8 * 10**13)).__next__
         self._sweeper: asyncio.Task[None] | None = None
         self._listening: set[Response] = set()
-        self._is_closed = False
+        self._reason = "The gateway stopped before the answer came."
+        self._telling: set[asyncio.Task[None]] = set()
+        self.is_closed = False
 
     def quiesce(self) -> None:
         """The gateway is about to stop: streams that only listen end now, calls under way may finish."""
         for response in self._listening:
             response.abort()
+
+    def dismiss(self, text: str) -> None:
+        """It is about to be closed: calls under way end with this text, which says why."""
+        self.is_closed = True
+        self._reason = text
+        self._client.dismiss(text)
 
     async def close(self) -> None:
         self._server.learner.close()
@@ -109,12 +143,12 @@ class HttpUpstream:
             self._sweeper.cancel()
         await self.backend.close()
         await self._bridge.close()
-        self._is_closed = True
+        self.is_closed = True
         await self._client.close()
         if self._listening_client is not None:
             await self._listening_client.close()
         for known in self._sessions.values():
-            known.conversation.close("The gateway stopped before the answer came.")
+            known.conversation.close(self._reason)
 
     # --- the three methods -----------------------------------------------------------------------------------------
 
@@ -127,12 +161,17 @@ class HttpUpstream:
         if mismatch is not None:
             await http.respond(400, [JSON], mismatch)
             return
+        if message.method == "initialize":
+            conversation.address = address_of_opener(http, message)
         step = await conversation.from_client(message, http)
         if step.to_client is not None:
             # Only a 404 tells a client to open another session, where its tools can be listed again.
             await http.respond(404 if conversation.has_lost_session else 200, [JSON], step.to_client)
             return
-        if step.to_server is None:
+        body = step.to_server
+        if message.method == "notifications/cancelled":
+            body = conversation.cancellation(message)  # None for what never reached the server
+        if body is None:
             await http.respond(202, [])
             return
         has_others = has_extensions(http.by_name)
@@ -142,11 +181,15 @@ class HttpUpstream:
             if mismatch is not None:
                 await http.respond(400, [JSON], mismatch)
                 return
-        await PostRelay(self, http, conversation, message).run(headers, step.to_server)
+        await PostRelay(self, http, conversation, message).run(headers, body)
 
     async def refuse(self, http: HttpExchange, message: Message, _text: str) -> None:
         """It could not be reached a moment ago; what is sent on fails in the same way, judged and on record."""
         await self.post(http, message)
+
+    def abandon(self, message: Message) -> None:
+        """Put on record a call whose client left before it could reach the server."""
+        self.new_conversation([]).abandon(message)
 
     async def _is_only_modern(self) -> bool:
         try:
@@ -160,7 +203,7 @@ class HttpUpstream:
         response = await self._request_or_explain(http, "GET")
         if form_of(response.headers) is not Form.EVENTS or response.status != 200:
             raise without_answer(response, status_of_success=405)  # no stream is offered, and clients go on without
-        http.watch(response.abort, after=0)
+        http.watch(response.abort)
         self._listening.add(response)
         await http.start_stream(200, [*STREAM_HEADERS, *to_client(response.headers)])
         try:
@@ -177,12 +220,11 @@ class HttpUpstream:
         response = await self._request_or_explain(http, "DELETE")
         # A server may refuse to end sessions (405), and then it goes on.
         is_over = response.status < 400 or response.status == 404
-        ended = self._sessions.pop(http.header(b"mcp-session-id") or b"", None) if is_over else None
-        if ended is not None:
-            ended.conversation.close("The client ended the session before the answer came.")
+        if is_over:
+            self._forget(http.header(b"mcp-session-id") or b"", "The client ended the session before the answer came.")
         if response.status >= 300:
             raise without_answer(response)
-        response.abort()  # the status says it all
+        response.dismiss()  # the status says it all
         await http.respond(response.status, to_client(response.headers))
 
     async def _request_or_explain(self, http: HttpExchange, method: str) -> Response:
@@ -201,11 +243,11 @@ class HttpUpstream:
         if known is None or session is None:
             if session is not None and http.actor:
                 # Nobody knows who opened it, before a restart say. Anonymous callers are all one and may go on.
-                raise HttpProblem(404, UNKNOWN_SESSION)
+                raise HttpProblem(404, UNKNOWN_SESSION, rule="session.unknown")
             return self.new_conversation(http.headers)
         if known.actor != http.actor:
             refuse_stranger(self._server, http.actor)
-        self._sessions.move_to_end(session)
+        known.last_used = self._server.now()
         return known.conversation
 
     def new_conversation(self, headers: Headers) -> Conversation:
@@ -213,27 +255,32 @@ class HttpUpstream:
 
     def remember(self, session: bytes, conversation: Conversation, *, actor: str) -> None:
         """Only after the server accepted the session: nobody can crowd others out with invented ids."""
-        self._sessions[session] = _Known(actor, conversation)
-        if len(self._sessions) > _SESSIONS:
-            _, oldest = self._sessions.popitem(last=False)
-            oldest.conversation.close("The session was idle for too long while others were busy.")
+        known = self._sessions.get(session)
+        if known is not None and known.conversation is conversation:
+            return
+        if known is not None:
+            self._room.remove(known)
+        leaver = self._room.find_leaver(conversation.address, _SESSIONS, spares_busy=False)
+        if leaver is not None:
+            note_evicted(self._server)
+            self._forget(leaver.id, "The session was given up to make room for another.")
+        now = self._server.now()
+        known = self._sessions[session] = _Known(session, actor, conversation, opened=now, last_used=now)
+        self._room.add(known)
         if self._sweeper is None:
             self._sweeper = asyncio.create_task(self._sweep())
 
     async def _sweep(self) -> None:
         """A call whose stream broke off may be resumed, but not for ever."""
         while True:
-            seconds = self.call_timeout
-            await asyncio.sleep(min(_SWEEP_SECONDS, seconds / 2))
-            for _, conversation in list(self._sessions.values()):
-                for request_id in conversation.overdue(self._server.now(), seconds):
-                    pending = conversation.open_requests.pop(request_id)
-                    text = f"The server neither answered nor reported progress for {seconds:g} s."
+            await asyncio.sleep(min(_SWEEP_SECONDS, self.call_timeout / 2))
+            for conversation in [known.conversation for known in self._sessions.values()]:
+                for request_id, pending, text in conversation.take_overdue(self._server.now(), self._limits()):
                     conversation.fail(request_id, pending, text, rule="upstream.timeout")
 
     async def _list_page(self, headers: Headers, conversation: Conversation, cursor: bytes | None) -> Message:
         """Ask for a page of the tools on our own account, in the session and era of the client that needs it."""
-        request_id = f"handfast-{next(self._ids)}"
+        request_id = self.next_id()
         body = conversation.list_request(request_id, cursor)
         kept = [(name, value) for name, value in headers if name in (b"mcp-session-id", b"mcp-protocol-version")]
         if conversation.session is not None and all(name != b"mcp-session-id" for name, _ in kept):
@@ -254,16 +301,18 @@ class HttpUpstream:
                     conversation.has_lost_session = True
                     raise SessionLost
                 raise ConnectionError(f"the server answered tools/list with HTTP status {response.status}")
-            return await self._find_answer(response, request_id)
+            try:
+                return await self._find_answer(response, request_id)
+            finally:
+                response.abort()  # nothing happens where the answer was paired
         except (UpstreamFailed, BadMessage) as problem:
             raise ConnectionError(str(problem)) from problem
 
     async def _find_answer(self, response: Response, request_id: RequestId) -> Message:
         form = form_of(response.headers)
         if form is Form.JSON:
-            return read_message(await response.read(self.message_limit))
+            return self._paired(response, read_message(await response.read(self.message_limit)), request_id)
         if form is Form.OTHER:
-            response.abort()
             raise ConnectionError("the server answered tools/list with something that is no JSON and no stream of it")
         events = SseAssembler(self.message_limit)
         async for chunk in response.chunks():
@@ -271,13 +320,26 @@ class HttpUpstream:
                 if isinstance(event, OverlongEvent) or not event.data:
                     continue
                 message = read_message(event.data)
-                if message.is_answer and message.id == request_id:
-                    response.abort()
-                    return message
+                if message.is_answer:
+                    return self._paired(response, message, request_id)
         raise ConnectionError("the server closed its answer to tools/list early")
 
-    async def send(self, headers: Headers, body: bytes, *, repeats: Callable[[UpstreamFailed], bool]) -> Response:
-        return await self._request("POST", headers, body, repeats=repeats)
+    def _paired(self, response: Response, message: Message, request_id: RequestId) -> Message:
+        if not message.is_answer or message.id != request_id:
+            raise ConnectionError("the server answered a request that was not asked")
+        if response.has_arrived:
+            response.release()
+        return message
+
+    async def send(
+        self,
+        headers: Headers,
+        body: bytes,
+        *,
+        repeats: Callable[[UpstreamFailed], bool],
+        is_cancelled: Callable[[], bool],
+    ) -> Response:
+        return await self._request("POST", headers, body, repeats=repeats, is_cancelled=is_cancelled)
 
     async def request(self, method: str, headers: Headers, body: bytes = b"", *, is_harmless: bool = False) -> Response:
         """A request of handfast's own, with the operator's headers. Raises: UpstreamFailed."""
@@ -296,6 +358,7 @@ class HttpUpstream:
         *,
         timeout: float | None = None,
         repeats: Callable[[UpstreamFailed], bool] = lambda _problem: False,
+        is_cancelled: Callable[[], bool] = lambda: False,
     ) -> Response:
         """Send, unless the server is being left alone; once more where `repeats` says so. Raises: UpstreamFailed."""
         if method == "POST":
@@ -316,7 +379,9 @@ class HttpUpstream:
             health.release()
             raise
         except UpstreamFailed as problem:
-            if not self._is_closed:
+            if isinstance(problem, UpstreamProtocolError) and is_cancelled():
+                health.release()  # to end what was cancelled without an answer is a server's right
+            elif not self.is_closed:
                 health.failed(str(problem))
             raise
         except BaseException:
@@ -339,7 +404,7 @@ class HttpUpstream:
             self.health.check_admission()
         except UpstreamResting:
             raise problem from None
-        if self._is_closed or not repeats(problem):
+        if self.is_closed or not repeats(problem):
             raise problem
         if isinstance(problem, UpstreamRefused):
             await asyncio.sleep(_RECONNECT_SECONDS)
@@ -363,10 +428,18 @@ class HttpUpstream:
 
     def lose(self, session: bytes) -> None:
         """The server knows the session no more. It may have started anew, with other tools."""
-        lost = self._sessions.pop(session, None)
-        if lost is not None:
-            lost.conversation.close("The server ended the session before the answer came.")
-            self._server.learner.restart()
+        if not self._forget(session, "The server ended the session before the answer came."):
+            self._server.journal.diagnose(self._server.name, "session.unknown", "The server does not know the session.")
+            return
+        self._server.learner.restart()
+
+    def _forget(self, session: bytes, reason: str) -> bool:
+        known = self._sessions.pop(session, None)
+        if known is None:
+            return False
+        self._room.remove(known)
+        known.conversation.close(reason)
+        return True
 
     @property
     def message_limit(self) -> int:
@@ -374,7 +447,24 @@ class HttpUpstream:
 
     @property
     def call_timeout(self) -> float:
-        return self._limits().call_timeout_s
+        """How long an answer may take to begin."""
+        limits = self._limits()
+        return min(limits.call_timeout_s, limits.call_total_s)
+
+    def call_time(self, began: float) -> CallTime:
+        """`began` is in the loop's time."""
+        return CallTime(self._limits(), began)
+
+    def tell_cancelled(self, headers: Headers, number: int) -> None:
+        """A legacy server goes on with a call when its connection is closed, so it is told."""
+        body = notification("notifications/cancelled", {"requestId": number, "reason": "timeout"})
+        task = asyncio.create_task(self._send_quietly(headers, body))
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
+
+    async def _send_quietly(self, headers: Headers, body: bytes) -> None:
+        with contextlib.suppress(UpstreamFailed):
+            (await self._request("POST", headers, body)).dismiss()
 
     @property
     def server(self) -> ServerSide:

@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
 
 from handfast.catalog.contracts import ContractChange
 from handfast.clock import Clock
@@ -11,23 +13,52 @@ from handfast.core.redaction import scrub_name, scrub_sentence
 # What these are about went no further; everything else was only noticed.
 _REFUSALS = frozenset(
     (
+        "connection.refused",
+        "access.foreign",
         "message.ambiguous",
         "message.header_mismatch",
         "message.refused",
+        "request.body_too_large",
+        "request.head_too_large",
+        "request.malformed",
         "request.repeated_header",
+        "request.slow",
+        "request.unknown_host",
+        "request.unknown_origin",
         "request.unreadable",
         "result.ambiguous",
         "result.unknown_task",
+        "session.unknown",
+        "session.initialized",
+        "session.no_room",
     )
 )
-_EACH = 20  # records of one kind of trouble with one server; a babbling server does not fill the log
+# Records of one kind of trouble with one server in an hour: a server or a client that babbles does not fill the log,
+# and who looks at a day of it still sees when it was.
+_EACH = 20
+_HOUR = 3600.0
+# Wordings under one rule that are counted apart; so batches cannot hide duplicate keys. Further ones count as one more.
+_WORDINGS = 8
+_EACH_LIST = 100  # changes of one list that have a record each: more than a server's whole list, nearly always
+_EACH_HOUR = 1000  # the same for one server in an hour; its list may change without end
+
+
+@dataclass(slots=True)
+class _Trouble:
+    """One kind of it, since it began."""
+
+    began: float
+    reason: str
+    seen: int = 0
 
 
 class Journal:
     def __init__(self, recorder: Recorder, clock: Clock) -> None:
         self._recorder = recorder
         self._clock = clock
-        self._troubles: Counter[tuple[str, str]] = Counter()
+        self._troubles: dict[tuple[str, str], dict[str, _Trouble]] = {}
+        self._next_look = 0.0
+        self._worded: dict[str, list[float]] = {}  # by server: since when, and how many changes since then
 
     def note(
         self,
@@ -57,17 +88,49 @@ class Journal:
         )
 
     def diagnose(self, server: str, rule: str, reason: str, *, tool: str = "") -> None:
-        """Something is odd. After twenty of one kind the rest is only counted, and the last record says so."""
-        self._troubles[server, rule] += 1
-        seen = self._troubles[server, rule]
-        if seen > _EACH:
+        """Something is odd. After twenty of one kind in an hour the rest is counted, and the count is on record."""
+        now = self._clock.monotonic()
+        if now >= self._next_look:
+            self._forget_old(now)
+        wordings = self._troubles.setdefault((server, rule), {})
+        wording = reason if reason in wordings or len(wordings) < _WORDINGS else ""
+        trouble = wordings.setdefault(wording, _Trouble(now, reason))
+        trouble.seen += 1
+        if trouble.seen > _EACH:
             return
+        more = " Further ones of this kind are only counted for an hour." if trouble.seen == _EACH else ""
+        self._note_trouble(server, rule, reason + more, tool=tool)
+
+    def close(self) -> None:
+        """Put on record what was only counted so far."""
+        self._forget_old(inf)
+
+    def _forget_old(self, now: float) -> None:
+        """What began an hour ago is counted anew; how many of it had no record of their own gets one."""
+        self._next_look = now + _HOUR / 60
+        for (server, rule), wordings in [*self._troubles.items()]:
+            for wording, trouble in [*wordings.items()]:
+                if now - trouble.began < _HOUR:
+                    continue
+                del wordings[wording]
+                unrecorded = trouble.seen - _EACH
+                if unrecorded > 0:
+                    text = f"{unrecorded} more of this kind had no record of their own. {trouble.reason}"
+                    self._note_trouble(server, rule, text, details={"unrecorded": unrecorded})
+            if not wordings:
+                del self._troubles[server, rule]
+
+    def _note_trouble(
+        self, server: str, rule: str, reason: str, *, tool: str = "", details: dict[str, Detail] | None = None
+    ) -> None:
         status = Status.BLOCKED if rule in _REFUSALS else Status.WARNING
-        more = " Further ones of this kind are not recorded." if seen == _EACH else ""
-        self.note(RecordType.DIAGNOSTIC, status, server=server, tool=tool, rule=rule, reason=reason + more)
+        self.note(RecordType.DIAGNOSTIC, status, server=server, tool=tool, rule=rule, reason=reason, details=details)
 
     def contracts_changed(self, server: str, changes: Sequence[ContractChange]) -> None:
-        for change in changes:
+        """A record for each of the first changes; all further ones of a list are counted in one."""
+        worded = changes[: min(_EACH_LIST, self._room_for_changes(server))]
+        self._worded[server][1] += len(worded)
+        for change in worded:
             self.note(
                 RecordType.CONTRACT_CHANGE,
                 Status.SUCCESS,
@@ -80,6 +143,28 @@ class Journal:
                     "after": change.after.fingerprint if change.after else None,
                 },
             )
+
+        if len(worded) < len(changes):
+            self._count_changes(server, changes[len(worded) :])
+
+    def _room_for_changes(self, server: str) -> int:
+        now = self._clock.monotonic()
+        since, _ = self._worded.setdefault(server, [now, 0])
+        if now - since > _HOUR:
+            self._worded[server] = [now, 0]
+        return _EACH_HOUR - int(self._worded[server][1])
+
+    def _count_changes(self, server: str, changes: Sequence[ContractChange]) -> None:
+        kinds = Counter(change.kind for change in changes)
+        counted = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+        self.note(
+            RecordType.CONTRACT_CHANGE,
+            Status.SUCCESS,
+            server=server,
+            rule="contract.many",
+            reason=f"{len(changes)} contracts of one list differ and are only counted: {counted}.",
+            details=dict(kinds),
+        )
 
     def server_state(self, server: str, state: str, reason: str, status: Status = Status.SUCCESS) -> None:
         self.note(RecordType.SERVER_STATE, status, server=server, rule=f"server.{state}", reason=reason)

@@ -6,8 +6,8 @@ _ENOUGH = 65_536  # clients, upstream connections and pipes of the largest setti
 _BESIDES = 128  # the store, the catalog, pipes of children, what is loaded
 
 
-def raise_open_files(wanted_calls: int) -> str | None:
-    """Raise the soft limit as far as it goes; what to tell the operator when that is too low for so many calls."""
+def raise_open_files(*, connections: int, calls: int) -> str | None:
+    """Raise the soft limit as far as it goes; what to tell the operator when that is too low for what is allowed."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
@@ -18,10 +18,10 @@ def raise_open_files(wanted_calls: int) -> str | None:
         with contextlib.suppress(OSError, ValueError):  # macOS has a second, lower limit of its own
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
             soft = most
-    needed = 2 * wanted_calls + _BESIDES  # a call is a connection on either side
+    needed = connections + calls + _BESIDES  # a call may be a connection to a server
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return None
     return (
-        f"only {soft} files may be open at once, and {wanted_calls} calls in progress need {needed}."
-        " Raise the limit (ulimit -n), or lower limits.concurrent_calls."
+        f"only {soft} files may be open at once, and {connections} connections with {calls} calls need {needed}."
+        " Raise the limit (ulimit -n), or lower limits.connections."
     )

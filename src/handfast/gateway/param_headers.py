@@ -30,7 +30,8 @@ def refuse_mismatch(server: ServerSide, http: HttpExchange, message: Message) ->
     else:
         policy, actor = server.policy_of(tool), http.actor or server.actor
         call = server.path.open(server=server.name, tool=scrub_name(tool), policy=policy, contract=None, actor=actor)
-        server.path.conclude(call, Status.BLOCKED, rule=_RULE, reason=text)
+        call.caller = http.peer
+        server.path.conclude(call, Status.BLOCKED, rule=_RULE, reason=text, refusal=())
     return error_reply(message.id, HEADER_MISMATCH, text)
 
 

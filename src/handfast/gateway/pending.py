@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from handfast.core.exchange import Exchange
 from handfast.gateway.call_places import Place
+from handfast.wire.alias import Alias
 from handfast.wire.message import RequestId
 
 
@@ -14,6 +15,7 @@ class Pending:
 
     method: str
     is_modern: bool
+    alias: Alias | None = None  # what an HTTP server knows it by, once it was sent
     call: Exchange | None = None
     tool: str = ""  # of a tools/call, as the server knows it
     asks_for_task: bool = False  # of a tools/call: 2025-11-25 lets the client ask for its result later
@@ -23,5 +25,6 @@ class Pending:
     when_cancelled: Callable[[], None] | None = None  # for whoever waits: a cancelled request need not be answered
     progress_token: RequestId | None = None
     touched: float = 0.0  # when the request or its last progress passed; never, while it waits in line
+    began: float = 0.0  # when it was opened, or its turn came
     place: Place | None = None  # in line for the server
     is_attended: bool = False  # whoever relays its answer also watches its time

@@ -5,6 +5,9 @@ from collections.abc import Awaitable, Callable
 
 from handfast.core.exchange import Status
 from handfast.gateway.backlog import Backlog
+from handfast.gateway.call_time import CallTime
+from handfast.gateway.caller_ids import CallerIds, SharedRequest, asks_with_ids, brings_ids
+from handfast.gateway.callers import caller_of
 from handfast.gateway.channel import Channel
 from handfast.gateway.child import ChildStartFailed
 from handfast.gateway.conversation import Conversation, is_sign_of_life
@@ -15,6 +18,7 @@ from handfast.gateway.pending import Pending
 from handfast.gateway.repeats import is_repeatable, note_repeat
 from handfast.gateway.server_health import Era, ServerHealth, State, UpstreamResting
 from handfast.gateway.server_side import ServerSide
+from handfast.gateway.settings.blocks import Limits
 from handfast.wire.codes import INVALID_REQUEST, UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from handfast.wire.eras import http_status
 from handfast.wire.message import Message
@@ -34,8 +38,12 @@ class PostAnswer:
         health: ServerHealth,
         log: EventLog | None = None,
         other_channel: Callable[[], Awaitable[Channel]] | None = None,
+        ids: CallerIds | None = None,
     ) -> None:
-        """With a log, what is streamed can be asked for again; `other_channel` finds a child in place of a dead one."""
+        """With a log, what is streamed can be asked for again; `other_channel` finds a child in place of a dead one.
+
+        `ids` keeps this caller apart from the others of a child that has several.
+        """
         assert message.id is not None
         self._http = http
         self._conversation = conversation
@@ -56,9 +64,11 @@ class PostAnswer:
         self._waiter: asyncio.Future[None] | None = None
         self._failure: tuple[str, int] | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._seconds = 0.0
+        self._time: CallTime | None = None  # without an end for a subscription
         self._cancel_upstream: Callable[[str], None] = lambda _reason: None
         self._other_channel = other_channel
+        self._ids = ids
+        self._shared: SharedRequest | None = None
         self._is_lost = self._was_sent = self._has_heard = False
         self.hold_back: Callable[[bool], None] | None = None  # makes the child wait, where it is this client's alone
         self.has_left = False
@@ -71,6 +81,8 @@ class PostAnswer:
 
     def deliver(self, message: Message) -> None:
         self._has_heard = True
+        if self._ids is not None and brings_ids(message) and not self._share(self._ids).receive(message):
+            return
         self._is_answered = self._is_answered or message.is_answer
         self._arrived.append(message)
         if self._arrived.is_full:
@@ -112,13 +124,26 @@ class PostAnswer:
     # --- as an answer ----------------------------------------------------------------------------------------------
 
     def send(self, channel: Channel) -> None:
-        """Ask the child. Raises: AmbiguousKeys."""
-        own_id = channel.send_request(self._message, self)
+        """Ask the child. Raises: AmbiguousKeys, Foreign."""
+        asked = self._message
+        if self._ids is not None and asks_with_ids(asked):
+            asked = self._share(self._ids).asked
+        own_id = channel.send_request(asked, self)
         self._cancel_upstream = lambda reason: channel.abandon(own_id, reason)
 
-    async def run(self, *, idle_seconds: float) -> None:
+    def _share(self, ids: CallerIds) -> SharedRequest:
+        """The request among those of other callers, made where it or what belongs to it names a task or a state."""
+        if self._shared is None:
+            session = self._conversation.session
+            self._shared = ids.ask(
+                self._message, lambda: caller_of(self._http, self._message) if session is None else session.decode()
+            )
+        return self._shared
+
+    async def run(self, limits: Limits) -> None:
         """Relay until the answer was sent, the child failed, or a modern client left."""
-        self._seconds = 0.0 if self._pending.method == "subscriptions/listen" else idle_seconds
+        if self._pending.method != "subscriptions/listen":
+            self._time = CallTime(limits, asyncio.get_running_loop().time())
         self._http.watch(self._client_left)
         self._arm()
         self._health.in_progress += self._pending.call is not None
@@ -141,24 +166,29 @@ class PostAnswer:
     def _arm(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        later = asyncio.get_running_loop().call_later
-        if self._may_open_early and not 0 < self._seconds <= OPEN_AFTER_SECONDS:
-            self._timer = later(OPEN_AFTER_SECONDS, self._grow_long)  # one timer for both: most answers need neither
-        elif self._seconds:
-            self._timer = later(self._seconds, self._time_out)
+        loop, time = asyncio.get_running_loop(), self._time
+        now = loop.time()
+        if time is not None:
+            time.extend(now)
+        if self._may_open_early and (time is None or time.due - now > OPEN_AFTER_SECONDS):
+            # One timer for both: most answers need neither.
+            self._timer = loop.call_at(now + OPEN_AFTER_SECONDS, self._grow_long)
+        elif time is not None:
+            self._timer = loop.call_at(time.due, self._time_out)
 
     def _grow_long(self) -> None:
         """A long silence is easily cut off: the client gets an id to come back with, if it knows what that is."""
         self._may_open_early = False
-        if self._seconds:
-            self._timer = asyncio.get_running_loop().call_later(self._seconds - OPEN_AFTER_SECONDS, self._time_out)
+        if self._time is not None:
+            self._timer = asyncio.get_running_loop().call_at(self._time.due, self._time_out)
         if may_open_early(self._http):
             self._is_long = True
             self._wake()
 
     def _time_out(self) -> None:
+        assert self._time is not None
         self._cancel_upstream("timeout")
-        text = f"The server neither answered nor reported progress for {self._seconds:g} s. The call was given up."
+        text = self._time.describe()
         self._health.note_error(text)
         self.fail(text, code=UPSTREAM_TIMEOUT)
 
@@ -193,7 +223,7 @@ class PostAnswer:
         message = self._arrived.popleft()
         if self._is_congested and self._arrived.is_low:
             self._recover()
-        if is_sign_of_life(message):
+        if is_sign_of_life(message, self._pending):
             self._arm()
         is_last = message.is_answer
         if is_last:

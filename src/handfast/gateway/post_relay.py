@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from handfast.core.exchange import Status
+from handfast.gateway.call_time import CallTime, too_silent
 from handfast.gateway.conversation import Conversation
-from handfast.gateway.event_relay import EventRelay
+from handfast.gateway.event_relay import NOT_ASKED, EventRelay
 from handfast.gateway.http_client import Response, UpstreamFailed, UpstreamRefused, UpstreamTimeout
 from handfast.gateway.http_exchange import JSON, STREAM_HEADERS, Headers, HttpExchange, HttpProblem
 from handfast.gateway.http_headers import Form, form_of, to_client
@@ -14,6 +16,7 @@ from handfast.gateway.http_response import describe_status
 from handfast.gateway.pending import Pending
 from handfast.gateway.repeats import is_repeatable, note_repeat
 from handfast.gateway.server_health import Era
+from handfast.wire.alias import Alias, token_of
 from handfast.wire.codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from handfast.wire.message import BadMessage, Message, read_message
 from handfast.wire.sse import render_event
@@ -31,23 +34,37 @@ class PostRelay:
         self._upstream = upstream
         self._http = http
         self._conversation = conversation
+        self._message = message
         # An answer to a request of the server's has an id too, but of the server's making.
         self._request_id = message.id if message.is_request else None
         self._pending = self._open_pending()
-        self._events = EventRelay(http, conversation, upstream.message_limit)
+        self._events = EventRelay(http, conversation, upstream.message_limit, self._pending)
         self._response: Response | None = None
+        self._given: bytes | None = None  # a session that the server gives with its answer
         self._is_cancelled = False
+        self._time: CallTime | None = None
         self._has_timed_out = False
 
     async def run(self, headers: Headers, body: bytes) -> None:
+        """`body` goes up as it is; a request under an id of ours."""
         self._task = asyncio.current_task()
         self._http.watch(self._client_left)
         health = self._upstream.health
         health.in_progress += self._is_call()
         self._began = self._upstream.server.now()
+        self._headers = headers
         self._attend(True)
+        pending = self._pending
+        if pending is not None:
+            # The progress of a task goes on under the client's token when the request was answered.
+            has_token = pending.progress_token is not None and not pending.asks_for_task
+            token = token_of(self._message) if has_token else None
+            pending.alias = Alias(self._upstream.next_id(), self._message, token)
+            body = pending.alias.take_raw()
         try:
-            self._response = await self._upstream.send(headers, body, repeats=self._repeats)
+            self._response = await self._upstream.send(
+                headers, body, repeats=self._repeats, is_cancelled=self._has_been_cancelled
+            )
             await self._relay(self._response)
         except UpstreamFailed as problem:
             await self._explain(problem)
@@ -59,6 +76,8 @@ class PostRelay:
             self._http.unwatch()
             self._attend(False)
             self._abandon()
+            if self._response is not None:
+                self._response.abort()  # nothing happens where the answer was paired
 
     def _repeats(self, problem: UpstreamFailed) -> bool:
         """Whether to send it once more: always where nothing was sent, else only where that does no harm."""
@@ -69,6 +88,9 @@ class PostRelay:
             return False
         note_repeat(pending, server, str(problem))
         return True
+
+    def _has_been_cancelled(self) -> bool:
+        return self._pending is not None and self._pending.is_cancelled
 
     def _attend(self, is_attended: bool) -> None:
         if self._pending is not None:
@@ -106,10 +128,14 @@ class PostRelay:
             self._upstream.server.path.conclude(pending.call, Status.CANCELLED, reason=reason)
 
     async def _relay(self, response: Response) -> None:
-        session = response.header(b"mcp-session-id") or self._http.header(b"mcp-session-id")
-        if session is not None and response.status < 400:
-            self._conversation.session = session
-            self._upstream.remember(session, self._conversation, actor=self._http.actor)
+        session, given = self._http.header(b"mcp-session-id"), response.header(b"mcp-session-id")
+        if session is None:
+            self._given = given
+        elif given is not None and given != session:
+            await self._refuse(response, "it is of another session.")
+            return
+        elif response.status < 400:
+            self._enter(session)
         try:
             if self._pending is None:
                 await self._acknowledge(response)
@@ -118,6 +144,15 @@ class PostRelay:
         finally:
             if session is not None and response.status == 404:
                 self._upstream.lose(session)
+
+    def _enter(self, session: bytes) -> None:
+        self._conversation.session = session
+        self._upstream.remember(session, self._conversation, actor=self._http.actor)
+
+    def _paired(self, response: Response) -> None:
+        """Only now is it known that what the server gave is this client's."""
+        if self._given is not None and response.status < 400:
+            self._enter(self._given)
 
     async def _relay_answer(self, response: Response) -> None:
         form = form_of(response.headers)
@@ -134,14 +169,14 @@ class PostRelay:
         """What is no request has no answer: the status says whether it was taken, and a body is nobody's."""
         if response.status >= 300:
             raise without_answer(response)
-        response.abort()
-        await self._http.respond(202, to_client(response.headers))
+        response.dismiss()
+        await self._http.respond(202, [])
 
     async def _read_body(self, response: Response) -> bytes:
         """A body that has begun may stall for no longer than a call may be silent."""
         if response.has_arrived:
             return await response.read(self._upstream.message_limit)
-        timer = _IdleTimer(self._upstream.call_timeout, self._time_out)
+        timer = self._start_timer()
         try:
             return await response.read(self._upstream.message_limit)
         finally:
@@ -153,13 +188,19 @@ class PostRelay:
         except BadMessage as problem:
             await self._refuse(response, problem.reason)
             return
-        if not message.is_answer or message.id != self._request_id:
-            await self._refuse(response, "it answers a request that was not asked.")
+        alias = self._pending.alias if self._pending is not None else None
+        if alias is None or not alias.is_answered_by(message):
+            await self._refuse(response, NOT_ASKED)
             return
+        response.release()
+        self._response = None
+        if self._given is not None:
+            self._paired(response)
+        alias.restore_answer(message)
         self._note_answer(has_error=message.has_error)
         reply = await self._conversation.from_server(message)
         if reply is not None:
-            is_error = reply is body and 400 <= response.status < 600
+            is_error = reply is message.raw and 400 <= response.status < 600
             await self._http.respond(response.status if is_error else 200, [JSON, *to_client(response.headers)], reply)
 
     async def _refuse(self, response: Response, reason: str) -> None:
@@ -175,23 +216,36 @@ class PostRelay:
         await self._http.respond(problem.status, [JSON, *problem.headers], reply)
 
     async def _relay_stream(self, response: Response) -> None:
-        await self._http.start_stream(200, [*STREAM_HEADERS, *to_client(response.headers)])
-        timer = _IdleTimer(self._upstream.call_timeout, self._time_out) if self._is_call() else None
+        if self._given is None:
+            await self._start_stream(response)
+        else:  # whose session it is only the answer tells
+            self._events.hold(partial(self._start_stream, response))
+        timer = self._start_timer() if self._is_call() else None
         try:
             await self._events.run(response, on_progress=timer.reset if timer else None)
         finally:
             if timer is not None:
                 timer.cancel()
+        text = "The server closed its answer before it was complete."
         if self._open_pending() is None:
+            response.release()
             self._note_answer(has_error=False)
+        elif not self._http.has_started:
+            await self._answer(text)
+            return
         elif not self._is_resumable() and not self._is_cancelled:
-            await self._send_event("The server closed its answer before it was complete.")
+            await self._send_event(text)
         await self._http.end_stream()
+
+    async def _start_stream(self, response: Response) -> None:
+        self._paired(response)
+        await self._http.start_stream(200, [*STREAM_HEADERS, *to_client(response.headers)])
 
     def _is_resumable(self) -> bool:
         """Whether the client may still get its answer elsewhere: only in a session, which 2026-07-28 has not."""
         is_modern = self._pending is not None and self._pending.is_modern
-        return self._events.is_resumable and self._conversation.session is not None and not is_modern
+        is_kept = self._conversation.session is not None and not self._upstream.is_closed
+        return self._events.is_resumable and is_kept and not is_modern
 
     def _note_answer(self, *, has_error: bool) -> None:
         health, pending = self._upstream.health, self._pending
@@ -205,6 +259,12 @@ class PostRelay:
     def _is_call(self) -> bool:
         return self._pending is not None and self._pending.call is not None
 
+    def _start_timer(self) -> "_IdleTimer":
+        now = asyncio.get_running_loop().time()
+        self._time = self._upstream.call_time(now - (self._upstream.server.now() - self._began))
+        self._time.extend(now)
+        return _IdleTimer(self._time, self._time_out)
+
     def _time_out(self) -> None:
         self._has_timed_out = True
         if self._response is not None:
@@ -212,17 +272,15 @@ class PostRelay:
 
     async def _explain(self, problem: UpstreamFailed) -> None:
         """The server failed us; the client gets one clear error in whatever form is still open."""
-        seconds = self._upstream.call_timeout
         is_timeout = self._has_timed_out or isinstance(problem, UpstreamTimeout)
-        text = (
-            f"The server neither answered nor reported progress for {seconds:g} s. The call was given up."
-            if is_timeout
-            else str(problem)
-        )
+        text = str(problem)
+        if is_timeout:
+            text = too_silent(self._upstream.call_timeout) if self._time is None else self._time.describe()
+            self._tell_timeout()
         code = UPSTREAM_TIMEOUT if is_timeout else UPSTREAM_FAILED
         if self._is_cancelled:
             return
-        if self._response is not None:
+        if self._response is not None and not self._has_been_cancelled():
             self._upstream.health.note_error(text)
         if not self._http.has_started:
             await self._answer(text, code=code)
@@ -231,6 +289,12 @@ class PostRelay:
         if self._open_pending() is not None and (is_timeout or not self._is_resumable()):
             await self._send_event(text, code=code)
         await self._http.end_stream()
+
+    def _tell_timeout(self) -> None:
+        """To a modern server the closed connection says it."""
+        pending = self._pending
+        if pending is not None and not pending.is_modern and pending.alias is not None and self._is_call():
+            self._upstream.tell_cancelled(self._headers, pending.alias.number)
 
     def _open_pending(self) -> Pending | None:
         return self._conversation.open_requests.get(self._request_id) if self._request_id is not None else None
@@ -262,20 +326,24 @@ def without_answer(response: Response, *, status_of_success: int = 502) -> HttpP
     if not 400 <= status < 600:
         status = status_of_success if status < 300 else 502
     text = describe_status(response.status)
-    return HttpProblem(status, text, code=UPSTREAM_FAILED, headers=to_client(response.headers))
+    # A session is the client's of the answer that gives it, and this is nobody's.
+    headers = [header for header in to_client(response.headers) if header[0] != b"mcp-session-id"]
+    return HttpProblem(status, text, code=UPSTREAM_FAILED, headers=headers)
 
 
 class _IdleTimer:
-    """Fires when nothing came for a while; re-arming costs two list operations, not a task."""
+    """Fires when the call's time is up; re-arming costs two list operations, not a task."""
 
-    def __init__(self, seconds: float, on_idle: Callable[[], None]) -> None:
-        self._seconds = seconds
+    def __init__(self, time: CallTime, on_idle: Callable[[], None]) -> None:
+        self._time = time
         self._on_idle = on_idle
-        self._handle = asyncio.get_running_loop().call_later(seconds, on_idle)
+        self._handle = asyncio.get_running_loop().call_at(time.due, on_idle)
 
     def reset(self) -> None:
         self._handle.cancel()
-        self._handle = asyncio.get_running_loop().call_later(self._seconds, self._on_idle)
+        loop = asyncio.get_running_loop()
+        self._time.extend(loop.time())
+        self._handle = loop.call_at(self._time.due, self._on_idle)
 
     def cancel(self) -> None:
         """For good. Lets go of what it would have called, which may know this timer in turn."""

@@ -5,6 +5,7 @@ import msgspec
 from handfast.core.exchange import RecordingFailed, RecordType, Status
 from handfast.core.policy import Violation
 from handfast.core.redaction import scrub_name
+from handfast.gateway.conversation import LEFT
 from handfast.gateway.runtime import Runtime
 from handfast.wire.message import AmbiguousKeys, Members, Message
 from handfast.wire.scan import NotJson
@@ -19,7 +20,16 @@ def record_refused(
         return
     policy = runtime.settings.policy(server, tool)
     call = runtime.path.open(server=server, tool=scrub_name(tool), policy=policy, contract=None, actor=actor)
-    runtime.path.conclude(call, Status.ERROR, rule=rule, reason=reason)
+    runtime.path.conclude(call, Status.ERROR, rule=rule, reason=reason, refusal=())
+
+
+def record_left(runtime: Runtime, message: Message, actor: str) -> None:
+    """A call whose client left while it was found out which server it is for."""
+    tool = _tool_of(message)
+    if tool is not None:
+        policy = runtime.settings.policy("", tool)
+        call = runtime.path.open(server="", tool=scrub_name(tool), policy=policy, contract=None, actor=actor)
+        runtime.path.conclude(call, Status.CANCELLED, rule="client.left", reason=LEFT)
 
 
 async def record_unrouted(runtime: Runtime, message: Message, actor: str, rule: str, reason: str) -> None:

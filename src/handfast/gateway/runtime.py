@@ -39,6 +39,7 @@ class Runtime:
             SqliteStore.open(folder),
             on_failure=activity.on_failure,
             retention=Retention(keep_days=activity.keep_days, keep_bytes=activity.keep_bytes),
+            whole_refusals=activity.whole_refusals,
         )
         self.catalog = ContractStore(folder)
         self.lane = SlowLane()
@@ -68,6 +69,7 @@ class Runtime:
             self.catalog.load(name, source),
             bounds=SchemaBounds(bytes=self.settings.limits.schema_bytes),
             on_change=on_change,
+            most=self.settings.limits.tools_per_server,
         )
         learner = Learner(contracts, timeout=self.settings.limits.learn_timeout_s, monotonic=self.clock.monotonic)
         tasks = TaskResults(
@@ -130,5 +132,6 @@ class Runtime:
 
     async def close(self) -> None:
         await self.lane.close()
+        self.journal.close()
         self.recorder.close()
         self.catalog.close()

@@ -1,4 +1,4 @@
-"""Running the gateway: a bound socket, uvicorn around the app, settings watched, everything closed at the end."""
+"""Running the gateway: a bound socket, clients on it, settings watched, everything closed at the end."""
 
 import asyncio
 import contextlib
@@ -8,16 +8,14 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-import uvicorn
-
 from handfast.gateway.app import GatewayApp
 from handfast.gateway.draining import Drain
+from handfast.gateway.edge.http_listener import BACKLOG, HttpListener
 from handfast.gateway.reload import watching
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.settings import Settings
 from handfast.gateway.upstreams import Upstreams
 
-_BACKLOG = 1024
 _GOODBYE_SECONDS = 2  # for what is left to be sent once the servers are gone
 
 
@@ -41,7 +39,7 @@ def bind(settings: Settings) -> socket.socket:
         raise AddressUnavailable(
             f"cannot listen on {settings.listen}: {why}. Stop what uses it, or choose another with --listen."
         ) from None
-    listener.listen(_BACKLOG)
+    listener.listen(BACKLOG)
     return listener
 
 
@@ -50,32 +48,14 @@ def address_of(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-class _Server(uvicorn.Server):
-    """uvicorn without its own signal handling, which would raise the signal again after we have closed."""
-
-    @contextlib.contextmanager
-    def capture_signals(self):  # type: ignore[no-untyped-def]  # uvicorn's own signature
-        yield
-
-
 @contextlib.asynccontextmanager
 async def gateway(runtime: Runtime, listener: socket.socket, *, drain: Drain | None = None) -> AsyncIterator[Upstreams]:
     """A gateway that serves for the length of the block."""
     upstreams = Upstreams(runtime)
     drain = drain or Drain()
-    config = uvicorn.Config(
-        GatewayApp(runtime, upstreams, drain),
-        http="httptools",
-        lifespan="off",
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        proxy_headers=False,
-        timeout_graceful_shutdown=_GOODBYE_SECONDS,
-        timeout_keep_alive=75,
-    )
-    server = _Server(config)
-    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    app = GatewayApp(runtime, upstreams, drain)
+    clients = HttpListener(app.handle, limits=lambda: runtime.settings.limits, note=app.note)
+    await clients.start(listener)
     try:
         yield upstreams
     finally:
@@ -85,8 +65,7 @@ async def gateway(runtime: Runtime, listener: socket.socket, *, drain: Drain | N
         upstreams.quiesce()
         await drain.finished(runtime.settings.limits.drain_timeout_s)
         await upstreams.close()
-        server.should_exit = True
-        await serving
+        await clients.close(_GOODBYE_SECONDS)
         await runtime.close()
 
 

@@ -22,6 +22,7 @@ class Session:
         log: EventLog,
         *,
         actor: str,
+        address: str,
         owns_channel: bool,
         now: float,
     ) -> None:
@@ -33,7 +34,9 @@ class Session:
         self.moving = asyncio.Lock()  # held while it gets a child of its own
         self.opening: Message | None = None  # the client's initialize, for a child of its own later on
         self.version = ""  # the revision it asked for, which its shared child was greeted with
-        self.last_used = now
+        self.address = address  # whose room it counts towards
+        self.opened = self.last_used = now
+        self.has_called = False
         self.answers: list[PostAnswer] = []  # requests under way, oldest first
         self.log = log
         self._outbox = Backlog()  # for a client that is not listening at the moment
@@ -87,7 +90,7 @@ class Session:
         """A newer connection takes over."""
         self._listener = http
         self._bell.set()
-        http.watch(self._bell.set, after=0)
+        http.watch(self._bell.set)
         await http.start_stream(200, STREAM_HEADERS)
         await http.send_chunk(KEEP_ALIVE)
         if position is None:

@@ -5,36 +5,43 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from handfast.gateway.bridge.held_calls import HeldCalls
 from handfast.gateway.bridge.judged_server import JudgedServer
 from handfast.gateway.bridge.legacy_server import EraRefused, LegacyServer
 from handfast.gateway.bridge.modern_server import ModernServer
 from handfast.gateway.bridge.native_server import NativeServer
 from handfast.gateway.bridge.stdio_sessions import StdioSessions
+from handfast.gateway.caller_ids import CallerIds, Foreign
+from handfast.gateway.callers import address_of_opener
 from handfast.gateway.channel import Channel
 from handfast.gateway.child import ChildStartFailed
 from handfast.gateway.child_sessions import ChildSessions
 from handfast.gateway.children import MODERN, Children
 from handfast.gateway.compact.backend import CompactBackend
 from handfast.gateway.conversation import Conversation
-from handfast.gateway.http_exchange import JSON, HttpExchange, HttpProblem
+from handfast.gateway.http_exchange import JSON, ClientLeft, HttpExchange, HttpProblem
 from handfast.gateway.launch import Launch
+from handfast.gateway.list_notices import ListNotices, is_list_notice
 from handfast.gateway.param_headers import refuse_mismatch, refuse_param_mismatch
 from handfast.gateway.post_answer import PostAnswer
 from handfast.gateway.server_health import ServerHealth, UpstreamResting
 from handfast.gateway.server_side import ServerSide
 from handfast.gateway.session import Session
+from handfast.gateway.session_owner import held_calls, note_evicted
 from handfast.gateway.settings.blocks import Isolation, Limits
-from handfast.wire.codes import METHOD_NOT_FOUND, UPSTREAM_FAILED
-from handfast.wire.eras import is_modern
+from handfast.gateway.task_results import TASK_METHODS
+from handfast.wire.codes import INVALID_REQUEST, METHOD_NOT_FOUND, UPSTREAM_FAILED
+from handfast.wire.eras import INTERACTIVE, http_status, is_modern
 from handfast.wire.headers import check_envelope, check_modern_headers
-from handfast.wire.message import AmbiguousKeys, BadMessage, Message
+from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_message
 from handfast.wire.replies import error_reply, request
 from handfast.wire.scan import NotJson
 from handfast.wire.splice import replace_values
 
 _DEAF = "The server does not read what it is sent. Try again later, or restart it."
-_NEEDS_OWN_CHILD = frozenset(("logging/setLevel", "resources/subscribe", "resources/unsubscribe"))
+_NEEDS_OWN_CHILD = frozenset(("logging/setLevel", "resources/subscribe", "resources/unsubscribe", *TASK_METHODS))
+# Only the handshake's revisions have them, and in a process without a handshake they would hold for every caller.
+_FIXED_FOR_ALL = frozenset(("initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"))
+_AGAIN = "This session has had its initialize. Open another one."
 
 
 class ServerDeaf(Exception):
@@ -53,8 +60,11 @@ class StdioUpstream:
         isolation: Callable[[], Isolation],
         limits: Callable[[], Limits],
         version: str,
+        ids: CallerIds | None = None,
     ) -> None:
+        """Without `ids` there is only one caller."""
         self._server = server
+        self._ids = ids
         self.health = health
         self._isolation = isolation
         self._limits = limits
@@ -62,22 +72,24 @@ class StdioUpstream:
         self._bridge = StdioSessions(
             self._children,
             self,
-            held=HeldCalls(lambda: limits().question_timeout_s),
+            held=held_calls(server, limits),
             refused=lambda reason: server.journal.diagnose(server.name, "message.unowned", reason),
             version=version,
             limits=limits,
             now=server.now,
             isolates=lambda: isolation() is Isolation.SESSION,
+            on_evict=lambda: note_evicted(server),
         )
         self.backend = JudgedServer(
             server,
             NativeServer(
-                ModernServer(self._bridge.modern_line, self._bridge.leave, tells_logs_apart=False),
+                ModernServer(self._bridge.modern_line, self._bridge.leave, tells_logs_apart=False, ids=ids),
                 LegacyServer(
                     self._bridge,
                     limits=limits,
                     now=server.now,
                     isolates=lambda: isolation() is Isolation.SESSION,
+                    on_evict=lambda: note_evicted(server),
                 ),
                 leave_modern=self._bridge.leave_modern,
             ),
@@ -87,10 +99,15 @@ class StdioUpstream:
         self.compact = CompactBackend(server, self.backend)
         self._sessions = ChildSessions(server, self._children, limits)
         self._waiting_for_room = 0
+        self._notices = ListNotices(self._tell_clients)
 
     def quiesce(self) -> None:
         """The gateway is about to stop: streams that only listen end now, calls under way may finish."""
         self._sessions.stop_listening()
+
+    def dismiss(self, text: str) -> None:
+        """It is about to be closed: calls under way end with this text, which says why."""
+        self._children.dismiss(text)
 
     async def close(self) -> None:
         self._server.learner.close()
@@ -126,6 +143,10 @@ class StdioUpstream:
                 reply = conversation.fail(message.id, pending, text)
         await http.respond(200, [JSON], reply)
 
+    def abandon(self, message: Message) -> None:
+        """Put on record a call whose client left before it could reach the server."""
+        Conversation(self._server, _list_nothing).abandon(message)
+
     async def _post(self, http: HttpExchange, message: Message, *, may_refuse: bool) -> None:
         session_id = http.header(b"mcp-session-id")
         version = http.header(b"mcp-protocol-version")
@@ -136,7 +157,11 @@ class StdioUpstream:
             await self._initialize(http, message, may_refuse=may_refuse)
             return
         session = self._sessions.find(http)
-        if message.method in _NEEDS_OWN_CHILD and self._may_isolate():
+        if message.method == "initialize":
+            self._server.journal.diagnose(self._server.name, "session.initialized", f"initialize was refused. {_AGAIN}")
+            await http.respond(200, [JSON], error_reply(message.id, INVALID_REQUEST, _AGAIN))
+            return
+        if not session.owns_channel and self._may_isolate() and _needs_own_child(message):
             await self._sessions.give_own_child(session)
         await self._post_in_session(http, session, message)
 
@@ -160,14 +185,15 @@ class StdioUpstream:
             version = msgspec.json.decode(params.get("protocolVersion", msgspec.Raw(b'""')), type=str)
         except (AmbiguousKeys, NotJson, msgspec.DecodeError):
             raise HttpProblem(400, "The params of initialize cannot be read.") from None
+        address = address_of_opener(http, message)
         isolation = self._isolation()
         # Capabilities are fixed at initialize: a client that declares any needs a child that was told of them.
         is_own = isolation is Isolation.SESSION or (isolation is Isolation.AUTO and not _is_empty(capabilities))
         if is_own:
-            async with self._sessions.room_for_own():
+            async with self._sessions.room_for_own(address):
                 channel = await self._children.start()
                 conversation = self._new_conversation(channel)
-                session = self._sessions.open(http.actor, channel, conversation, message, owns_channel=True)
+                session = self._sessions.open(http.actor, address, channel, conversation, message, owns_channel=True)
             await self._open_own(http, session, message, may_refuse=may_refuse)
             return
         channel = await self._children.shared(version)
@@ -180,7 +206,7 @@ class StdioUpstream:
             await self._pass_on_refusal(http, raw, may_refuse=may_refuse)
             return
         conversation = self._new_conversation(channel)
-        session = self._sessions.open(http.actor, channel, conversation, message, owns_channel=False)
+        session = self._sessions.open(http.actor, address, channel, conversation, message, owns_channel=False)
         session.version = version
         await http.respond(200, [JSON, _session_header(session)], raw)
 
@@ -231,6 +257,7 @@ class StdioUpstream:
             raise HttpProblem(404, "The server behind this session has exited. Send initialize to begin a new one.")
         await self._wait_for_room(session.channel)
         if message.is_request:
+            session.has_called = session.has_called or message.method in INTERACTIVE
             await self._relay(http, session, message)
             return
         step = await session.conversation.from_client(message)
@@ -259,12 +286,15 @@ class StdioUpstream:
             health=self.health,
             log=session.log,
             other_channel=lambda: self._sessions.move_to_next(session),
+            ids=None if session.owns_channel else self._ids,
         )
         answer.hold_back = session.channel.hold_back if session.owns_channel else None
         session.answers.append(answer)
         try:
             answer.send(session.channel)
-            await answer.run(idle_seconds=self._limits().call_timeout_s)
+            await answer.run(self._limits())
+        except Foreign as problem:
+            await self._refuse_foreign(http, session.conversation, message, problem)
         finally:
             session.answers.remove(answer)
             session.last_used = self._server.now()
@@ -278,23 +308,25 @@ class StdioUpstream:
         if problem is not None:
             await http.respond(400, [JSON], problem)
             return
-        if message.method == "initialize":
-            # Not for the child to answer: on a line what comes first decides the era, for everybody who shares it.
-            text = "There is no initialize in this revision. Send the request itself, or initialize without _meta."
+        if message.method in _FIXED_FOR_ALL:
+            text = f"There is no {message.method} in this revision. Send initialize without _meta to use an older one."
             await http.respond(404, [JSON], error_reply(message.id, METHOD_NOT_FOUND, text))
             return
-        channel = await self._children.shared(MODERN)
+        if message.is_notification:
+            await http.respond(202, [])  # a modern client cancels by leaving, and has nothing else to notify of
+            return
+        channel = self._children.running(MODERN)
+        if channel is None:
+            try:
+                channel = await http.while_present(self._children.shared(MODERN))
+            except ClientLeft:
+                self.abandon(message)
+                return
         await self._wait_for_room(channel)
         conversation = self._new_conversation(channel)
         step = await conversation.from_client(message, http)
         if step.to_server is None:
             await http.respond(200 if step.to_client else 202, [JSON], step.to_client or b"")
-            return
-        if message.id is None:
-            # Over HTTP a modern client cancels by leaving; a number of its own would mean somebody else's request here.
-            if message.method != "notifications/cancelled":
-                channel.send(message.raw)
-            await http.respond(202, [])
             return
         mismatch = refuse_param_mismatch(self._server, conversation, http.headers, message)
         if mismatch is not None:  # the child cannot see headers
@@ -307,9 +339,24 @@ class StdioUpstream:
             message,
             health=self.health,
             other_channel=lambda: self._children.shared(MODERN),
+            ids=self._ids,
         )
-        answer.send(channel)
-        await answer.run(idle_seconds=self._limits().call_timeout_s)
+        try:
+            answer.send(channel)
+        except Foreign as refusal:
+            await self._refuse_foreign(http, conversation, message, refusal)
+            return
+        await answer.run(self._limits())
+
+    async def _refuse_foreign(
+        self, http: HttpExchange, conversation: Conversation, message: Message, problem: Foreign
+    ) -> None:
+        """Nothing was sent to the child."""
+        assert message.id is not None
+        pending = conversation.open_requests.pop(message.id)
+        reply = await conversation.refuse_foreign(message.id, pending, problem)
+        status = http_status(read_message(reply)) if pending.is_modern else 200
+        await http.respond(status, [JSON], reply)
 
     async def _wait_for_room(self, channel: Channel) -> None:
         """What a child does not read piles up here: who comes next waits, as long as a call may. Raises: ServerDeaf."""
@@ -341,19 +388,23 @@ class StdioUpstream:
             if session.owns_channel:
                 session.take(message)
                 return True
-        if message.is_notification and message.method is not None and message.method.endswith("/list_changed"):
+        if is_list_notice(message):
             if message.method == "notifications/tools/list_changed":
                 self._server.learner.refresh(
                     lambda cursor: channel.ask(lambda own_id: self._plain_list(own_id, cursor))
                 )
-            for session in sessions:
-                session.take(message)
-            self._bridge.list_changed(message)
+            self._notices.take(channel, message)
             return True
         if message.is_request:
             reason = "A request from a shared server was refused: it cannot be known whose it is."
             self._server.journal.diagnose(self._server.name, "message.unowned", reason)
         return False
+
+    def _tell_clients(self, channel: Channel, message: Message) -> None:
+        """Whoever shares the child."""
+        for session in self._sessions.on(channel):
+            session.take(message)
+        self._bridge.list_changed(message)
 
     def _plain_list(self, own_id: int, cursor: bytes | None) -> bytes:
         return request(own_id, "tools/list", None if cursor is None else {"cursor": msgspec.Raw(cursor)})
@@ -377,6 +428,16 @@ async def _list_nothing(_conversation: Conversation, _cursor: bytes | None) -> M
 
 def _session_header(session: Session) -> tuple[bytes, bytes]:
     return b"mcp-session-id", session.id.encode()
+
+
+def _needs_own_child(message: Message) -> bool:
+    """What a shared child cannot keep apart: log levels, subscriptions and tasks."""
+    if message.method != "tools/call":
+        return message.method in _NEEDS_OWN_CHILD
+    try:
+        return "task" in message.params()
+    except (AmbiguousKeys, NotJson):
+        return False  # it is refused where it is read
 
 
 def _is_empty(capabilities: bytes) -> bool:

@@ -15,7 +15,7 @@ from handfast.catalog.contracts import ServerContracts
 from handfast.catalog.tasks import KeptTask, KeptTasks, task_key
 from handfast.clock import Clock
 from handfast.core.contract import CompiledContract
-from handfast.core.exchange import Exchange, RecordingFailed, Status
+from handfast.core.exchange import Exchange, RecordingFailed, Status, Ticket
 from handfast.core.policy import ALLOWED, Blocked, Decision, ToolPolicy, Warned
 from handfast.core.redaction import scrub_name
 from handfast.core.result import ResultView, ambiguous_violation, blocked_text
@@ -51,7 +51,7 @@ class _Task:
     kept: KeptTask
     contract: CompiledContract | None
     outcome: str
-    ticket: int | None = None  # of the records of that outcome: a reply waits for them however often it is asked for
+    ticket: Ticket | None = None  # of the records of that outcome: a reply waits for them however often it is asked for
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,8 @@ def check_host(given: bytes | None, settings: Settings) -> None:
         own = settings.listen_address[0].lower()
         if name.strip("[]") == own and own not in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
             return
-    raise HttpProblem(403, "This Host is not served here. Add it to allowed_hosts if it should be.")
+    text = "This Host is not served here. Add it to allowed_hosts if it should be."
+    raise HttpProblem(403, text, rule="request.unknown_host")
 
 
 def check_origin(given: bytes | None, settings: Settings) -> None:
@@ -36,4 +37,4 @@ def check_origin(given: bytes | None, settings: Settings) -> None:
     found = _ORIGIN.fullmatch(origin)
     if found is None or found["name"] not in _LOOPBACK:
         text = "Pages of this Origin may not use the gateway. Add it to allowed_origins if they should."
-        raise HttpProblem(403, text)
+        raise HttpProblem(403, text, rule="request.unknown_origin")

@@ -3,6 +3,8 @@
 from handfast import __version__
 from handfast.core.exchange import Status
 from handfast.gateway.breaker import SETTLED_SECONDS, Breaker, reconnect_rest, restart_rest
+from handfast.gateway.caller_ids import CallerIds
+from handfast.gateway.combined.opaque import Seal
 from handfast.gateway.http_headers import UpstreamHeaders
 from handfast.gateway.http_upstream import HttpUpstream
 from handfast.gateway.launch import Launch
@@ -15,7 +17,7 @@ from handfast.gateway.stdio_upstream import StdioUpstream
 Upstream = HttpUpstream | StdioUpstream
 
 
-def http_upstream(runtime: Runtime, name: str, server: ServerSettings) -> HttpUpstream:
+def http_upstream(runtime: Runtime, name: str, server: ServerSettings, *, has_one_caller: bool = False) -> HttpUpstream:
     assert server.url is not None
     breaker = Breaker(
         runtime.clock.monotonic,
@@ -31,10 +33,11 @@ def http_upstream(runtime: Runtime, name: str, server: ServerSettings) -> HttpUp
         health=_health(runtime, name, breaker),
         limits=lambda: runtime.settings.limits,
         version=__version__,
+        ids=None if has_one_caller else _caller_ids(runtime, name),
     )
 
 
-def stdio_upstream(runtime: Runtime, name: str, launch: Launch) -> StdioUpstream:
+def stdio_upstream(runtime: Runtime, name: str, launch: Launch, *, has_one_caller: bool = False) -> StdioUpstream:
     breaker = Breaker(
         runtime.clock.monotonic,
         rest_after=lambda n: restart_rest(n, runtime.settings.limits.restarts),
@@ -52,7 +55,12 @@ def stdio_upstream(runtime: Runtime, name: str, launch: Launch) -> StdioUpstream
         isolation=isolation,
         limits=lambda: runtime.settings.limits,
         version=__version__,
+        ids=None if has_one_caller else _caller_ids(runtime, name),
     )
+
+
+def _caller_ids(runtime: Runtime, name: str) -> CallerIds:
+    return CallerIds(Seal(runtime.recorder.derive_key("callers")), name)
 
 
 def _health(runtime: Runtime, name: str, breaker: Breaker) -> ServerHealth:

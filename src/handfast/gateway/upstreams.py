@@ -12,19 +12,23 @@ from handfast.gateway.combined.backend import CombinedBackend
 from handfast.gateway.combined.endpoint import Endpoint
 from handfast.gateway.combined.opaque import Seal
 from handfast.gateway.compact.surface import ChosenSurface
+from handfast.gateway.draining import STOPPING
 from handfast.gateway.endpoint import ServerEndpoint
 from handfast.gateway.fronts.both import BothFronts
 from handfast.gateway.fronts.legacy_http import LegacyFront
 from handfast.gateway.fronts.modern_http import ModernFront
 from handfast.gateway.http_exchange import HttpProblem
 from handfast.gateway.launch import Launch, child_environment
-from handfast.gateway.refused_calls import record_templated, record_unrouted
+from handfast.gateway.refused_calls import record_left, record_templated, record_unrouted
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.server_health import HealthReport, State
 from handfast.gateway.settings import Settings, Transport
 from handfast.gateway.settings.blocks import Surface
 from handfast.gateway.settings.changes import ServerChanges, changed_servers
 from handfast.gateway.upstream import Upstream, http_upstream, stdio_upstream
+
+RESTARTED = "The server was restarted by a change of settings before it answered. Repeat the call if that is safe."
+REMOVED = "The server was taken out of the settings before it answered. The call may have run."
 
 
 class Upstreams:
@@ -40,6 +44,7 @@ class Upstreams:
                 diagnose=runtime.journal.diagnose,
                 seal=Seal(runtime.recorder.derive_key("combined")),
                 record_refused=partial(record_unrouted, runtime),
+                record_left=partial(record_left, runtime),
                 record_templated=partial(record_templated, runtime),
             )
         )
@@ -81,7 +86,7 @@ class Upstreams:
         changes = changed_servers(old, new)
         for name in (*changes.removed, *changes.restarted):
             self._runtime.places.dismiss(name, CLOSED)
-            self._close(self._by_name.pop(name))
+            self._close(self._by_name.pop(name), RESTARTED if name in changes.restarted else REMOVED)
         self._open((*changes.added, *changes.restarted))
         self._runtime.places.refill()
         if changes != ServerChanges():
@@ -94,14 +99,15 @@ class Upstreams:
 
     async def close(self) -> None:
         await self.all.close()
-        await asyncio.gather(*(served.close() for served in self._by_name.values()), *self._closing)
+        await asyncio.gather(*(served.close(STOPPING) for served in self._by_name.values()), *self._closing)
 
     def _open(self, names: Iterable[str]) -> None:
         for name in names:
             self._by_name[name] = _Served(self._runtime, name)
 
-    def _close(self, served: "_Served") -> None:
-        task = asyncio.create_task(served.close())
+    def _close(self, served: "_Served", text: str) -> None:
+        served.dismiss(text)
+        task = asyncio.create_task(served.close(text))
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 
@@ -131,9 +137,14 @@ class _Served:
         self.endpoint.quiesce()
         self.upstream.quiesce()
 
-    async def close(self) -> None:
-        await self.endpoint.close()
-        await self.upstream.close()
+    def dismiss(self, text: str) -> None:
+        """Calls under way end with this text, on record with it; subscriptions just end."""
+        self.endpoint.quiesce()
+        self.upstream.dismiss(text)
+
+    async def close(self, text: str) -> None:
+        await self.upstream.close()  # first: a call that ends with its server says so, one given up in front does not
+        await self.endpoint.close(text)
 
 
 def _fronts(runtime: Runtime, name: str, backend: Backend) -> tuple[ModernFront, LegacyFront]:

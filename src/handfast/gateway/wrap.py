@@ -14,8 +14,10 @@ from handfast.crashes import describe_crash
 from handfast.gateway.call_places import CLOSED
 from handfast.gateway.child import Child
 from handfast.gateway.conversation import Conversation
+from handfast.gateway.orphans import has_terminal
 from handfast.gateway.server_output import ServerOutput
 from handfast.gateway.server_side import ServerSide
+from handfast.gateway.settings.blocks import Limits
 from handfast.pipes import InputPipe, OutputPipe
 from handfast.wire.codes import INTERNAL_ERROR, REQUEST_TOO_LARGE, UPSTREAM_TIMEOUT
 from handfast.wire.eras import MODERN_META, is_discovery, says_modern
@@ -45,7 +47,7 @@ class Wrapper:
     """Relays between our client and the child until the child is gone."""
 
     def __init__(
-        self, server: ServerSide, *, message_limit: int, call_timeout: Callable[[], float], may_misfit: bool = False
+        self, server: ServerSide, *, message_limit: int, limits: Callable[[], Limits], may_misfit: bool = False
     ) -> None:
         """`may_misfit`: a server that does not understand its client is given up, see `Misfit`."""
         self._server = server
@@ -55,7 +57,7 @@ class Wrapper:
         self._held: list[bytes] | None = None  # what the client sends while the server's era is found out
         self._is_misfit = self._is_server_modern = self._is_probing = False
         self._limit = message_limit
-        self._call_timeout = call_timeout
+        self._limits = limits
         self._conversation = Conversation(server, self._list_page)
         self._own: dict[RequestId, asyncio.Future[Message]] = {}
         self._own_prefix = f"handfast-{token_hex(6)}-"
@@ -75,7 +77,7 @@ class Wrapper:
 
     async def run(self, command: Sequence[str]) -> int | Misfit:
         """The child's exit code, as a shell reports it. Raises: ChildStartFailed."""
-        await self._child.start(command)
+        await self._child.start(command, shares_terminal=has_terminal())
         self._forward_signals()
         await self._output.open(sys.stdout.buffer)
         await self._input.open(sys.stdin.buffer)
@@ -278,12 +280,9 @@ class Wrapper:
     async def _sweep(self) -> None:
         while True:
             await asyncio.sleep(_SWEEP_SECONDS)
-            seconds = self._call_timeout()
-            for request_id in self._conversation.overdue(self._server.now(), seconds):
-                pending = self._conversation.open_requests.pop(request_id)
+            for request_id, pending, text in self._conversation.take_overdue(self._server.now(), self._limits()):
                 if pending.is_cancelled:
                     continue  # its client does not wait for it any more
-                text = f"The server neither answered nor reported progress for {seconds:g} s. The call was given up."
                 self._output.write_line(
                     self._conversation.fail(request_id, pending, text, code=UPSTREAM_TIMEOUT, rule="upstream.timeout")
                 )

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from handfast.lint.catalogue import find
 from handfast.lint.findings import Finding
+from handfast.lint.regular_file import read_regular
 from handfast.lint.scopes import Scopes, read_scopes
 
 _MARK = re.compile(r"#\s*lint-allow:\s*(?P<id>[\w-]+)(?P<rest>(?:(?!#\s*lint-allow:).)*)")
@@ -90,7 +91,7 @@ def _has_reason(rest: str) -> bool:
 def read_source(path: Path, shown: str) -> SourceFile | Finding:
     """The parsed file, or why it is none."""
     try:
-        source = path.read_bytes()
+        source = read_regular(path)
     except OSError as problem:
         reason = problem.strerror or "it cannot be opened"
         return find("source-unreadable", f"The file cannot be read: {reason}.", file=shown)

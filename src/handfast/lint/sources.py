@@ -16,6 +16,7 @@ from handfast.lint.catalogue import find
 from handfast.lint.findings import Finding
 from handfast.lint.modules import Modules
 from handfast.lint.project import Project
+from handfast.lint.regular_file import read_regular
 from handfast.lint.source_file import read_source
 
 _SKIPPED = frozenset(("__pycache__", "node_modules", "site-packages"))
@@ -98,7 +99,7 @@ def _builders(sources: Sources) -> re.Pattern[bytes]:
     names = {BUILDER.encode()}
     for path in sources.paths:
         try:
-            text = path.read_bytes()
+            text = read_regular(path)
         except OSError:
             continue  # reported where it is parsed
         if BUILDER.encode() in text:

@@ -44,7 +44,7 @@ _KEPT_ENVIRONMENT = ("PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRAR
 # -P: whatever lies in the working directory is not what we import.
 WORKER = (sys.executable, "-P", "-m", "handfast.slow_lane.worker")
 
-Problem = Literal["", "too slow", "uncompilable", "ambiguous"]
+Problem = Literal["", "too slow", "uncompilable", "too deep", "ambiguous"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +110,9 @@ class SlowLane:
         wording: bool,
         show_names: bool = False,
         lenient: bool = False,
+        max_depth: int | None = None,
     ) -> LaneVerdict:
-        """Judge the JSON text by the schema, within the deadline once its turn has come."""
+        """Judge the JSON text by its depth and by the schema, within the deadline once its turn has come."""
         trouble = self._trouble(schema.digest)
         if (known := trouble.verdict) is not None:
             return known
@@ -120,7 +121,7 @@ class SlowLane:
         await self._take_turn()
         wanted = wording and trouble.wording_kills < MOST_KILLS
         seconds = COMPILE_SECONDS + deadline + WORDING_SECONDS + ORPHAN_SECONDS
-        job = Job(schema.digest, schema.text, value_text, wanted, show_names, seconds, lenient)
+        job = Job(schema.digest, schema.text, value_text, wanted, show_names, seconds, lenient, max_depth)
         # A caller who leaves must not take the answer's reader along: the next job would read the wrong answer.
         task = asyncio.ensure_future(self._run(job, trouble, deadline))
         self._jobs.add(task)
@@ -172,9 +173,11 @@ class SlowLane:
                 return LaneVerdict(None, problem="uncompilable", reason="".join(compiled.words))
             late = TOO_SLOW
             async with asyncio.timeout(min(deadline, BACKTRACKING_SECONDS) if compiled.backtracks else deadline):
-                verdict = await _hear(process, "verdict", "ambiguous", "too slow")
+                verdict = await _hear(process, "verdict", "too deep", "ambiguous", "too slow")
             if verdict.name == "too slow":
                 return TOO_SLOW  # it ended itself, and goes on
+            if verdict.name == "too deep":
+                return LaneVerdict(None, problem="too deep")
             if verdict.name == "ambiguous":
                 return LaneVerdict(None, verdict.words, problem="ambiguous")
         except (TimeoutError, _WorkerLost):

@@ -18,10 +18,11 @@ class Job(msgspec.Struct, frozen=True, array_like=True):
     show_names: bool
     seconds: float  # after which the worker ends itself, should nobody be left to do so
     lenient: bool = False  # scalars sent as text count as what they spell
+    max_depth: int | None = None  # levels that the value may have; None where that is known already
 
 
 class Stage(msgspec.Struct, frozen=True, array_like=True):
-    """How far a job has come: ready, compiled, uncompilable, ambiguous, too slow, verdict or words."""
+    """How far a job has come: ready, compiled, uncompilable, too deep, ambiguous, too slow, verdict or words."""
 
     name: str
     conforms: bool = False

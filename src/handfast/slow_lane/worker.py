@@ -8,7 +8,7 @@ from typing import BinaryIO, NamedTuple
 
 import jsonschema_rs
 
-from handfast.core.judged_text import Ambiguous, decode_judged
+from handfast.core.judged_text import Ambiguous, decode_judged, depth_exceeds
 from handfast.core.lenient import is_valid_if_coerced
 from handfast.core.schema import SchemaRefused, build_slow_validator, decode_checked
 from handfast.core.schema_words import declared_names, describe_errors
@@ -79,6 +79,9 @@ class Worker:
             self.say(Stage("uncompilable", words=(str(refused),)))
             return
         self.say(Stage("compiled", backtracks=schema.backtracks))
+        if job.max_depth is not None and depth_exceeds(job.value, job.max_depth):
+            self.say(Stage("too deep"))
+            return
         try:
             value = decode_judged(job.value)
         except Ambiguous as problem:

@@ -18,7 +18,7 @@ from handfast.core.contract import CompiledContract
 from handfast.core.envelopes import Envelope, render, success_payload
 from handfast.core.errors import ErrorCode, ToolError
 from handfast.core.events import MCP_ADMIN_OP_EXECUTED, MCP_SERVER_INVOKE_FAILED
-from handfast.core.exchange import Exchange, RecordingFailed, Status
+from handfast.core.exchange import RAN_UNRECORDED, Exchange, RecordingFailed, Status
 from handfast.core.guardrails import GUARDRAIL_PROPERTIES, check_guardrails
 from handfast.core.judged_text import Ambiguity
 from handfast.core.outcome import Failed, Outcome, Succeeded, code_of_rule, failed, outcome_of_error
@@ -57,9 +57,6 @@ _encode_strictly = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separat
 
 _MAY_STAND = "What it did until then may stand."
 _LONGEST_FAILURE = 100_000  # bytes; a log's tail fits, and no agent reads more
-_UNRECORDED = (
-    "The tool did run, and that could not be put on record. Do not repeat the call; report it to the operator."
-)
 
 # Tools of our own are always held to their word, both ways.
 STRICT = ToolPolicy(
@@ -242,7 +239,7 @@ class Dispatcher:
                 self.counts.add(tool.spec.name, "failed")
                 self.path.conclude(call, Status.ERROR, reason="Records could not be written.", mode=Mode.STRICT)
                 raise
-            told = failed(ErrorCode.INTERNAL_ERROR, _UNRECORDED, self.codes, request_id=call.request_id)
+            told = failed(ErrorCode.INTERNAL_ERROR, RAN_UNRECORDED, self.codes, request_id=call.request_id)
             answer = self.rendered(tool, told)
         except BaseException:  # KeyboardInterrupt: the operator wants the server to end, and it does
             self.path.conclude(call, Status.ERROR, reason="The server was stopped.", mode=Mode.STRICT)

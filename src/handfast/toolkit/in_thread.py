@@ -43,10 +43,18 @@ class LaneInThread:
         self._lane: SlowLane | None = None
 
     async def verdict(
-        self, schema: CompiledSchema, value_text: bytes, *, wording: bool, lenient: bool = False
+        self,
+        schema: CompiledSchema,
+        value_text: bytes,
+        *,
+        wording: bool,
+        lenient: bool = False,
+        max_depth: int | None = None,
     ) -> LaneVerdict:
         loop, lane = self._started()
-        asked = lane.verdict(schema, value_text, deadline=JUDGE_SECONDS, wording=wording, lenient=lenient)
+        asked = lane.verdict(
+            schema, value_text, deadline=JUDGE_SECONDS, wording=wording, lenient=lenient, max_depth=max_depth
+        )
         return asyncio.run_coroutine_threadsafe(asked, loop).result()
 
     def _started(self) -> tuple[asyncio.AbstractEventLoop, SlowLane]:

@@ -19,7 +19,13 @@ class LaneOfLoop:
         self._lanes: dict[asyncio.AbstractEventLoop, tuple[SlowLane, AsyncGenerator[None]]] = {}
 
     async def verdict(
-        self, schema: CompiledSchema, value_text: bytes, *, wording: bool, lenient: bool = False
+        self,
+        schema: CompiledSchema,
+        value_text: bytes,
+        *,
+        wording: bool,
+        lenient: bool = False,
+        max_depth: int | None = None,
     ) -> LaneVerdict:
         loop = asyncio.get_running_loop()
         if loop not in self._lanes:
@@ -28,7 +34,7 @@ class LaneOfLoop:
             self._lanes[loop] = lane, ending
             await anext(ending)  # from here on the loop knows it
         return await self._lanes[loop][0].verdict(
-            schema, value_text, deadline=JUDGE_SECONDS, wording=wording, lenient=lenient
+            schema, value_text, deadline=JUDGE_SECONDS, wording=wording, lenient=lenient, max_depth=max_depth
         )
 
     async def _end_with(self, loop: asyncio.AbstractEventLoop, lane: SlowLane) -> AsyncGenerator[None]:

@@ -8,7 +8,7 @@ from handfast.activity.recorder import ThreadRecorder
 from handfast.activity.sqlite import SqliteStore
 from handfast.activity.state_folder import state_folder
 from handfast.clock import Clock
-from handfast.core.exchange import Record, Recorder
+from handfast.core.exchange import Record, Recorder, Ticket
 from handfast.tool_call import CallPath, SlowLane
 
 if TYPE_CHECKING:
@@ -21,7 +21,10 @@ class Unrecorded:
     def record(self, *_: Record) -> int:
         return 0
 
-    async def committed(self, ticket: int) -> None:
+    def record_refusal(self, _caller: str, *_: Record) -> int:
+        return 0
+
+    async def committed(self, ticket: Ticket) -> None:
         """Nothing is ever waited for."""
 
     async def room(self) -> None:

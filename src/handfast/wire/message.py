@@ -10,15 +10,33 @@ import msgspec
 from handfast.core.names import fold_name
 from handfast.wire.codes import INVALID_REQUEST, PARSE_ERROR
 from handfast.wire.methods import find_method_fault
-from handfast.wire.scan import Key, NotJson, ordered_pairs, read_key, scan_object
+from handfast.wire.scan import (
+    COUNTED_FROM,
+    TOO_DEEP,
+    Key,
+    NotJson,
+    OverBound,
+    decode_counted,
+    has_constants,
+    ordered_pairs,
+    read_key,
+    read_pairs,
+    scan_object,
+)
 
 RequestId = str | int | float
 
 
 # A level of the message: pairs in order, each value the raw bytes.
 _Pairs = dict[Key, msgspec.Raw]
-# One pass reads two levels: an object below the top comes as pairs of its own, everything else decoded.
-_Envelope = dict[Key, _Pairs | list[msgspec.Raw] | str | int | float | bool | None]
+
+
+class _Array(msgspec.Struct, array_like=True):
+    """A list where the envelope needs none: whatever is in it is skipped."""
+
+
+# One pass reads two levels: an object below the top comes as pairs of its own, a list as nothing, the rest decoded.
+_Envelope = dict[Key, _Pairs | _Array | str | int | float | bool | None]
 
 
 _envelope_decoder: Final = msgspec.json.Decoder(_Envelope, dec_hook=read_key)
@@ -70,10 +88,6 @@ _READ_FOLDED: Final = frozenset(_FOLDED.values())
 _OWN: Final = frozenset(_READ)
 
 
-# Reading a thousand levels takes a scanner that is a hundred times slower; this many bytes hold the loop for 0.2 s.
-_DEEP_BYTES = 1024 * 1024
-
-
 class BadMessage(Exception):
     """Not a message that may go further. `id` is the caller's, where it could be read, for the answer."""
 
@@ -111,7 +125,7 @@ def check_names(names: Iterable[str], count: int) -> None:
 def read_level(text: bytes) -> Members:
     """One object's members as raw slices. Raises: AmbiguousKeys, NotJson."""
     try:
-        return _members(ordered_pairs.decode(text))
+        return _members(ordered_pairs.decode(text) if len(text) < COUNTED_FROM else read_pairs(text))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _scanned_level(text)
 
@@ -168,6 +182,11 @@ class Message:
             return None
         return _level(self._result)
 
+    def result_may_have(self, names: frozenset[str]) -> bool:
+        """Whether the result has a member of one of these names; also True where that cannot be seen at once."""
+        found = self._result
+        return not isinstance(found, dict) or any(key.text in names for key in found)
+
     def error_code(self) -> int | None:
         """The number of an error answer, where it has one."""
         try:
@@ -185,6 +204,12 @@ class Message:
         """Read the envelope anew after `raw` was changed below the top level."""
         again = read_message(self.raw)
         self._params, self._result, self._error = again._params, again._result, again._error
+        self._param_members = self._meta_members = None
+
+    def forget(self) -> None:
+        """Let go of all but the id and the method, which are all that an answer is paired by."""
+        self.raw = b""
+        self._params = self._result = self._error = None
         self._param_members = self._meta_members = None
 
     def meta(self) -> Members:
@@ -228,23 +253,46 @@ def read_message(raw: bytes) -> Message:
             reason = "The message is not valid UTF-8. Send JSON text in UTF-8."
             raise BadMessage(PARSE_ERROR, reason, id_in_head(raw)) from None
     try:
-        top = _envelope_decoder.decode(raw)
+        top = _envelope_decoder.decode(raw) if len(raw) < COUNTED_FROM else decode_counted(raw, _Envelope)
     except msgspec.DecodeError:
         return _read_carefully(raw)
     except RecursionError:
-        if len(raw) > _DEEP_BYTES:
-            reason = f"The message is over {_DEEP_BYTES} bytes and nested too deep to be read safely."
-            raise BadMessage(INVALID_REQUEST, reason) from None
-        return _read_carefully(raw)
+        raise _over_bound(raw, OverBound(TOO_DEEP)) from None
+    except OverBound as problem:
+        raise _over_bound(raw, problem) from None
     return _assemble(raw, {key.text: value for key, value in top.items()}, len(top))
 
 
+class _OnlyId(msgspec.Struct):
+    id: str | int | float | None = None
+
+
+_ID_LAST = re.compile(rb',\s*"id"\s*:\s*("[^"\\\\]{0,256}"|-?[0-9]{1,20})\s*\}\s*\Z')
+
+
+def _over_bound(raw: bytes, problem: OverBound) -> BadMessage:
+    """The refusal of a message with more in it than is read; the id tells whose call fails."""
+    try:
+        found = msgspec.json.decode(raw, type=_OnlyId).id
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        found = _id_at_an_end(raw)
+    return BadMessage(INVALID_REQUEST, f"The message is not read further: {problem}", found)
+
+
+def _id_at_an_end(raw: bytes) -> RequestId | None:
+    """Where nearly everybody writes it: before everything else, or after."""
+    last = _ID_LAST.search(raw, max(len(raw) - 512, 0))
+    return id_in_head(raw) if last is None else id_in_head(b'{"id":' + last[1] + b",")
+
+
 def _read_carefully(raw: bytes) -> Message:
-    """What the fast decoder refuses (lone surrogates, a thousand levels, 1e400) is still read, without recursion."""
+    """What the fast decoder refuses although it can be read: lone surrogates, 1e400."""
     if raw.lstrip(b" \t\r\n").startswith(b"["):
         raise BadMessage(INVALID_REQUEST, "A batch is not supported. Send one message at a time.")
     try:
         found = scan_object(raw, allows_constants=True)
+    except OverBound as problem:
+        raise _over_bound(raw, problem) from None
     except NotJson:
         reason = "The message is not a JSON object. Send one JSON-RPC message."
         raise BadMessage(PARSE_ERROR, reason, id_in_head(raw)) from None
@@ -253,7 +301,7 @@ def _read_carefully(raw: bytes) -> Message:
         value = raw[member.value_start : member.value_end]
         top[member.key] = value if value[:1] in b"{[" else _scalar(value)
     message = _assemble(raw, top, len(found))
-    if message.method is not None:
+    if message.method is not None and has_constants(raw):
         _require_json(raw, message.id)
     return message
 

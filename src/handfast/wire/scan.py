@@ -1,41 +1,34 @@
-"""Where the members of an object stand, also in JSON the fast decoder refuses: lone surrogates, thousands of levels."""
+"""Where the members of an object stand, also in JSON the fast decoder refuses, such as lone surrogates; within bounds.
+
+Everything here runs at the decoder's speed but for one step per member or item, and of those there is a bound.
+"""
 
 import json
 import re
+from collections.abc import Iterable
+from functools import cache
+from typing import Final, TypeVar
 
 import msgspec
 
-# No group is repeated anywhere here: the regex engine keeps state for each round of one, which an attacker could make
-# millions, and possessive repeats of groups accept too much before Python 3.11.5.
+from handfast.core.bounds import MOST_ITEMS, MOST_LEVELS, MOST_MEMBERS
+
+COUNTED_FROM: Final = MOST_MEMBERS * len(b'"":0,')  # a shorter text has no room for more
+_LEAST_ITEM = len(b"0,")
+
 _WS = rb"[ \t\n\r]*"
-_STRING = rb'"[^"\x00-\x1f]*"'  # escaped quotes are masked before the scan
-_NUMBER = rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
-_SCALAR = rb"(?>" + _STRING + rb"|" + _NUMBER + rb"|true|false|null)"
-_KEY = rb"(?>" + _STRING + _WS + rb":" + _WS + rb")"
-
-
-def _item(key: bytes, closer: bytes) -> re.Pattern[bytes]:
-    """A scalar and its comma, or the last scalar and the closer (group 1), or the opener of a container (group 2)."""
-    return re.compile(rb"%s(?:%s%s(?:,%s|(\%s))|([\[{])%s)" % (key, _SCALAR, _WS, _WS, closer, _WS))
-
-
-# Keyed by the closer that the innermost open container waits for: the scan keeps a stack of those.
-_ITEM_IN = {ord("]"): _item(b"", b"]"), ord("}"): _item(_KEY, b"}")}
-_TO_CLOSER = {b"[": ord("]"), b"{": ord("}")}
-_VALUE = re.compile(_SCALAR + rb"|([\[{])" + _WS)
-_AFTER_VALUE = re.compile(_WS + rb"(?:([\]}]+)|," + _WS + rb")")
-
-_OBJECT_START = re.compile(_WS + rb"\{" + _WS + rb"(\})?")
-_MEMBER_KEY = re.compile(rb"(" + _STRING + rb")" + _WS + rb":" + _WS)
-_NEXT_KEY = re.compile(rb"[{,\s]*" + _MEMBER_KEY.pattern)  # after the decoder has checked the grammar
-_TO_ITEM = re.compile(rb"[\[,\s]*")  # after the decoder has checked the grammar
-_CONSTANTS = re.compile(rb'"[^"]*"|-?Infinity|NaN')  # in masked text, where no quote is escaped
-_AFTER_MEMBER = re.compile(_WS + rb"(?:(\})|," + _WS + rb")")
-_TRAILING = re.compile(_WS)
+# After the decoder has checked the grammar. No group is repeated: the engine keeps state for each round of one.
+_NEXT_KEY = re.compile(rb'[{,\s]*("[^"\\]*")' + _WS + rb":" + _WS)
+_ESCAPED_KEY = re.compile(_NEXT_KEY.pattern.replace(rb'[^"\\]', rb'[^"]'))
+_TO_FIRST_ITEM = re.compile(_WS + rb"\[" + _WS)
+_TO_ITEM = re.compile(_WS + rb"," + _WS)
 _NON_ASCII = bytes(range(128, 256))
 _TO_ASCII = bytes.maketrans(_NON_ASCII, b"_" * len(_NON_ASCII))
 _DECODERS_POSITION = re.compile(r"\(byte (\d+)\)")
-_BAD_ESCAPE = re.compile(rb'\\(?!["/bfnrt]|u[0-9a-fA-F]{4})')
+# In place of literals that JSON does not have: as long, a value where they are one, and wrong where they are wrong.
+_CONSTANTS = ((b"-Infinity", b"[1000000]"), (b"Infinity", b"[100000]"), (b"NaN", b"[0]"))
+
+Decoded = TypeVar("Decoded")
 
 
 class NotJson(Exception):
@@ -44,6 +37,19 @@ class NotJson(Exception):
     def __init__(self, position: int) -> None:
         super().__init__(f"The text is not JSON at byte {position}. Send one valid JSON object.")
         self.position = position
+
+
+class OverBound(NotJson):
+    """There is more in the text than is read here: nothing is said about whether it is JSON."""
+
+    def __init__(self, reason: str) -> None:
+        Exception.__init__(self, reason)
+        self.position = 0
+
+
+TOO_MANY_MEMBERS: Final = f"An object has more than {MOST_MEMBERS} members. Send fewer."
+TOO_MANY_ITEMS: Final = f"A list has more than {MOST_ITEMS} items. Send fewer at a time."
+TOO_DEEP: Final = f"The text is nested more than {MOST_LEVELS} levels deep. Send it flatter."
 
 
 class Member(msgspec.Struct, frozen=True):
@@ -69,7 +75,41 @@ def read_key(_: type, text: str) -> Key:
     return Key(text)
 
 
+class _CountedKeys:
+    """The same for a text that has room for too many members: it stops at the first one too many."""
+
+    def __init__(self) -> None:
+        self._left = MOST_MEMBERS
+
+    def read(self, _: type, text: str) -> Key:
+        self._left -= 1
+        if self._left < 0:
+            raise OverBound(TOO_MANY_MEMBERS)
+        return Key(text)
+
+
 ordered_pairs = msgspec.json.Decoder(dict[Key, msgspec.Raw], dec_hook=read_key)
+
+
+def decode_counted(text: bytes | memoryview, kind: type[Decoded]) -> Decoded:
+    """What a decoder with `read_key` gives, for a text of `COUNTED_FROM` bytes or more.
+
+    Raises: OverBound, msgspec.DecodeError, UnicodeDecodeError.
+    """
+    try:
+        return msgspec.json.Decoder(kind, dec_hook=_CountedKeys().read).decode(text)
+    except RecursionError:
+        raise OverBound(TOO_DEEP) from None
+
+
+def read_pairs(text: bytes | memoryview) -> dict[Key, msgspec.Raw]:
+    """Every pair of an object in order. Raises: OverBound, msgspec.DecodeError, UnicodeDecodeError."""
+    if len(text) >= COUNTED_FROM:
+        return decode_counted(text, dict[Key, msgspec.Raw])
+    try:
+        return ordered_pairs.decode(text)
+    except RecursionError:
+        raise OverBound(TOO_DEEP) from None
 
 
 def scan_object(
@@ -78,137 +118,117 @@ def scan_object(
     """The members, in order, of the object that text[start:end] is, everything below it checked.
 
     With `allows_constants` the literals NaN and Infinity, which JSON does not have, count as numbers: what holds them
-    can then be found, told whose it is, and refused there. Raises: NotJson.
+    can then be found, told whose it is, and refused there. Raises: NotJson, OverBound.
     """
     end = len(text) if end is None else end
     if strict_utf8:
-        _require_utf8(text, start, end)
-    masked = _mask_text(text, start, end)
-    if allows_constants and (masked.find(b"NaN") >= 0 or masked.find(b"Infinity") >= 0):
-        masked = _CONSTANTS.sub(_number_of_same_length, masked)
+        _require_utf8(text[start:end], start)
     try:
-        # With every string masked, depth is all that can still stop the fast decoder in a valid text.
-        pairs = ordered_pairs.decode(masked[start:end])
-    except RecursionError:
-        return _scan_members(text, start, end, masked=masked)
+        # Nearly always: nothing is odd about it, and nothing is copied.
+        return _locate_members(text, start, values=read_pairs(memoryview(text)[start:end]).values())
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        pass
+    masked = _mask_surrogates(text[start:end])
+    try:
+        return _locate_members(text, start, values=read_pairs(masked).values())
     except msgspec.MsgspecError as error:
         position = _DECODERS_POSITION.search(str(error))
-        raise NotJson(start + int(position[1]) if position else end) from None
-    return _locate_members(text, start, masked=masked, values=list(pairs.values()))
+        problem = NotJson(start + int(position[1]) if position else end)
+    if not allows_constants or not has_constants(masked):
+        raise problem
+    try:
+        return _locate_members(text, start, values=read_pairs(_mask_constants(masked)).values())
+    except msgspec.MsgspecError:
+        raise problem from None
 
 
 def scan_array(text: bytes) -> list[bytes]:
-    """The items of the array that the text is, also where strings hold lone surrogates. Raises: NotJson."""
-    masked = _mask_text(text, 0, len(text))
+    """The items of the array that the text is, also where strings hold lone surrogates. Raises: NotJson, OverBound."""
+    items, are_all = scan_items(text)
+    if not are_all:
+        raise OverBound(TOO_MANY_ITEMS)
+    return items
+
+
+def scan_items(text: bytes, most: int = MOST_ITEMS) -> tuple[list[bytes], bool]:
+    """The first items of an array, and whether these are all; the rest is checked and skipped. Raises: NotJson."""
     try:
-        items = msgspec.json.decode(masked, type=list[msgspec.Raw])
-    except (msgspec.MsgspecError, RecursionError):
+        return _split_items(text, most)
+    except msgspec.MsgspecError:
+        pass  # lone surrogates, or no JSON
+    masked = _mask_surrogates(text)
+    try:
+        items, are_all = _split_items(masked, most)
+    except msgspec.MsgspecError:
         raise NotJson(0) from None
     found: list[bytes] = []
     position = 0
-    for raw in items:
-        position = _TO_ITEM.match(masked, position).end()  # type: ignore[union-attr]  # matches the empty string
-        found.append(text[position : position + len(raw)])
-        position += len(raw)
-    return found
+    for item in items:
+        before = (_TO_ITEM if found else _TO_FIRST_ITEM).match(masked, position)
+        assert before is not None, "the decoder found an item here"
+        position = before.end() + len(item)
+        found.append(text[before.end() : position])
+    return found, are_all
 
 
-def _locate_members(text: bytes, position: int, *, masked: bytes, values: list[msgspec.Raw]) -> list[Member]:
+def _split_items(text: bytes, most: int) -> tuple[list[bytes], bool]:
+    try:
+        if len(text) <= most * _LEAST_ITEM:
+            return [bytes(item) for item in msgspec.json.decode(text, type=list[msgspec.Raw])], True
+        first = msgspec.structs.astuple(_first_items(most + 1).decode(text))
+    except RecursionError:
+        raise OverBound(TOO_DEEP) from None
+    items = [bytes(item) for item in first if item is not _NO_ITEM]
+    return items[:most], len(items) <= most
+
+
+_NO_ITEM: Final = msgspec.Raw(b"null")
+
+
+@cache
+def _first_items(count: int) -> "msgspec.json.Decoder[msgspec.Struct]":
+    """A decoder that keeps this many items of an array, and skips the others without making anything of them."""
+    fields = [(f"item_{number}", msgspec.Raw, _NO_ITEM) for number in range(count)]
+    return msgspec.json.Decoder(msgspec.defstruct("FirstItems", fields, array_like=True))
+
+
+def _locate_members(text: bytes, start: int, *, values: Iterable[msgspec.Raw]) -> list[Member]:
     # A Raw knows its length but not its offset; in order, each begins where its key ends.
     members: list[Member] = []
+    position = start
+    searched = text
     for raw in values:
-        key = _NEXT_KEY.match(masked, position)
-        assert key is not None, "the decoder found a pair here"
+        key = _NEXT_KEY.match(searched, position)
+        if key is None:  # it has escapes
+            searched = _mask_quotes(text)
+            key = _ESCAPED_KEY.match(searched, position)
+            assert key is not None, "the decoder found a pair here"
         position = key.end() + len(raw)
-        members.append(_member(text, key, position))
+        members.append(Member(_decode_key(text[key.start(1) : key.end(1)]), key.start(1), key.end(), position))
     return members
 
 
-def _member(text: bytes, key: re.Match[bytes], value_end: int) -> Member:
-    return Member(_decode_key(text[key.start(1) : key.end(1)]), key.start(1), key.end(), value_end)
+def has_constants(text: bytes) -> bool:
+    """Whether NaN or Infinity may be in it."""
+    return text.find(b"NaN") >= 0 or text.find(b"Infinity") >= 0
 
 
-def _scan_members(text: bytes, start: int, end: int, *, masked: bytes) -> list[Member]:
-    boundary = _OBJECT_START.match(masked, start, end)
-    if boundary is None:
-        raise NotJson(start)
-    members: list[Member] = []
-    while not boundary[1]:
-        key = _MEMBER_KEY.match(masked, boundary.end(), end)
-        if key is None:
-            raise NotJson(boundary.end())
-        members.append(_member(text, key, _end_of_value(masked, key.end(), end)))
-        boundary = _AFTER_MEMBER.match(masked, members[-1].value_end, end)
-        if boundary is None:
-            raise NotJson(members[-1].value_end)
-    _require_nothing_more(masked, boundary.end(), end)
-    return members
-
-
-def _end_of_value(masked: bytes, position: int, end: int) -> int:
-    value = _VALUE.match(masked, position, end)
-    if value is None:
-        raise NotJson(position)
-    stack = bytearray()
-    position = _enter(masked, value, end, stack=stack) if value[1] else value.end()
-    while stack:
-        item = _ITEM_IN[stack[-1]].match(masked, position, end)
-        if item is None:
-            raise NotJson(position)
-        position = item.end()
-        if item.lastindex == 2:
-            position = _enter(masked, item, end, stack=stack)
-        elif item.lastindex == 1:
-            position = _leave(masked, position - 1, end, stack=stack)
-    return position
-
-
-def _enter(masked: bytes, opening: re.Match[bytes], end: int, *, stack: bytearray) -> int:
-    """Open a container and go to its first item, or past it if it has none."""
-    position = opening.end()
-    closer = _TO_CLOSER[opening[opening.lastindex or 0]]
-    stack.append(closer)
-    if position < end and masked[position] == closer:
-        return _leave(masked, position, end, stack=stack)
-    return position
-
-
-def _leave(masked: bytes, position: int, end: int, *, stack: bytearray) -> int:
-    """Close containers from here and go to the next item of one that is still open, or to the end of the value."""
-    while stack:
-        after = _AFTER_VALUE.match(masked, position, end)
-        if after is None:
-            raise NotJson(position)
-        if not after[1]:
-            return after.end()
-        closers = after[1][: len(stack)]
-        if not stack.endswith(closers[::-1]):
-            raise NotJson(position)
-        del stack[-len(closers) :]
-        position = after.start(1) + len(closers)
-    return position
-
-
-def _mask_text(text: bytes, start: int, end: int) -> bytes:
-    """The same text in ASCII with no quote or code point escaped, every byte at its place.
-
-    A mask is no token, so what was wrong outside a string stays wrong.
-    """
+def _mask_surrogates(text: bytes) -> bytes:
+    """The same text with whole characters in place of halves, every byte at its place; what was wrong stays wrong."""
     masked = text if text.isascii() else text.translate(_TO_ASCII)
-    if masked.find(b"\\") < 0:
-        return masked
-    masked = masked.replace(b"\\\\", b"__")
-    if bad := _BAD_ESCAPE.search(masked, start, end):
-        raise NotJson(bad.start())
-    return masked.replace(b'\\"', b"__").replace(b"\\u", b"__")
+    return masked.replace(b"\\ud", b"\\ua").replace(b"\\uD", b"\\ua")  # no half begins with A
 
 
-def _number_of_same_length(found: re.Match[bytes]) -> bytes:
-    literal = found[0]
-    if literal.startswith(b'"'):
-        return literal
-    sign = b"-" if literal.startswith(b"-") else b""
-    return sign + b"0.".ljust(len(literal) - len(sign), b"0")
+def _mask_constants(text: bytes) -> bytes:
+    """As above, for literals that JSON does not have: the mask is no hexadecimal digit and no part of a number."""
+    for literal, mask in _CONSTANTS:
+        text = text.replace(literal, mask)
+    return text
+
+
+def _mask_quotes(text: bytes) -> bytes:
+    """The same text, known to be JSON, with no quote escaped."""
+    return text.replace(b"\\\\", b"__").replace(b'\\"', b"__")
 
 
 def _decode_key(quoted: bytes) -> str:
@@ -217,13 +237,8 @@ def _decode_key(quoted: bytes) -> str:
     return str(json.loads(key)) if "\\" in key else key[1:-1]
 
 
-def _require_nothing_more(masked: bytes, position: int, end: int) -> None:
-    if not _TRAILING.fullmatch(masked, position, end):
-        raise NotJson(position)
-
-
-def _require_utf8(text: bytes, start: int, end: int) -> None:
+def _require_utf8(part: bytes, start: int) -> None:
     try:
-        text[start:end].decode()
+        part.decode()
     except UnicodeDecodeError as error:
         raise NotJson(start + error.start) from None

@@ -5,7 +5,7 @@ import re
 import msgspec
 
 from handfast.wire.lines import one_line
-from handfast.wire.scan import NotJson, scan_array, scan_object
+from handfast.wire.scan import NotJson, OverBound, scan_array, scan_object
 
 # A comment alone: the connection lives, and no reader takes it for an event. A blank line after it would be one to
 # httpx-sse, once it has seen an id.
@@ -215,6 +215,8 @@ def _is_message(line: bytes) -> bool:
     try:
         items = scan_array(line) if line.lstrip(b" \t").startswith(b"[") else [line]
         objects = [scan_object(item, allows_constants=True) for item in items if item.lstrip(b" \t").startswith(b"{")]
+    except OverBound:
+        return True  # other readers may read on
     except NotJson:
         return False
     return any(member.key in _MESSAGE_NAMES for members in objects for member in members)

@@ -125,14 +125,24 @@ def _legacy_tools(tools: bytes) -> bytes:
         return tools
 
 
+class _OutputSchema(msgspec.Struct):
+    type: str | None = None
+
+
+class _Tool(msgspec.Struct, rename="camel"):
+    output_schema: _OutputSchema | msgspec.UnsetType = msgspec.UNSET
+
+
+_as_clients_read_it = msgspec.json.Decoder(_Tool)
+
+
 def _legacy_tool(tool: bytes) -> bytes:
     try:
-        schema = read_level(tool).get("outputSchema")
-        kind = None if schema is None else read_level(bytes(schema)).get("type")
-    except (AmbiguousKeys, NotJson):
-        return drop(tool, [("outputSchema",)])
-    if schema is None or (kind is not None and bytes(kind) == b'"object"'):
-        return tool
+        schema = _as_clients_read_it.decode(tool).output_schema
+        if schema is msgspec.UNSET or schema.type == "object":
+            return tool
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass
     return drop(tool, [("outputSchema",)])
 
 

@@ -1,7 +1,8 @@
 """What may differ between what one side sent and what the other side got; everything else is compared to the byte.
 
-Where messages are relayed (one server, one era) nothing may differ but the id on a stdio child, which `serve` shares;
-nor may anything differ in a result that both sides have in the modern form. Everywhere else these may, and no more:
+Where messages are relayed (one server, one era) nothing may differ but the id, which is one of handfast's own behind
+`serve`; nor may anything differ in a result that both sides have in the modern form. Everywhere else these may, and no
+more:
 
     the id          each side has its own
     in a request    `_meta` keys of the protocol's own, which only modern requests carry, and the progress token
@@ -85,8 +86,8 @@ def is_same_request(place: Place, sent: bytes, arrived: Entry) -> bool:
     meta = json.loads(message)["params"].get("_meta", {})
     assert (f"{PREFIX}protocolVersion" in meta) == (place.server == "modern")
     if place.is_relayed:
-        is_shared = place.front == "server" and place.way == "stdio"
-        assert (_without_id(message) == _without_id(sent)) if is_shared else message == sent
+        has_own_id = place.front == "server"
+        assert (_without_id(message) == _without_id(sent)) if has_own_id else message == sent
         return True
     assert _comparable(_params(message)) == _comparable(_params(sent), prefix=place.prefix)
     return True

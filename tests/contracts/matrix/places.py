@@ -51,10 +51,10 @@ PLACES = [Place(*each) for each in product(get_args(Front), WAYS, get_args(Era),
 
 
 @contextmanager
-def connected(place: Place, stub: Stub, folder: Path, own: Json) -> Iterator[Client]:
+def connected(place: Place, stub: Stub, folder: Path, own: Json, **blocks: Json) -> Iterator[Client]:
     """A client at the place, its handshake done. `own` is the server's own block in the settings."""
     with entry_for(stub, place.way) as entry:
-        settings = {"mcpServers": {"up": {**entry, "handfast": own}}}
+        settings = {"mcpServers": {"up": {**entry, "handfast": own}}, **blocks}
         with _wrapped(place, settings, folder) if place.front == "wrap" else _served(place, settings, folder) as client:
             client.open(CAPABILITIES)
             if not client.is_modern:

@@ -16,6 +16,7 @@ class Thing:
     is_alive: bool = True
     is_idle: bool = True
     last_used: float = 0.0
+    has_called: bool = True
     closed: int = 0
     gone: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -36,7 +37,7 @@ class Bench:
 
     async def get(self, key: str) -> Thing:
         self.time += 1
-        return await self.pool.get(key, self.open)
+        return await self.pool.get(key, self.open, address=key)
 
     async def open(self, key: str) -> Thing:
         await asyncio.sleep(0)

@@ -127,3 +127,64 @@ def test_callers_that_were_silent_longest_are_forgotten_first() -> None:
     assert _owner(knowledge.of("first"), "x:1") == "a"
     assert _owner(knowledge.of("caller-39"), "x:1") == "a"
     assert _owner(knowledge.of("caller-0"), "x:1") is None
+
+
+@pytest.mark.requirement("F8")
+def test_a_servers_uris_take_no_room_from_its_own_tools_and_what_is_not_kept_is_known_to_be_cut() -> None:
+    known = Known()
+    uris = {f"x:{n}": f"x:{n}" for n in range(100_000)}
+    known.learn("resources", "a", uris, is_whole=True)
+    known.link("a", uris)
+    for server in BOTH:
+        known.learn("tools", server, {f"{server}__t": "t"}, is_whole=True)
+    assert [known.own("tools", server, f"{server}__t") for server in BOTH] == ["t", "t"]
+    cut = [(kind, server) for kind in ("tools", "resources") for server in BOTH if known.is_cut(kind, server)]
+    assert cut == [("resources", "a")]
+    known.learn("resources", "a", {"x:1": "x:1"}, is_whole=True)
+    assert not known.is_cut("resources", "a")
+
+
+@pytest.mark.requirement("F8")
+def test_what_all_callers_were_shown_is_bounded_while_they_learn_and_not_only_when_they_come() -> None:
+    knowledge = Knowledge(most_bytes=1_000_000)
+    names = {f"a__{n}": f"{n}" for n in range(1000)}
+    callers = [knowledge.of(f"c{n}", f"10.0.0.{n % 2}") for n in range(20)]
+    for known in callers:
+        known.learn("tools", "a", names, is_whole=True)
+    kept = [known for known in callers if not known.is_forgotten]
+    assert sum(known.bytes for known in kept) < 1_000_000
+    assert 5 < len(kept) < 10
+    assert kept[-1] is callers[-1]
+
+
+@pytest.mark.requirement("F8")
+def test_the_address_that_was_shown_the_most_forgets_its_own() -> None:
+    knowledge = Knowledge(most_bytes=1_000_000)
+    names = {f"a__{n}": f"{n}" for n in range(1000)}
+    victim = knowledge.of("victim", "192.0.2.1")
+    victim.learn("tools", "a", names, is_whole=True)
+    for n in range(50):
+        knowledge.of(f"name-{n}", "192.0.2.2").learn("tools", "a", names, is_whole=True)
+    assert knowledge.of("victim", "192.0.2.1") is victim
+
+
+@pytest.mark.requirement("F8")
+def test_callers_who_were_shown_nothing_are_bounded_in_number() -> None:
+    knowledge = Knowledge()
+    first = knowledge.of("first")
+    for n in range(10_000):
+        knowledge.of(f"name-{n}")
+    assert first.is_forgotten
+    first.learn("tools", "a", {"a__t": "t"}, is_whole=True)  # what is under way for it goes on
+    assert first.own("tools", "a", "a__t") == "t"
+
+
+def test_a_caller_that_leaves_gives_back_its_room() -> None:
+    knowledge = Knowledge(most_bytes=1_000_000)
+    names = {f"a__{n}": f"{n}" for n in range(1000)}
+    last = knowledge.of("last")
+    for n in range(50):
+        knowledge.of(f"c{n}").learn("tools", "a", names, is_whole=True)
+        knowledge.forget(f"c{n}")
+        knowledge.forget(f"c{n}")
+    assert not last.is_forgotten

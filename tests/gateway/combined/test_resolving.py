@@ -278,3 +278,21 @@ def test_a_template_that_two_servers_list_is_the_firsts_and_noted() -> None:
     asyncio.run(rig.ask("completion/complete", {"ref": reference, "argument": {"name": "t", "value": "v"}}))
     assert ("completion/complete" in a.methods(), "completion/complete" in b.methods()) == (True, False)
     assert [(server, rule) for server, rule, _ in rig.diagnosed] == [("b", "combined.same_uri")]
+
+
+@pytest.mark.requirement("F8")
+def test_a_plain_name_beyond_what_is_kept_is_its_servers_to_judge_and_is_not_listed_for_each_call() -> None:
+    names = [f"t{number:06}" for number in range(40_000)]
+    server, other = _server(tools=items(*names, "with space")), _server(tools=items("t"))
+    rig = Rig({"a": server, "b": other})
+
+    async def ask() -> None:
+        for _ in range(3):
+            for name in (names[-1], "never-listed"):
+                assert _got(await rig.ask("tools/call", {"name": f"a__{name}"})) == {"name": name}
+        assert _got(await rig.ask("tools/call", {"name": "b__t"})) == {"name": "t"}
+        assert "There is no tool" in _refusal(await rig.ask("tools/call", {"name": "b__never-listed"}))
+        assert "There is no tool" in _refusal(await rig.ask("tools/call", {"name": public_name("a", "with space")}))
+
+    asyncio.run(ask())
+    assert server.methods().count("tools/list") == 1

@@ -14,7 +14,7 @@ from handfast.wire.splice import replace_values
 from tests.gateway.combined.scripted import SEAL
 
 Json = Mapping[str, object]
-IDS = TaskIds(SEAL)
+IDS = TaskIds(SEAL, "me")
 RELATED = "io.modelcontextprotocol/related-task"
 
 

@@ -121,7 +121,7 @@ def test_the_bytes_of_the_arguments_arrive_as_they_were_sent(tmp_path: Path) -> 
     async def work(asker: Asker) -> None:
         meta = json.dumps({PREFIX + "protocolVersion": "2026-07-28", PREFIX + "clientCapabilities": {}}).encode()
         raw = (
-            b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"requestState" : "s", "inputResponses":{},'
+            b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"other" : "s", "inputResponses":{},'
             b'"arguments":{"arguments":%s,"action":"create"}, "extra": 1.0 ,"name":"up","_meta":%s}}' % (inner, meta)
         )
         await asker.backend.request(read_message(raw), Origin("", lambda _: None))
@@ -129,7 +129,7 @@ def test_the_bytes_of_the_arguments_arrive_as_they_were_sent(tmp_path: Path) -> 
     compacting(stub, tmp_path, work)
     (sent,) = stub.journal.calls("create")
     assert b'"arguments":' + inner + b', "extra": 1.0 ,"name":"create"' in sent.bytes
-    assert b'"requestState" : "s", "inputResponses":{}' in sent.bytes
+    assert b'"other" : "s", "inputResponses":{}' in sent.bytes
 
 
 @pytest.mark.requirement("000-9")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from handfast.clock import Clock
-from handfast.core.exchange import Record, RecordingFailed
+from handfast.core.exchange import Record, RecordingFailed, Ticket
 from handfast.core.policy import Violation
 from handfast.gateway.compact.own_answers import OwnAnswers
 from handfast.gateway.runtime import Runtime
@@ -39,7 +39,10 @@ class Disk:
         self.records.extend(records)
         return len(self.records)
 
-    async def committed(self, _ticket: int) -> None:
+    def record_refusal(self, _caller: str, *records: Record) -> int:
+        return self.record(*records)
+
+    async def committed(self, _ticket: Ticket) -> None:
         self.is_waited_for.set()
         await self.is_written.wait()
 

@@ -105,6 +105,18 @@ def test_a_change_or_a_name_that_is_missing_asks_again() -> None:
     assert list(world.find().tools) == ["other"]
 
 
+@pytest.mark.requirement("F6")
+def test_a_storm_of_changes_asks_once_a_second_however_many_calls_there_are() -> None:
+    world = World(Pager([page("a")]))
+    for _ in range(100):
+        world.lists.forget()
+        world.find()
+    assert world.questions == 1
+    world.now += 1.0
+    world.find()
+    assert world.questions == 2, "the last change is seen"
+
+
 def test_callers_and_clients_that_can_do_more_have_lists_of_their_own() -> None:
     world = World(Pager([page("a")]))
     for _ in range(2):

@@ -12,14 +12,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import uvicorn
-
 from handfast.gateway.app import GatewayApp
 from handfast.gateway.backend import Backend
 from handfast.gateway.draining import Drain
+from handfast.gateway.edge.http_listener import HttpListener
 from handfast.gateway.fronts.legacy_http import LegacyFront
 from handfast.gateway.fronts.modern_http import ModernFront
-from handfast.gateway.http_exchange import HttpExchange, Receive, Scope, Send
+from handfast.gateway.http_exchange import HttpExchange
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.serving import address_of, bind
 from handfast.gateway.settings import load_settings
@@ -127,22 +126,20 @@ def fronted(
         fronts = {"legacy": legacy, "modern": modern, "both": Both(legacy, modern)}
         app = GatewayApp(runtime, _Found(fronts), Drain())  # type: ignore[arg-type]  # finding is all that is asked of it
 
-        async def authenticated(scope: Scope, receive: Receive, send: Send) -> None:
-            scope["handfast.actor"] = dict(scope["headers"]).get(b"x-actor", b"").decode()
-            await app(scope, receive, send)
+        async def authenticated(http: HttpExchange) -> None:
+            http.actor = (http.header(b"x-actor") or b"").decode()
+            await app.handle(http)
 
-        config = uvicorn.Config(authenticated, http="httptools", lifespan="off", access_log=False, log_config=None)
-        uvicorn_server = uvicorn.Server(config)
+        clients = HttpListener(authenticated, limits=lambda: settings.limits)
         running.loop = asyncio.get_running_loop()
-        task = asyncio.create_task(uvicorn_server.serve(sockets=[listener]))
+        await clients.start(listener)
         ready.set()
         await stop.wait()
         modern.quiesce()
         legacy.quiesce()
-        uvicorn_server.should_exit = True
         await legacy.close()
         await modern.close()
-        await task
+        await clients.close(2)
         await upstreams.close()
         await runtime.close()
         left = [one for one in asyncio.all_tasks() if one is not asyncio.current_task()]

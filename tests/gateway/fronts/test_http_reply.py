@@ -35,6 +35,7 @@ def send_call(running: Fronted, tool: str, **arguments: int) -> socket.socket:
         "Mcp-Method: tools/call",
         f"Mcp-Name: {tool}",
         f"Content-Length: {len(body)}",
+        "Connection: close",
     ]
     connection = socket.create_connection((address.hostname, address.port), timeout=20)
     connection.sendall("\r\n".join(head).encode() + b"\r\n\r\n" + body)

@@ -14,7 +14,8 @@ from tests.gateway.fronts.scripted import ELICITATION, ROOTS, SAMPLING, Json, Sc
 from tests.gateway.running import OpenPost, Response, call, eventually, notification, request, send
 
 PATH = "/mcp/legacy"
-INITIALIZE = request(0, "initialize", protocolVersion="2025-11-25", capabilities={})
+RIG = {"name": "rig", "version": "1"}
+INITIALIZE = request(0, "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=RIG)
 
 
 @pytest.fixture
@@ -160,8 +161,9 @@ def test_a_second_initialize_in_a_session_is_refused(running: Fronted) -> None:
     assert post(running, INITIALIZE, Mcp_Session_Id=session).error["code"] == -32600
 
 
-def test_the_session_idle_for_longest_makes_way_and_busy_ones_do_not(tmp_path: Path) -> None:
-    with fronted(ScriptedServer(), tmp_path, most_sessions=2) as running:
+@pytest.mark.requirement("F7")
+def test_a_session_without_a_call_makes_way_and_busy_ones_do_not(tmp_path: Path) -> None:
+    with fronted(ScriptedServer(), tmp_path, most_sessions=4) as running:  # half of them for one client
         first, second = running.client("legacy"), running.client("legacy")
         assert first.call("echo").status == 200
         third = running.client("legacy")
@@ -172,7 +174,7 @@ def test_the_session_idle_for_longest_makes_way_and_busy_ones_do_not(tmp_path: P
         refused = post(running, INITIALIZE)
         assert (refused.status, refused.error["message"]) == (
             503,
-            "Too many sessions are open with this server. Try again later.",
+            "2 sessions of this caller are open with the server, which is its share. End one of them.",
         )
         for opened in hanging:
             opened.leave()

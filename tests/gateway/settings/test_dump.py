@@ -109,6 +109,7 @@ ACTIVITY = st.builds(
     bodies=st.sampled_from(Bodies),
     keep_days=st.none() | st.integers(1, 36_500),
     keep_bytes=st.none() | st.integers(1024**2, 1024**5),
+    whole_refusals=st.none() | st.integers(1, 100_000),
     on_failure=st.sampled_from(OnFailure),
 )
 SETTINGS = st.builds(

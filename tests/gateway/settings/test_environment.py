@@ -39,7 +39,7 @@ def test_variables_set_any_global_key() -> None:
             ignore=frozenset({"page", "per_page"}),
             lenient_scalars=True,
         ),
-        activity=Activity(durability=Durability.ALL, keep_days=30),
+        activity=Activity(durability=Durability.ALL, keep_days=30, keep_bytes=None),
         limits=Limits(call_timeout_s=2.5),
         listen="[::1]:80",
         allowed_hosts=("a.example", "b.example:81"),

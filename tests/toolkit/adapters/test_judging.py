@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from handfast.core.exchange import RecordingFailed
+from handfast.core.exchange import RecordingFailed, Ticket
 from handfast.toolkit import under_contract
 from tests.toolkit.adapters.faulty_sdk import answer, high, low
 from tests.toolkit.adapters.shop import Shop, listed
@@ -113,7 +113,7 @@ class Failing(Kept):
         if self._at_once:
             raise RecordingFailed("The disk is full.")
 
-    async def committed(self, ticket: int) -> None:
+    async def committed(self, ticket: Ticket) -> None:
         raise RecordingFailed("The disk is full.")
 
 

@@ -3,16 +3,19 @@
 import asyncio
 import contextlib
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from handfast.gateway.bridge.line import Deliver, HttpRefused, Room, SessionLost
 from handfast.gateway.flow import HoldBack
 from handfast.gateway.http_exchange import Headers
 from handfast.gateway.http_headers import Form, form_of
-from handfast.gateway.http_response import Response, UpstreamFailed
+from handfast.gateway.http_response import Response, UpstreamFailed, UpstreamTimeout
 from handfast.gateway.repeats import HARMLESS
-from handfast.wire.message import BadMessage, Message, read_message
+from handfast.wire.alias import Alias, read_number, token_of
+from handfast.wire.eras import META_SUBSCRIPTION
+from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_message
 from handfast.wire.replies import error_reply, notification
+from handfast.wire.scan import NotJson
 from handfast.wire.sse import OverlongEvent, SseAssembler
 
 _ACCEPT = (b"accept", b"application/json, text/event-stream")
@@ -32,10 +35,19 @@ class Http(Protocol):
         """`is_harmless`: it may be sent twice. Raises: UpstreamFailed."""
 
     @property
+    def next_id(self) -> Callable[[], int]:
+        """Numbers for requests, unlike any that the server was sent before."""
+
+    @property
     def message_limit(self) -> int: ...
 
     @property
     def call_timeout(self) -> float: ...
+
+
+class _Open(NamedTuple):
+    alias: Alias
+    deliver: Deliver
 
 
 class HttpLine:
@@ -54,9 +66,14 @@ class HttpLine:
         self._has_session = has_session
         self._listening: asyncio.Task[None] | None = None
         self._sending: set[asyncio.Task[None]] = set()
+        self._open: dict[int, _Open] = {}  # by the number the server knows the request by
         self.session: bytes | None = None
         self.version: bytes | None = None
         self.is_alive = True
+
+    @property
+    def is_shared(self) -> bool:
+        return not self._has_session
 
     @property
     def hold_back(self) -> HoldBack:
@@ -67,30 +84,40 @@ class HttpLine:
     ) -> Message:
         own = self._headers_of(message)
         named = {name for name, _ in own}
+        alias = Alias(self._http.next_id(), message, token_of(message))
+        self._open[alias.number] = _Open(alias, deliver)
         try:
             sent = own + [other for other in headers or () if other[0] not in named]
-            response = await self._post(message.raw, sent, is_harmless=message.method in HARMLESS)
-            return await self._read(response, message, deliver, room)
-        except asyncio.CancelledError:
+            response = await self._post(alias.take_raw(), sent, is_harmless=message.method in HARMLESS)
+            answer = await self._read(response, alias, room)
+            if message.method == "initialize" and self._has_session:
+                self.session = response.header(_SESSION)  # only now is it known that it is ours
+            return answer
+        except (asyncio.CancelledError, UpstreamTimeout) as problem:
             if self.version is not None:
-                self._cancel(message)
+                is_late = isinstance(problem, UpstreamTimeout)
+                self._cancel(alias.number, "timeout" if is_late else "The client cancelled the request.")
             raise
+        finally:
+            del self._open[alias.number]
 
-    async def _read(self, response: Response, message: Message, deliver: Deliver, room: Room | None) -> Message:
+    async def _read(self, response: Response, alias: Alias, room: Room | None) -> Message:
         try:
             form = form_of(response.headers)
             if form is Form.EVENTS and response.status < 300:
-                return await _Stream(self, message, deliver, room).follow(response)
-            if form is Form.JSON and not 300 <= response.status < 400:
-                return await self._read_body(response, message)
-            raise _unusable(response)
-        except BaseException:
-            response.abort()
-            raise
+                answer = await _Stream(self, alias, room).follow(response)
+            elif form is Form.JSON and not 300 <= response.status < 400:
+                answer = await self._read_body(response, alias)
+            else:
+                raise _unusable(response)
+            alias.restore_answer(answer)
+            return answer
+        finally:
+            response.abort()  # nothing happens where the answer was paired and read whole
 
-    def _cancel(self, message: Message) -> None:
+    def _cancel(self, number: int, reason: str) -> None:
         """A legacy server goes on when a connection is closed, so it must be told."""
-        params = {"requestId": message.id, "reason": "The client cancelled the request."}
+        params = {"requestId": number, "reason": reason}
         task = asyncio.create_task(self._send_quietly(notification("notifications/cancelled", params)))
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)
@@ -100,7 +127,7 @@ class HttpLine:
             await self.send(raw)
 
     async def send(self, raw: bytes) -> None:
-        (await self._post(raw, [])).abort()  # what is no request has no answer
+        (await self._post(raw, [])).dismiss()  # what is no request has no answer
 
     def listen(self) -> None:
         """Hear what the server says on its own, where it has a stream for that."""
@@ -115,7 +142,7 @@ class HttpLine:
             with contextlib.suppress(UpstreamFailed, TimeoutError):
                 async with asyncio.timeout(_GOODBYE_SECONDS):
                     response = await self._http.request("DELETE", self._in_session())
-                response.abort()
+                response.dismiss()
 
     async def resume(self, last_id: bytes) -> Response:
         """Raises: UpstreamFailed."""
@@ -130,18 +157,47 @@ class HttpLine:
     def message_limit(self) -> int:
         return self._http.message_limit
 
+    def deliver(self, alias: Alias, message: Message) -> None:
+        """What came on the stream of a request."""
+        if message.method == "notifications/progress":
+            self._deliver_progress(message)
+        elif self._restores(alias, message):
+            self._open[alias.number].deliver(message)
+
     def stray(self, message: Message) -> None:
-        if self._on_stray is not None:
+        if message.method == "notifications/progress":
+            self._deliver_progress(message)
+        elif self._on_stray is not None:
             self._on_stray(message)
+
+    def _deliver_progress(self, message: Message) -> None:
+        """To the request whose token it names, and nowhere else."""
+        with contextlib.suppress(AmbiguousKeys, NotJson):
+            found = self._open.get(read_number(message.params().get("progressToken")) or 0)
+            if found is not None and found.alias.restore_progress(message):
+                found.deliver(message)
+
+    def _restores(self, alias: Alias, message: Message) -> bool:
+        """Whether a message may be of this request: a subscription's says which one it is of."""
+        if not message.is_notification or not message.may_mention(META_SUBSCRIPTION):
+            return True
+        try:
+            number = read_number(message.meta().get(META_SUBSCRIPTION))
+        except (AmbiguousKeys, NotJson):
+            return False
+        if number == alias.number:
+            alias.restore_subscription(message)
+        return number in (None, alias.number)
 
     async def _post(self, body: bytes, headers: Headers, *, is_harmless: bool = False) -> Response:
         whole = [_ACCEPT, *self._in_session(), *headers]
         response = await self._http.request("POST", whole, body, is_harmless=is_harmless)
-        if not self._has_session:
-            return response  # one that is offered all the same would be everybody's who shares the line
         if self.session is None:
-            self.session = response.header(_SESSION)
-        elif response.status == 404:
+            return response
+        if response.header(_SESSION) not in (None, self.session):
+            response.abort()
+            raise UpstreamFailed("The server's answer could not be used: it is of another session.")
+        if response.status == 404:
             self.is_alive = False
             response.abort()
             raise SessionLost("The server knows the session no more.")
@@ -155,7 +211,7 @@ class HttpLine:
             headers.append((b"mcp-protocol-version", self.version))
         return headers
 
-    async def _read_body(self, response: Response, message: Message) -> Message:
+    async def _read_body(self, response: Response, alias: Alias) -> Message:
         body = await response.read(self._http.message_limit)
         try:
             found = read_message(body)
@@ -163,7 +219,8 @@ class HttpLine:
             if response.status >= 400:
                 raise HttpRefused(response.status) from None
             raise UpstreamFailed(f"The server's answer could not be used: {problem.reason}") from None
-        if found.is_answer and found.id == message.id:
+        if alias.is_answered_by(found):
+            response.release()
             return found
         if response.status >= 400:
             code = found.error_code() if found.is_answer and found.id is None else None
@@ -171,7 +228,7 @@ class HttpLine:
             if code is None or code not in _OF_THE_PROTOCOL:
                 raise refused
             # An error of the transport's, which did not know the id: its number tells which era it is of.
-            return read_message(error_reply(message.id, code, str(refused)))
+            return read_message(error_reply(alias.number, code, str(refused)))
         raise UpstreamFailed("The server answered a request that was not asked.")
 
     async def _listen(self) -> None:
@@ -204,10 +261,9 @@ class HttpLine:
 class _Stream:
     """The answer to one request as a stream, on as many connections as it takes."""
 
-    def __init__(self, line: HttpLine, message: Message, deliver: Deliver, room: Room | None) -> None:
+    def __init__(self, line: HttpLine, alias: Alias, room: Room | None) -> None:
         self._line = line
-        self._id = message.id
-        self._deliver = deliver
+        self._alias = alias
         self._room = room
         self._last_id: bytes | None = None
         self._retry = _RETRY_SECONDS
@@ -216,10 +272,14 @@ class _Stream:
     async def follow(self, response: Response) -> Message:
         """Raises: UpstreamFailed."""
         for _ in range(_RESUMPTIONS):
-            answer = await self._read(response)
-            if answer is not None:
+            try:
+                answer = await self._read(response)
+                if answer is not None:
+                    if response.has_arrived:
+                        response.release()
+                    return answer
+            finally:
                 response.abort()  # nothing that could still come is anybody's
-                return answer
             if self._last_id is None or self._has_spoilt:
                 break
             # The server closed the stream on purpose: it will have more to say later.
@@ -257,16 +317,16 @@ class _Stream:
             message = read_message(data)
         except BadMessage as problem:
             self._has_spoilt = True
-            if problem.id == self._id:
+            if problem.id == self._alias.number:
                 raise UpstreamFailed(f"The server's answer could not be used: {problem.reason}") from None
             return None
         if not message.is_answer:
-            self._deliver(message)
+            self._line.deliver(self._alias, message)
             return None
-        if message.id == self._id:
+        if self._alias.is_answered_by(message):
             return message
         self._has_spoilt = True
-        return None
+        raise UpstreamFailed("The server answered a request that was not asked.")
 
 
 def _unusable(response: Response) -> UpstreamFailed:

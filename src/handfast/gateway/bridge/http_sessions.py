@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import msgspec
 
+from handfast.gateway.backend import Origin
 from handfast.gateway.bridge.held_calls import HeldCalls
 from handfast.gateway.bridge.http_line import Http, HttpLine
 from handfast.gateway.bridge.legacy_server import EraRefused, Opening
-from handfast.gateway.bridge.legacy_session import LegacySession, read_greeting
+from handfast.gateway.bridge.legacy_session import Asking, LegacySession, read_greeting
 from handfast.gateway.bridge.line import HttpRefused
 from handfast.gateway.http_response import Headers, UpstreamTimeout
 from handfast.gateway.settings.blocks import Limits
@@ -38,9 +39,10 @@ class HttpSessions:
         self._refused = refused
         self._version = version
         self._limits = limits
+        self._asking = Asking()
         self._modern = HttpLine(http, modern_headers, has_session=False)
 
-    async def modern_line(self, _caller: str, _has_level: bool) -> HttpLine:
+    async def modern_line(self, _origin: Origin, _has_level: bool) -> HttpLine:
         return self._modern  # each request has a stream of its own, which says whose everything on it is
 
     async def close(self) -> None:
@@ -81,6 +83,7 @@ class HttpSessions:
             held=self._held,
             refused=self._refused,
             seconds=lambda: self._limits().call_timeout_s,
+            asking=self._asking if opening.can_be_asked else None,
         )
         version = text_member(members, "protocolVersion") or ""
         line.version = (version if _VERSION.fullmatch(version) else LEGACY_REVISION).encode()

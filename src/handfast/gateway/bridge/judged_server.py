@@ -11,6 +11,8 @@ from handfast.core.exchange import Status
 from handfast.gateway.backend import Origin, ask
 from handfast.gateway.bridge.inbox import Inbox
 from handfast.gateway.bridge.native_server import NativeServer
+from handfast.gateway.call_time import CallTime
+from handfast.gateway.caller_ids import Foreign
 from handfast.gateway.conversation import Conversation, is_sign_of_life
 from handfast.gateway.http_response import UpstreamFailed, UpstreamTimeout
 from handfast.gateway.param_headers import param_mismatch
@@ -24,6 +26,8 @@ from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_messa
 from handfast.wire.replies import error_reply
 from handfast.wire.scan import NotJson
 
+_ENDING_SECONDS = 1.0  # what is answered with the end of its server takes milliseconds
+
 
 class JudgedServer:
     def __init__(
@@ -33,8 +37,21 @@ class JudgedServer:
         self.native = native
         self._health = health
         self._limits = limits
+        self._under_way = 0
+        self._is_idle = asyncio.Event()
+        self._is_idle.set()
 
     async def request(self, message: Message, origin: Origin) -> bytes:
+        self._under_way += 1
+        self._is_idle.clear()
+        try:
+            return await self._request(message, origin)
+        finally:
+            self._under_way -= 1
+            if not self._under_way:
+                self._is_idle.set()
+
+    async def _request(self, message: Message, origin: Origin) -> bytes:
         conversation = Conversation(self._server, lambda _, cursor: self._list_page(message, origin, cursor))
         conversation.caller = origin.caller
         step = await conversation.from_client(message)
@@ -60,7 +77,10 @@ class JudgedServer:
         self.native.leave(caller)
 
     async def close(self) -> None:
+        """Returns once the requests that ended with the server are answered and on record."""
         await self.native.close()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._is_idle.wait(), _ENDING_SECONDS)
 
     async def _relay(self, conversation: Conversation, pending: Pending, message: Message, origin: Origin) -> bytes:
         assert message.id is not None
@@ -68,8 +88,10 @@ class JudgedServer:
         inbox = Inbox(self._note_slow)
         asking = asyncio.create_task(self._ask(message, origin, inbox))
         try:
-            await self._pass_on(inbox, conversation, origin, seconds=self._seconds(pending))
+            await self._pass_on(inbox, conversation, pending, origin)
             answer = read_message(await asking)
+        except Foreign as problem:
+            return await conversation.refuse_foreign(message.id, pending, problem)
         except (UpstreamFailed, BadMessage, AmbiguousKeys, NotJson) as problem:
             is_timeout = isinstance(problem, UpstreamTimeout)
             if not isinstance(problem, UpstreamResting):  # that one only tells of an earlier error
@@ -97,38 +119,36 @@ class JudgedServer:
         finally:
             inbox.end()
 
-    async def _pass_on(
-        self, inbox: Inbox, conversation: Conversation, origin: Origin, *, seconds: float | None
-    ) -> None:
+    async def _pass_on(self, inbox: Inbox, conversation: Conversation, pending: Pending, origin: Origin) -> None:
         """Whatever comes before the answer, in order. Raises: UpstreamTimeout."""
         clock = asyncio.get_running_loop().time
-        deadline = None if seconds is None else clock() + seconds
+        time = self._time(pending, clock())
         try:
             while True:
-                async with asyncio.timeout_at(deadline):
+                async with asyncio.timeout_at(None if time is None else time.due):
                     found = await inbox.next()
                     if found is not None and origin.flow is not None:
                         await origin.flow.room()
                 if found is None:
                     return
-                if seconds is not None and is_sign_of_life(found):
-                    deadline = clock() + seconds
-                if deadline is not None and clock() > deadline:  # a flood may leave the timeout no moment to strike
+                if time is not None and is_sign_of_life(found, pending):
+                    time.extend(clock())
+                if time is not None and clock() > time.due:  # a flood may leave the timeout no moment to strike
                     raise TimeoutError
                 reply = await conversation.from_server(found)
                 if reply is not None:
                     origin.send(reply)
         except TimeoutError:
-            text = f"The server neither answered nor reported progress for {seconds:g} s. The call was given up."
-            raise UpstreamTimeout(text) from None
+            assert time is not None
+            raise UpstreamTimeout(time.describe()) from None
 
     def _note_slow(self) -> None:
         reason = "Notifications for a client that reads too slowly were dropped."
         self._server.journal.diagnose(self._server.name, "client.slow", reason)
 
-    def _seconds(self, pending: Pending) -> float | None:
+    def _time(self, pending: Pending, now: float) -> CallTime | None:
         """A subscription may be silent for as long as it likes."""
-        return None if pending.method == "subscriptions/listen" else self._limits().call_timeout_s
+        return None if pending.method == "subscriptions/listen" else CallTime(self._limits(), now)
 
     def _note_answer(self, pending: Pending, began: float) -> None:
         if self._health.state is not State.UP:
@@ -147,6 +167,13 @@ class JudgedServer:
         params = {} if cursor is None else {"cursor": msgspec.Raw(cursor)}
         capabilities = message.meta().get(META_CAPABILITIES, msgspec.Raw(b"{}"))
         try:
-            return await ask(self.native, "tools/list", params, caller=origin.caller, capabilities=capabilities)
+            return await ask(
+                self.native,
+                "tools/list",
+                params,
+                caller=origin.caller,
+                address=origin.address,
+                capabilities=capabilities,
+            )
         except (UpstreamFailed, BadMessage) as problem:
             raise ConnectionError(str(problem)) from problem

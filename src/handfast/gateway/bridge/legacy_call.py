@@ -35,8 +35,10 @@ class LegacyCall:
         on_resume: Callable[["LegacyCall", Message, Origin], Awaitable[bytes]],
         on_abandon: Callable[[], None],
         hold_back: HoldBack | None,
+        on_put_down: Callable[[], None],
     ) -> None:
-        """`hold_back` makes the server wait, where that is possible."""
+        """`hold_back` makes the server wait, where that is possible; `on_put_down` lets go of what was sent."""
+        self._on_put_down = on_put_down
         self.method = message.method
         self.questions: dict[str, Message] = {}  # asked and not answered, by the name the client knows them by
         self._count = 0
@@ -55,6 +57,11 @@ class LegacyCall:
     @property
     def may_ask(self) -> bool:
         return self.method in INTERACTIVE and not self._exchange.done()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether somebody waits for its answer: a call that waits for its client has asked already."""
+        return self._origin is not None
 
     def take_up(self, message: Message, origin: Origin) -> None:
         """Whoever waits for the answer now. Raises: AmbiguousKeys, NotJson."""
@@ -78,6 +85,12 @@ class LegacyCall:
     def put_down(self) -> None:
         """Nobody waits at the moment: what the server says meanwhile reaches nobody."""
         self._origin = None
+        self._on_put_down()
+
+    @property
+    def size(self) -> int:
+        """The bytes that it keeps while it is held: what the server asked."""
+        return sum(len(question.raw) for question in self.questions.values())
 
     def _ended(self, exchange: "asyncio.Task[Message]") -> None:
         if not exchange.cancelled():

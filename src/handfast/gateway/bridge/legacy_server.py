@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import msgspec
@@ -27,11 +27,17 @@ class Opening:
     caller: str
     capabilities: bytes
     is_own: bool = False
+    address: str = field(default="", compare=False)
+
+    @property
+    def can_be_asked(self) -> bool:
+        """Whether the server may ask something of the clients of this session."""
+        return self.capabilities != b"{}"
 
     @property
     def is_shared(self) -> bool:
         """Nothing in it is one caller's alone, so that everybody may use the same session."""
-        return self.capabilities == b"{}" and not self.is_own
+        return not self.can_be_asked and not self.is_own
 
 
 _SHARED = Opening("", b"{}")
@@ -57,6 +63,7 @@ class LegacyServer:
         limits: Callable[[], Limits],
         now: Callable[[], float],
         isolates: Callable[[], bool] = lambda: False,
+        on_evict: Callable[[], None] = lambda: None,
     ) -> None:
         """`isolates`: every caller has sessions of its own, whatever it can do."""
         self._opener = sessions
@@ -65,7 +72,7 @@ class LegacyServer:
         # Whoever once set a log level or subscribed has all that follows in the same session: servers keep state there.
         self._alone: OrderedDict[str, None] = OrderedDict()
         self._sessions = Pool[Opening, LegacySession](
-            limits=limits, now=now, is_shared=lambda opening: opening.is_shared
+            limits=limits, now=now, is_shared=lambda opening: opening.is_shared, on_evict=on_evict
         )
 
     async def request(self, message: Message, origin: Origin) -> bytes:
@@ -102,7 +109,7 @@ class LegacyServer:
         await self._sessions.close()
 
     async def _session(self, opening: Opening) -> LegacySession:
-        return await self._sessions.get(opening, self._opener.open)
+        return await self._sessions.get(opening, self._opener.open, address=opening.address or opening.caller)
 
     def _opening(self, message: Message, origin: Origin, *, has_level: bool) -> Opening:
         if has_level or _subscribes(message):
@@ -111,7 +118,7 @@ class LegacyServer:
             if len(self._alone) > _ALONE:
                 self._alone.popitem(last=False)
         is_own = origin.caller in self._alone or self._isolates()
-        opening = Opening(origin.caller, _asked_capabilities(message.meta()), is_own)
+        opening = Opening(origin.caller, _asked_capabilities(message.meta()), is_own, origin.address)
         return _SHARED if opening.is_shared else opening
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from handfast.gateway.backend import Origin
-from handfast.gateway.bridge.held_calls import HeldCalls
+from handfast.gateway.bridge.held_calls import HeldCalls, TooMuchToHold
 from handfast.gateway.bridge.legacy_call import LegacyCall, rank_of
 from handfast.gateway.bridge.legacy_listen import LegacyListens
 from handfast.gateway.bridge.line import Line
@@ -34,7 +34,16 @@ _NO_STATE: Final = (
     "The requestState is not known, not for this request, or has expired. Send the request again without it."
 )
 
+_NO_CALL: Final = "Nobody can be asked at the moment: the client speaks a revision in which only a call can ask."
+_SEVERAL: Final = "Several calls are under way, and it cannot be known which one asks. Call this tool again."
 _CLOSED: Final = "The session with the server was closed before it answered. Repeat the call if that is safe."
+
+
+class Asking:
+    """Whether one server was seen to ask its clients something without saying which call it is about."""
+
+    def __init__(self) -> None:
+        self.was_seen = False
 
 
 class LegacySession:
@@ -46,9 +55,15 @@ class LegacySession:
         held: HeldCalls,
         refused: Callable[[str], None],
         seconds: Callable[[], float],
+        asking: Asking | None = None,
     ) -> None:
-        """`refused` takes what belongs to no call: a question, a requestState. `seconds` is for our own requests."""
+        """`refused` takes what belongs to no call: a question, a requestState. `seconds` is for our own requests.
+
+        `asking` is None in a session whose clients can be asked nothing: callers may share it.
+        """
         self.line = line
+        self._asking = asking
+        self._turn = asyncio.Lock()
         self._discovery = discovery_of(greeting)
         info = greeting.get("serverInfo")
         self._info = None if info is None else bytes(info)
@@ -61,6 +76,7 @@ class LegacySession:
         self._sending: set[asyncio.Task[None]] = set()
         self._log_rank: int | None = None  # of the level that the server was told
         self.last_used = 0.0
+        self.has_called = False
 
     @property
     def is_idle(self) -> bool:
@@ -96,9 +112,10 @@ class LegacySession:
         if message.method.startswith("tasks/"):
             text = "The server's tasks are of an earlier revision and cannot be offered in this one."
             return error_reply(message.id, METHOD_NOT_FOUND, text)
+        self.has_called = self.has_called or message.method in INTERACTIVE
         is_retry = message.method in INTERACTIVE and member(message.params(), "requestState") is not None
         if not is_retry:
-            return await self._step(self._begin(message, origin), message, origin)
+            return await self._run(message, origin)
         held = self._held.claim(text_member(message.params(), "requestState") or "", message, origin.caller)
         if isinstance(held, LegacyCall):
             # In the session that it began in, whatever the client says of itself by now.
@@ -106,16 +123,32 @@ class LegacySession:
         if held is None:
             self._refused("A requestState came back that is not known, not for this request, or has expired.")
             return error_reply(message.id, INVALID_PARAMS, _NO_STATE)
-        return await self._step(self._begin(message, origin), message, origin)
+        return await self._run(message, origin)
+
+    async def _run(self, message: Message, origin: Origin, held: LegacyCall | None = None) -> bytes:
+        """Carry a call to its answer, or to the question that it waits for the client to answer.
+
+        Calls to a server that was seen to ask run one at a time: only so it is known whose a question is. One that
+        waits for its client asks nothing meanwhile, and the next may run.
+        """
+        if self._asking is None or not self._asking.was_seen or message.method not in INTERACTIVE:
+            call = self._begin(message, origin) if held is None else self._continue(held, message, origin)
+            return await self._step(call, message, origin)
+        async with self._turn:
+            call = self._begin(message, origin) if held is None else self._continue(held, message, origin)
+            return await self._step(call, message, origin)
 
     async def _resume(self, call: LegacyCall, message: Message, origin: Origin) -> bytes:
         """A held call that a retry carries on."""
+        return await self._run(message, origin, call)
+
+    def _continue(self, call: LegacyCall, message: Message, origin: Origin) -> LegacyCall:
         call.take_up(message, origin)
         for name, response in responses_in(message).items():
             question = call.questions.pop(name, None)
             if question is not None and question.id is not None:
                 self._send(to_answer(question.id, response))
-        return await self._step(call, message, origin)
+        return call
 
     def _begin(self, message: Message, origin: Origin) -> LegacyCall:
         own_id = next(self._ids)
@@ -130,6 +163,7 @@ class LegacySession:
             on_resume=self._resume,
             on_abandon=lambda: self._abandoned(own_id),
             hold_back=self.line.hold_back,
+            on_put_down=sent.forget,
         )
         self._calls[own_id] = call
         return call
@@ -143,14 +177,22 @@ class LegacySession:
         if found is None:
             requests = {name: to_input_request(question) for name, question in call.questions.items()}
             call.put_down()
-            return input_required(message, requests, self._held.hold(call, message, origin.caller))
+            return input_required(message, requests, self._hold(call, message, origin))
         self._forget(call)
         urls = urls_required(found) if message.method in INTERACTIVE else {}
         if urls:
-            return input_required(message, urls, self._held.hold(_Again(), message, origin.caller))
+            return input_required(message, urls, self._hold(_Again(), message, origin))
         assert message.method is not None
         raw = to_modern_answer(found, message.method, self._info)
         return put(raw, {("id",): msgspec.json.encode(message.id)})
+
+    def _hold(self, call: "LegacyCall | _Again", message: Message, origin: Origin) -> str:
+        """Raises: UpstreamFailed where it is too much to be held."""
+        try:
+            return self._held.hold(call, message, origin.caller, origin.address or origin.caller)
+        except TooMuchToHold as problem:
+            call.abandon()
+            raise UpstreamFailed(str(problem)) from None
 
     def _forget(self, call: LegacyCall) -> None:
         self._calls = {own_id: other for own_id, other in self._calls.items() if other is not call}
@@ -189,19 +231,21 @@ class LegacySession:
             self._listens.notify(message)
 
     def _asked(self, question: Message) -> None:
-        """Most likely about the call that began last; it is the same client's whichever it is."""
+        """Put a question to the only call that it can be about, or refuse it: another's client must not answer it."""
         assert question.id is not None
         if question.method == "ping":
             self._send(answer(question.id, {}))
             return
-        if self._is_askable(question):
-            for call in reversed(self._calls.values()):
-                if call.may_ask:
-                    call.ask(question)
-                    return
-        self._refused(f"The server sent {question.method} outside a call, and was refused.")
-        text = "Nobody can be asked at the moment: the client speaks a revision in which only a call can ask."
-        self._send(error_reply(question.id, METHOD_NOT_FOUND, text))
+        running: list[LegacyCall] = []
+        if self._asking is not None and self._is_askable(question):
+            self._asking.was_seen = True
+            running = [call for call in self._calls.values() if call.may_ask and call.is_running]
+        if len(running) == 1:
+            running[0].ask(question)
+            return
+        when = "while several calls were under way" if running else "outside a call"
+        self._refused(f"The server sent {question.method} {when}, and was refused.")
+        self._send(error_reply(question.id, METHOD_NOT_FOUND, _SEVERAL if running else _NO_CALL))
 
     def _is_askable(self, message: Message) -> bool:
         return message.method in ASKABLE
@@ -258,6 +302,8 @@ class LegacySession:
 
 class _Again:
     """Stands where nothing is held: the retry is simply the call again."""
+
+    size = 0
 
     def abandon(self) -> None:
         """There is nothing to give up."""

@@ -29,6 +29,10 @@ class Line(Protocol):
     def is_alive(self) -> bool: ...
 
     @property
+    def is_shared(self) -> bool:
+        """Whether several callers are asked for on it, which the server cannot tell apart."""
+
+    @property
     def hold_back(self) -> HoldBack | None:
         """Makes the server wait; None where others would wait with it."""
 

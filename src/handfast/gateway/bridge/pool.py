@@ -5,12 +5,15 @@ from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, Protocol, TypeVar
 
 from handfast.gateway.http_response import UpstreamFailed
+from handfast.gateway.room import NoRoom, Room
 from handfast.gateway.settings.blocks import Limits
 
 
 class Pooled(Protocol):
     last_used: float
 
+    @property
+    def has_called(self) -> bool: ...
     @property
     def is_alive(self) -> bool: ...
     @property
@@ -24,9 +27,17 @@ Value = TypeVar("Value", bound=Pooled)
 
 class Pool(Generic[Key, Value]):
     def __init__(
-        self, *, limits: Callable[[], Limits], now: Callable[[], float], is_shared: Callable[[Key], bool]
+        self,
+        *,
+        limits: Callable[[], Limits],
+        now: Callable[[], float],
+        is_shared: Callable[[Key], bool],
+        on_evict: Callable[[], None] = lambda: None,
     ) -> None:
         """What `is_shared` serves everybody and does not count towards the bound."""
+        self._on_evict = on_evict
+        self._room: Room[_Place[Key, Value]] = Room()
+        self._places: dict[Key, _Place[Key, Value]] = {}
         self._limits = limits
         self._now = now
         self._is_shared = is_shared
@@ -34,11 +45,14 @@ class Pool(Generic[Key, Value]):
         self._closing: set[asyncio.Task[None]] = set()
         self._sweeper: asyncio.Task[None] | None = None
 
-    async def get(self, key: Key, open_it: Callable[[Key], Awaitable[Value]]) -> Value:
-        """The one for this key, opened once however many ask at the same moment. Raises: what opening it does."""
+    async def get(self, key: Key, open_it: Callable[[Key], Awaitable[Value]], *, address: str = "") -> Value:
+        """The one for this key, opened once however many ask at the same moment, in the room of this address.
+
+        Raises: what opening it does.
+        """
         task = self._opened.get(key)
         if task is None or not _is_usable(task):
-            task = self._opened[key] = asyncio.create_task(self._open(key, task, open_it))
+            task = self._opened[key] = asyncio.create_task(self._open(key, task, open_it, address))
             task.add_done_callback(lambda task: self._opened_or_failed(key, task))
             if self._sweeper is None:
                 self._sweeper = asyncio.create_task(self._sweep())
@@ -52,15 +66,16 @@ class Pool(Generic[Key, Value]):
     def _opened_or_failed(self, key: Key, task: "asyncio.Task[Value]") -> None:
         """Nobody may be left who waits for it, and then an error would be reported as never seen."""
         if not _has_opened(task) and self._opened.get(key) is task:
-            del self._opened[key]
+            self._forget(key)
 
     async def _open(
-        self, key: Key, old: "asyncio.Task[Value] | None", open_it: Callable[[Key], Awaitable[Value]]
+        self, key: Key, old: "asyncio.Task[Value] | None", open_it: Callable[[Key], Awaitable[Value]], address: str
     ) -> Value:
         if old is not None:
+            self._give_up_place(key)
             await _close(old)
         if not self._is_shared(key):
-            await self._make_room()
+            await self._take_place(key, address)
         return await open_it(key)
 
     async def end(self, key: Key, value: Value | None = None) -> None:
@@ -68,13 +83,13 @@ class Pool(Generic[Key, Value]):
         task = self._opened.get(key)
         if task is None or (value is not None and not (_has_opened(task) and task.result() is value)):
             return
-        del self._opened[key]
+        self._forget(key)
         await _close(task)
 
     def leave(self, is_left: Callable[[Key], bool]) -> None:
         """Close these, whatever is under way on them."""
         for key in [key for key in self._opened if is_left(key)]:
-            closing = asyncio.create_task(_close(self._opened.pop(key)))
+            closing = asyncio.create_task(_close(self._forget(key)))
             self._closing.add(closing)
             closing.add_done_callback(self._closing.discard)
 
@@ -85,16 +100,26 @@ class Pool(Generic[Key, Value]):
         opened, self._opened = self._opened, {}
         await asyncio.gather(*map(_close, opened.values()), *self._closing)
 
-    async def _make_room(self) -> None:
-        """The one that is idle for longest makes way. Raises: UpstreamFailed."""
-        while True:
-            own = {key: task for key, task in self._opened.items() if not self._is_shared(key)}
-            if len(own) <= self._limits().sessions:  # with the one that needs the room
-                return
-            idle = {key: task for key, task in own.items() if not _is_usable(task) or _is_idle(task)}
-            if not idle:
-                raise UpstreamFailed("Too many sessions are open with this server. Try again later.")
-            await self.end(min(idle, key=lambda key: _last_used(idle[key])))
+    async def _take_place(self, key: Key, address: str) -> None:
+        """Raises: UpstreamFailed."""
+        try:
+            leaver = self._room.find_leaver(address, self._limits().sessions)
+        except NoRoom as problem:
+            raise UpstreamFailed(str(problem)) from None
+        place = self._places[key] = _Place(key, address, self._opened[key], self._now())
+        self._room.add(place)
+        if leaver is not None:
+            self._on_evict()
+            await self.end(leaver.key)
+
+    def _give_up_place(self, key: Key) -> None:
+        place = self._places.pop(key, None)
+        if place is not None:
+            self._room.remove(place)
+
+    def _forget(self, key: Key) -> "asyncio.Task[Value]":
+        self._give_up_place(key)
+        return self._opened.pop(key)
 
     async def _sweep(self) -> None:
         while True:
@@ -104,6 +129,26 @@ class Pool(Generic[Key, Value]):
                 is_old = _is_idle(task) and self._now() - _last_used(task) > seconds
                 if is_old or not _is_usable(task):
                     await self.end(key)
+
+
+class _Place(Generic[Key, Value]):
+    def __init__(self, key: Key, address: str, task: "asyncio.Task[Value]", now: float) -> None:
+        self.key = key
+        self.address = address
+        self.opened = now
+        self._task = task
+
+    @property
+    def is_idle(self) -> bool:
+        return not _is_usable(self._task) or _is_idle(self._task)
+
+    @property
+    def last_used(self) -> float:
+        return _last_used(self._task)
+
+    @property
+    def has_called(self) -> bool:
+        return _has_opened(self._task) and self._task.result().has_called
 
 
 async def _close(task: "asyncio.Task[Value]") -> None:

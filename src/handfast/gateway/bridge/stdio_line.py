@@ -8,6 +8,7 @@ from handfast.gateway.channel import Channel
 from handfast.gateway.flow import HoldBack
 from handfast.gateway.http_response import Headers, UpstreamFailed
 from handfast.gateway.repeats import HARMLESS
+from handfast.wire.eras import INTERACTIVE
 from handfast.wire.message import Message
 
 
@@ -18,6 +19,7 @@ class StdioLine:
         self._stop = stop
         self._open: dict[int, _Waiter] = {}
         self.last_used = 0.0
+        self.has_called = False
 
     @property
     def is_idle(self) -> bool:
@@ -33,6 +35,10 @@ class StdioLine:
         return self._channel.is_alive
 
     @property
+    def is_shared(self) -> bool:
+        return self._stop is None
+
+    @property
     def hold_back(self) -> HoldBack | None:
         return None if self._stop is None else self._channel.hold_back
 
@@ -44,6 +50,7 @@ class StdioLine:
         room: Room | None = None,  # noqa: ARG002 - and what comes on it cannot wait by itself
     ) -> Message:
         # A process that ends on the probe has answered it: some legacy servers know no other way.
+        self.has_called = self.has_called or message.method in INTERACTIVE
         is_harmless = message.method in HARMLESS and message.method != "server/discover"
         waiter = _Waiter(deliver, is_harmless=is_harmless)
         own_id = self._channel.send_request(message, waiter)

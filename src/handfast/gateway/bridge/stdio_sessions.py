@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import msgspec
 
+from handfast.gateway.backend import Origin
 from handfast.gateway.bridge.held_calls import HeldCalls
 from handfast.gateway.bridge.legacy_server import EraRefused, Opening
-from handfast.gateway.bridge.legacy_session import LegacySession, read_greeting
+from handfast.gateway.bridge.legacy_session import Asking, LegacySession, read_greeting
 from handfast.gateway.bridge.pool import Pool
 from handfast.gateway.bridge.stdio_line import StdioLine
 from handfast.gateway.channel import Channel, Owner
@@ -34,6 +35,7 @@ class StdioSessions:
         limits: Callable[[], Limits],
         now: Callable[[], float],
         isolates: Callable[[], bool],
+        on_evict: Callable[[], None] = lambda: None,
     ) -> None:
         """`isolates`: no process is to be shared between callers."""
         self._children = children
@@ -43,10 +45,11 @@ class StdioSessions:
         self._limits = limits
         self._version = version
         self._isolates = isolates
+        self._asking = Asking()
         self._shared: LegacySession | None = None
-        self._logging = Pool[str, StdioLine](limits=limits, now=now, is_shared=lambda _caller: False)
+        self._logging = Pool[str, StdioLine](limits=limits, now=now, is_shared=lambda _caller: False, on_evict=on_evict)
 
-    async def modern_line(self, caller: str, has_level: bool) -> StdioLine:
+    async def modern_line(self, origin: Origin, has_level: bool) -> StdioLine:
         """Shared by all, or a caller's own process: on a shared one nobody knows whose a log message is.
 
         Raises: UpstreamFailed.
@@ -54,7 +57,8 @@ class StdioSessions:
         try:
             if not has_level and not self._isolates():
                 return StdioLine(await self._children.shared(MODERN))
-            return await self._logging.get(caller, lambda _caller: self._open_logging())
+            address = origin.address or origin.caller
+            return await self._logging.get(origin.caller, lambda _caller: self._open_logging(), address=address)
         except (ChildStartFailed, ConnectionError, TimeoutError) as problem:
             raise _failure(problem) from None
 
@@ -83,18 +87,18 @@ class StdioSessions:
     async def open(self, opening: Opening) -> LegacySession:
         """Raises: UpstreamFailed, EraRefused."""
         try:
-            return await (self._open_shared() if opening.is_shared else self._open_own(opening))
+            return await (self._open_shared(opening) if opening.is_shared else self._open_own(opening))
         except (ChildStartFailed, ConnectionError, TimeoutError) as problem:
             raise _failure(problem) from None
 
-    async def _open_shared(self) -> LegacySession:
+    async def _open_shared(self, opening: Opening) -> LegacySession:
         channel = await self._children.shared(LEGACY_REVISION)
         assert channel.greeting is not None
         if channel.greeting.has_error:
             self._children.forget(LEGACY_REVISION)
             await self._children.stop(channel)
             raise EraRefused(f"it answered initialize with error {channel.greeting.error_code()}.")
-        self._shared = self._session(StdioLine(channel), channel.greeting)
+        self._shared = self._session(StdioLine(channel), channel.greeting, opening)
         return self._shared
 
     async def _open_own(self, opening: Opening) -> LegacySession:
@@ -107,20 +111,21 @@ class StdioSessions:
         try:
             if greeting.has_error:
                 raise EraRefused(f"it answered initialize with error {greeting.error_code()}.")
-            session = self._session(StdioLine(channel, stop=self._children.stop), greeting)
+            session = self._session(StdioLine(channel, stop=self._children.stop), greeting, opening)
             owner.belongs_to(session.stray, session.ended)
         except BaseException:
             await self._children.stop(channel)  # nobody else knows of it
             raise
         return session
 
-    def _session(self, line: StdioLine, greeting: Message) -> LegacySession:
+    def _session(self, line: StdioLine, greeting: Message, opening: Opening) -> LegacySession:
         return LegacySession(
             line,
             read_greeting(greeting),
             held=self._held,
             refused=self._refused,
             seconds=lambda: self._limits().call_timeout_s,
+            asking=self._asking if opening.can_be_asked else None,
         )
 
 

@@ -1,5 +1,6 @@
 """The Backend of all servers: each request goes to the servers it concerns, and their answers become one."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
@@ -40,7 +41,6 @@ class CombinedBackend:
         self._discoveries = Discoveries(endpoint)
         self._lists = Lists(endpoint, self._discoveries)
         self._resolver = Resolver(endpoint, self._lists)
-        self._task_ids = TaskIds(endpoint.seal)
         self._subsets: OrderedDict[frozenset[str], CombinedBackend] = OrderedDict()
 
     def subset(self, names: Iterable[str]) -> "CombinedBackend":
@@ -96,7 +96,11 @@ class CombinedBackend:
         route: Callable[[Message, Origin], Awaitable[tuple[str, Edits]]] | None = routes.get(method)
         if route is None:
             raise Refused(METHOD_NOT_FOUND, "All servers together do not offer this method. Use /mcp/<server>.")
-        server, edits = await route(message, origin)
+        try:
+            server, edits = await route(message, origin)
+        except asyncio.CancelledError:
+            self._endpoint.record_left(message, origin.actor)
+            raise
         return await self._forward(server, edits, message, origin)
 
     async def _listen(self, message: Message, origin: Origin) -> bytes:
@@ -118,13 +122,13 @@ class CombinedBackend:
     async def _route_named(self, kind: ListKind, message: Message, origin: Origin) -> tuple[str, Edits]:
         public = _required(text_member(message.params(), "name"), "params.name")
         server, own = await self._resolver.name(kind, public, message, origin)
-        _, edits = self._own_state(message, server)
+        _, edits = self._own_state(message, origin, server)
         return server, edits | {("params", "name"): msgspec.json.encode(own)}
 
     async def _route_read(self, message: Message, origin: Origin) -> tuple[str, Edits]:
         uri = _required(text_member(message.params(), "uri"), "params.uri")
         # After a restart nothing is known of the URI, but the server that asked is: the state is of this URI's reading.
-        keeper, edits = self._own_state(message)
+        keeper, edits = self._own_state(message, origin)
         return keeper or await self._resolver.uri(uri, message, origin), edits
 
     async def _route_completion(self, message: Message, origin: Origin) -> tuple[str, Edits]:
@@ -136,22 +140,25 @@ class CombinedBackend:
         uri = _required(text_member(reference, "uri"), "params.ref.uri")
         return await self._resolver.template(uri, message, origin), {}
 
-    async def _route_task(self, message: Message, origin: Origin) -> tuple[str, Edits]:  # noqa: ARG002 - as the others
+    async def _route_task(self, message: Message, origin: Origin) -> tuple[str, Edits]:
         public = _required(text_member(message.params(), "taskId"), "params.taskId")
         try:
-            server, own = self._task_ids.unwrap(public)
+            server, own = self._task_ids(origin).unwrap(public)
         except Tampered:
-            reason = "There is no task of this id. Use the id that its call gave."
+            reason = "There is no task of this id for this caller. Use the id that its call gave."
             raise Refused(INVALID_PARAMS, reason, rule=FORGED) from None
         return server, {("params", "taskId"): msgspec.json.encode(own)}
 
-    def _own_state(self, message: Message, server: str | None = None) -> tuple[str | None, Edits]:
+    def _task_ids(self, origin: Origin) -> TaskIds:
+        return TaskIds(self._endpoint.seal, origin.caller)
+
+    def _own_state(self, message: Message, origin: Origin, server: str | None = None) -> tuple[str | None, Edits]:
         """Who gave out the requestState that comes back, and that server's own. Raises: Refused."""
         if member(message.params(), "requestState") is None:
             return None, {}
         text = text_member(message.params(), "requestState")
         try:
-            keeper, own = self._endpoint.seal.unwrap(_state_of(message), text, tuple[str, str])
+            keeper, own = self._endpoint.seal.unwrap(_state_of(message, origin), text, tuple[str, str])
             if server not in (None, keeper):
                 raise Tampered
         except Tampered:
@@ -196,14 +203,14 @@ class CombinedBackend:
             return raw
         if b'"uri"' in raw:  # a link that is spelt with escapes is not learnt: nobody writes one so
             self._endpoint.known(origin).link(server, linked_uris(result))
-        edits: Edits = self._task_ids.answer_edits(result, message.method or "", server)
+        edits: Edits = self._task_ids(origin).answer_edits(result, message.method or "", server)
         if member(result, "requestState") is not None and text_member(result, "resultType") == "input_required":
             state = text_member(result, "requestState")
             if state is None:
                 reason = f"The server {server} asked for more, but its requestState is no text. Nothing can answer it."
                 self._endpoint.diagnose(server, "combined.unusable_state", reason)
                 return error_reply(message.id, UPSTREAM_FAILED, reason)
-            wrapped = self._endpoint.seal.wrap(_state_of(message), (server, state))
+            wrapped = self._endpoint.seal.wrap(_state_of(message, origin), (server, state))
             edits["result", "requestState"] = msgspec.json.encode(wrapped)
         return replace_values(raw, edits) if edits else raw
 
@@ -215,7 +222,7 @@ class CombinedBackend:
             message = read_message(raw)
             if message.method == UPDATED and not self._may_tell_of(message, server, origin):
                 return None
-            return self._task_ids.wrap_in_notification(raw, message, server)
+            return self._task_ids(origin).wrap_in_notification(raw, message, server)
         except (BadMessage, AmbiguousKeys, NotJson):
             return raw
 
@@ -233,10 +240,15 @@ def _required(value: str | None, where: str) -> str:
     return value
 
 
-def _state_of(message: Message) -> tuple[str, ...]:
-    """What a requestState is bound to: the request whose retry it belongs to."""
+def _state_of(message: Message, origin: Origin) -> tuple[str, ...]:
+    """What a requestState is bound to: the caller, and the request whose retry it belongs to."""
     method = message.method or ""
-    return "state", method, text_member(message.params(), "uri" if method == "resources/read" else "name") or ""
+    return (
+        "state",
+        origin.caller,
+        method,
+        text_member(message.params(), "uri" if method == "resources/read" else "name") or "",
+    )
 
 
 def _with_server_named(answer: Message, server: str) -> bytes:

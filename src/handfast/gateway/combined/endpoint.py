@@ -54,6 +54,8 @@ class Endpoint:
     seal: Seal
     record_refused: RecordRefused = record_nothing
     """Takes a request that reaches no server, so that none records it."""
+    record_left: Callable[[Message, str], None] = lambda _message, _actor: None
+    """Takes a request whose client left before it was known which server it is for."""
     record_templated: RecordTemplated = lambda _message, _actor, _server, _uri: None
     """Takes a URI that went to a server for no other reason than that a template of it fits."""
     first_wait: float = 1.0
@@ -69,7 +71,7 @@ class Endpoint:
         return {name: every[name] for name in sorted(every) if self.only is None or name in self.only}
 
     def known(self, origin: Origin) -> Known:
-        return self.knowledge.of(origin.caller)
+        return self.knowledge.of(origin.caller, origin.address)
 
     async def all_within(self, works: Iterable[Coroutine[Any, Any, None]]) -> None:  # Any: asyncio's own type
         """Run them side by side and wait until all are done or the time is up; what is not done then is given up."""

@@ -2,25 +2,32 @@
 
 Everything is kept by caller. What one caller's results link, or lists show that a server gives to him alone, tells
 another caller nothing; whoever asks first asks the servers himself. All of it can be learnt again, so it is bounded: by
-server, so that none crowds out what another has shown, and the caller that was silent longest is forgotten first.
+caller, server and kind, so that no server takes room from another, nor its URIs from its own tools. Over all callers,
+the address that was shown the most forgets the caller that was silent longest.
 """
 
-from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from handfast.gateway.combined.ownership import Claims
 from handfast.gateway.combined.templates import Template, read_template
 from handfast.gateway.combined.uris import comparable
 
-_SERVER_BYTES: Final = 4 * 1024**2  # about 25,000 names or URIs
+_MIB: Final = 1024**2
+# Of one server and one caller: about 25,000 names or URIs. A tool's name that is not kept goes to its server as it is.
+_KIND_BYTES: Final = {"tools": 4 * _MIB, "prompts": 2 * _MIB, "resources": 4 * _MIB, "resourceTemplates": _MIB}
+_LINK_BYTES: Final = _MIB
 _ALL_BYTES: Final = 128 * 1024**2
 _ENTRY: Final = 100  # what an entry costs besides its text
+_MOST_CALLERS: Final = 10_000  # more are one client under many names
+_CALLER: Final = 1000  # what a caller costs who was shown nothing
 _LONGEST: Final = 8192  # of a URI that is remembered
 _MOST_LINKS: Final = 5000  # of one server
 _MOST_TEMPLATES: Final = 100  # of one server that are compared with a URI
 _RESOURCES: Final = "resources"
 _TEMPLATES: Final = "resourceTemplates"
+_LINKS: Final = "links"
 
 
 class _Shown:
@@ -30,21 +37,34 @@ class _Shown:
         self.listed: dict[str, dict[str, str]] = {}
         self.respelt: set[str] = set()  # comparable forms of listed URIs that are spelt in another way
         self.links: OrderedDict[str, None] = OrderedDict()  # in their comparable form, the oldest first
-        self.bytes = 0
+        self.cut: set[str] = set()  # kinds of which not everything is kept
+        self._sizes: Counter[str] = Counter()
+
+    @property
+    def bytes(self) -> int:
+        return self._sizes.total()
 
     def learn(self, kind: str, entries: Mapping[str, str], *, is_whole: bool) -> None:
         before = self.listed.setdefault(kind, {})
         if is_whole:
-            self.bytes -= _cost(before)
             before.clear()
+            self._sizes[kind] = 0
+            self.cut.discard(kind)
         if is_whole and kind == _RESOURCES:
             self.respelt.clear()
+        size, most = self._sizes[kind], _KIND_BYTES[kind]
         for public, own in entries.items():
-            if public not in before and len(public) <= _LONGEST and self.bytes < _SERVER_BYTES:
-                before[public] = own
-                self.bytes += len(public) + _ENTRY
-                if kind == _RESOURCES and (form := comparable(public)) != public:
-                    self.respelt.add(form)
+            if public in before:
+                continue
+            if len(public) > _LONGEST or size >= most:
+                self.cut.add(kind)
+                continue
+            before[public] = own
+            size += len(public) + _ENTRY
+            if kind == _RESOURCES and (form := comparable(public)) != public:
+                self.respelt.add(form)
+                size += len(form) + _ENTRY
+        self._sizes[kind] = size
 
     def link(self, uris: Iterable[str]) -> None:
         for uri in uris:
@@ -52,10 +72,10 @@ class _Shown:
             if form in self.links or len(form) > _LONGEST:
                 continue
             self.links[form] = None
-            self.bytes += len(form) + _ENTRY
-            while len(self.links) > _MOST_LINKS or (self.bytes > _SERVER_BYTES and len(self.links) > 1):
+            self._sizes[_LINKS] += len(form) + _ENTRY
+            while len(self.links) > _MOST_LINKS or self._sizes[_LINKS] > _LINK_BYTES:
                 forgotten, _ = self.links.popitem(last=False)
-                self.bytes -= len(forgotten) + _ENTRY
+                self._sizes[_LINKS] -= len(forgotten) + _ENTRY
 
     def lists(self, form: str) -> bool:
         return form in self.respelt or form in self.listed.get(_RESOURCES, {})
@@ -68,7 +88,11 @@ class _Shown:
 class Known:
     """What one caller was shown."""
 
-    def __init__(self) -> None:
+    def __init__(self, address: str = "", on_change: Callable[["Known", int], None] | None = None) -> None:
+        """`on_change` takes how many bytes more, or fewer, are kept now."""
+        self.address = address
+        self.is_forgotten = False
+        self._on_change = on_change
         self._servers: dict[str, _Shown] = {}
         self.not_before: dict[tuple[str, str], float] = {}  # when a list that failed may be asked for again
         self.asked: dict[tuple[str, str], float] = {}  # when a list was asked for last
@@ -79,10 +103,25 @@ class Known:
 
     def learn(self, kind: str, server: str, entries: Mapping[str, str], *, is_whole: bool) -> None:
         """Take what a list shows, by what clients call it; a whole list also takes away what it no longer shows."""
-        self._servers.setdefault(server, _Shown()).learn(kind, entries, is_whole=is_whole)
+        shown = self._servers.setdefault(server, _Shown())
+        before = shown.bytes
+        shown.learn(kind, entries, is_whole=is_whole)
+        self._changed(shown.bytes - before)
 
     def link(self, server: str, uris: Iterable[str]) -> None:
-        self._servers.setdefault(server, _Shown()).link(uris)
+        shown = self._servers.setdefault(server, _Shown())
+        before = shown.bytes
+        shown.link(uris)
+        self._changed(shown.bytes - before)
+
+    def _changed(self, more: int) -> None:
+        if more and self._on_change is not None:
+            self._on_change(self, more)
+
+    def is_cut(self, kind: str, server: str) -> bool:
+        """Whether the server lists more of this kind than is kept."""
+        shown = self._servers.get(server)
+        return shown is not None and kind in shown.cut
 
     def own(self, kind: str, server: str, public: str) -> str | None:
         """What the server itself calls it."""
@@ -117,31 +156,47 @@ class Known:
         return {} if shown is None else shown.listed.get(kind, {})
 
 
-def _cost(entries: Mapping[str, str]) -> int:
-    return sum(map(len, entries)) + _ENTRY * len(entries)
-
-
 class Knowledge:
     """What every caller was shown, within bounds."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_bytes: int = _ALL_BYTES) -> None:
+        self._most_bytes = most_bytes
         self._callers: OrderedDict[str, Known] = OrderedDict()
+        self._bytes: Counter[str] = Counter()  # by address
+        self._total = 0
 
-    def of(self, caller: str) -> Known:
+    def of(self, caller: str, address: str = "") -> Known:
         known = self._callers.get(caller)
         if known is None:
-            known = self._callers[caller] = Known()
-            self._forget()
+            if len(self._callers) >= _MOST_CALLERS:
+                self.forget(next(iter(self._callers)))
+            known = self._callers[caller] = Known(address or caller, self._changed)
+            self._changed(known, _CALLER)
         self._callers.move_to_end(caller)
         return known
 
     def forget(self, caller: str) -> None:
         """It will not come again."""
-        self._callers.pop(caller, None)
+        known = self._callers.pop(caller, None)
+        if known is None:
+            return
+        known.is_forgotten = True
+        self._total -= known.bytes + _CALLER
+        self._bytes[known.address] -= known.bytes + _CALLER
+        if not self._bytes[known.address]:
+            del self._bytes[known.address]
 
-    def _forget(self) -> None:
-        # Once per new caller is enough: each one is bounded by itself.
-        total = sum(known.bytes + 1000 for known in self._callers.values())
-        while total > _ALL_BYTES and len(self._callers) > 1:
-            _, forgotten = self._callers.popitem(last=False)
-            total -= forgotten.bytes + 1000
+    def _changed(self, known: Known, more: int) -> None:
+        if known.is_forgotten:
+            return  # what is under way for it goes on with it, and then it is gone
+        self._bytes[known.address] += more
+        self._total += more
+        while self._total > self._most_bytes and (leaver := self._find_leaver(known)) is not None:
+            self.forget(leaver)
+
+    def _find_leaver(self, spared: Known) -> str | None:
+        """The caller that was silent longest, of the address that was shown the most; else of any."""
+        crowded = max(self._bytes, key=self._bytes.__getitem__)
+        others = [(caller, known.address) for caller, known in self._callers.items() if known is not spared]
+        own = (caller for caller, address in others if address == crowded)
+        return next(own, None) or (others[0][0] if others else None)

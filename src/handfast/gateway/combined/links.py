@@ -6,9 +6,9 @@ from typing import Final
 from handfast.gateway.combined.reading import level_of
 from handfast.wire.members import member, text_member
 from handfast.wire.message import Members
-from handfast.wire.scan import NotJson, scan_array
+from handfast.wire.scan import NotJson, scan_items
 
-_MOST: Final = 1000  # of one answer
+_MOST: Final = 1000  # of one answer, and blocks of it that are looked at
 
 
 def linked_uris(result: Members) -> list[str]:
@@ -57,7 +57,7 @@ def _objects(members: Members, name: str) -> Iterator[Members]:
     if text is None or not text.startswith(b"["):
         return
     try:
-        items = scan_array(text)
+        items, _ = scan_items(text, _MOST)
     except NotJson:
         return
     for item in items:

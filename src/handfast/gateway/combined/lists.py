@@ -4,12 +4,15 @@ An answer takes as many pages of each server as its bounds allow, nearly always 
 cursor: for each server with more, that server's own cursor.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 
+from handfast.catalog.listing import SLICE
+from handfast.core.bounds import MOST_ITEMS
 from handfast.gateway.backend import Backend, Origin
 from handfast.gateway.combined.asking import Unavailable, ask_server, own_request, whole_number
 from handfast.gateway.combined.discovery import META_UNAVAILABLE, SERVER_INFO, Discoveries
@@ -22,7 +25,7 @@ from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from handfast.wire.members import member, text_member
 from handfast.wire.message import Members, Message
 from handfast.wire.replies import answer
-from handfast.wire.scan import NotJson, scan_array
+from handfast.wire.scan import NotJson, scan_items
 from handfast.wire.splice import replace_values
 
 # Of one server in one answer; the rest is the next page. A server without end does not hold anybody for ever.
@@ -197,23 +200,25 @@ async def _turn_pages(
     while part.pages < _MOST_PAGES and size < _ENOUGH_BYTES:
         params = {} if part.cursor is None else {"cursor": part.cursor}
         result = await ask(own_request(message, kind.method, params))
-        size += _take_page(kind, part, result)
+        size += await _take_page(kind, part, result)
         if part.cursor is None:
             break
     part.is_done = True
 
 
-def _take_page(kind: ListKind, part: Part, result: Members) -> int:
-    """Raises: Unavailable."""
+async def _take_page(kind: ListKind, part: Part, result: Members) -> int:
+    """In slices, for an item takes some 20 microseconds. Raises: Unavailable."""
     following = text_member(result, "nextCursor")
     try:
-        items = scan_array(member(result, kind.key) or b"")
+        items, is_whole = scan_items(member(result, kind.key) or b"")
     except NotJson:
         raise Unavailable("It sent a list that cannot be read.") from None
     if following is not None and following == part.cursor:
         raise Unavailable("Its list does not end: a page leads to itself.")
-    for item in items:
+    for number, item in enumerate(items, 1):
         _take_item(kind, part, item)
+        if number % SLICE == 0:
+            await asyncio.sleep(0)
     ttl_ms = whole_number(result, "ttlMs")
     part.ttl_ms = ttl_ms if part.ttl_ms is None else min(part.ttl_ms, ttl_ms)
     part.is_private = part.is_private or text_member(result, "cacheScope") != "public"
@@ -222,6 +227,8 @@ def _take_page(kind: ListKind, part: Part, result: Members) -> int:
     is_usable = following is not None or member(result, "nextCursor") is None
     if not is_usable or len(following or "") > _LONGEST_CURSOR:
         part.cursor, part.problem = None, "Its list goes on, but its cursor is no text, or too long to be sent back."
+    if not is_whole:
+        part.cursor, part.problem = None, f"A page of its list has more than {MOST_ITEMS} items; the rest is left out."
     return sum(map(len, items))
 
 

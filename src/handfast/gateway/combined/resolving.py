@@ -33,11 +33,13 @@ class Resolver:
         own = known.own(kind.key, server, public)
         if own is not None:
             return server, own
+        if known.is_cut(kind.key, server) and not is_short_form(part):
+            return server, part  # it lists more than is kept, so the server itself decides
         is_answered = await self._ask(kind, server, message, origin)
         own = known.own(kind.key, server, public)
         if own is not None:
             return server, own
-        if is_answered or is_short_form(part):
+        if is_short_form(part) or (is_answered and not known.is_cut(kind.key, server)):
             raise Refused(INVALID_PARAMS, self._no_such(kind, public, origin))
         return server, part  # its list is not to be had, so the server itself decides
 

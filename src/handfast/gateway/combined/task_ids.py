@@ -16,19 +16,21 @@ from handfast.wire.splice import Path, replace_values
 
 TASK_METHODS: Final = frozenset(("tasks/get", "tasks/update", "tasks/cancel"))
 META_RELATED: Final = "io.modelcontextprotocol/related-task"
-_BOUND: Final = ("task",)
 
 
 class TaskIds:
-    def __init__(self, seal: Seal) -> None:
+    """Of one caller: an id is good for the caller that was given it."""
+
+    def __init__(self, seal: Seal, caller: str) -> None:
         self._seal = seal
+        self._bound = ("task", caller)
 
     def wrap(self, server: str, own: str) -> str:
-        return self._seal.wrap(_BOUND, (server, own))
+        return self._seal.wrap(self._bound, (server, own))
 
     def unwrap(self, public: str) -> tuple[str, str]:
         """The server and its own id. Raises: Tampered."""
-        return self._seal.unwrap(_BOUND, public, tuple[str, str])
+        return self._seal.unwrap(self._bound, public, tuple[str, str])
 
     def answer_edits(self, result: Members, method: str, server: str) -> dict[Path, bytes]:
         """What must change in the result of a request."""

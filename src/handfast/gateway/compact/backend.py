@@ -4,6 +4,7 @@ The call of an action is the call of that tool as if the client had made it itse
 under its own name. What stands beside it in the dispatcher's arguments is refused, never dropped.
 """
 
+import asyncio
 from dataclasses import replace
 
 import msgspec
@@ -92,9 +93,12 @@ class CompactBackend:
             await self._check(asked, message, origin)
         except Refused as problem:
             known = asked.tool if asked.tool is not None and self._is_known(asked.tool) else None
-            return await self._own.refused(message, given, problem.violation, tool=known)
+            return await self._own.refused(message, given, problem.violation, tool=known, caller=origin.caller)
         except ListRefused as problem:
             return await self._own.without_list(message, given, problem.answer)
+        except asyncio.CancelledError:
+            self._own.left()
+            raise
         # The client cannot know which of the action's arguments its server wants repeated in headers.
         return await self._backend.request(_inner_call(message, asked), replace(origin, params=None))
 

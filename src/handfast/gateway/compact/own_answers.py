@@ -5,6 +5,7 @@ from collections.abc import Awaitable
 from handfast.core.exchange import Exchange, RecordingFailed, Status
 from handfast.core.policy import InputErrors, Violation
 from handfast.core.redaction import scrub_name
+from handfast.gateway.conversation import LEFT
 from handfast.gateway.server_side import ServerSide
 from handfast.wire.codes import INVALID_PARAMS, RECORDING_FAILED, UPSTREAM_FAILED
 from handfast.wire.message import Message, read_message
@@ -25,10 +26,13 @@ class OwnAnswers:
         )
         return await self._recorded(call, message, reply, recording)
 
-    async def refused(self, message: Message, given: bytes | None, violation: Violation, *, tool: str | None) -> bytes:
+    async def refused(
+        self, message: Message, given: bytes | None, violation: Violation, *, tool: str | None, caller: str = ""
+    ) -> bytes:
         """`tool` is the one that was meant, where there is such a tool: its settings say how a refusal is answered."""
         assert message.id is not None
         call = self._open(tool)
+        call.caller = caller
         reply = tool_error(message.id, violation.message, is_modern=True)
         if call.policy.input.errors is InputErrors.PROTOCOL:
             reply = error_reply(message.id, INVALID_PARAMS, violation.message)
@@ -41,6 +45,10 @@ class OwnAnswers:
         call = self._open()
         recording = self._server.path.answer(call, given, Status.ERROR, rule="upstream.failed", reason=text)
         return await self._recorded(call, message, reply, recording)
+
+    def left(self) -> None:
+        """The client left while the tools were listed to find out what it asked for."""
+        self._server.path.conclude(self._open(), Status.CANCELLED, rule="client.left", reason=LEFT)
 
     def _open(self, tool: str | None = None) -> Exchange:
         server = self._server

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from handfast.catalog.learning import FIRST_REST
 from handfast.catalog.listing import read_tool_page
 from handfast.core.contract import ToolContract
 from handfast.gateway.backend import Backend, Origin, ignore
@@ -50,12 +51,18 @@ class ToolLists:
     def __init__(self, backend: Backend, now: Callable[[], float]) -> None:
         self._backend = backend
         self._now = now
+        self._kept_until = 0.0
         # A legacy server may offer other tools to a client that can do more.
         self._kept: OrderedDict[tuple[str, bytes], ToolList] = OrderedDict()
 
     def forget(self) -> None:
-        """Whatever is kept may be wrong."""
-        self._kept.clear()
+        """Whatever is kept may be wrong. In a storm of changes it stays for a second, or each call would fetch one."""
+        now = self._now()
+        if now >= self._kept_until:
+            self._kept.clear()
+            self._kept_until = now + FIRST_REST
+        for kept in self._kept.values():
+            kept.expires = min(kept.expires, self._kept_until)
 
     async def find(self, message: Message, origin: Origin, *, knowing: str | None = None) -> ToolList:
         """The list on behalf of a request, asked for where none is kept, or the one kept lacks a name. Raises:
@@ -77,10 +84,11 @@ class ToolLists:
         return found
 
     async def _add_page(self, found: ToolList, cursor: str | None, message: Message, origin: Origin) -> str | None:
-        raw = await self._backend.request(_question(message, cursor), Origin(origin.caller, ignore, origin.actor))
+        asked = Origin(origin.caller, ignore, origin.actor, address=origin.address)
+        raw = await self._backend.request(_question(message, cursor), asked)
         try:
             result = read_message(raw).result()
-            page = read_tool_page(result) if result is not None else None
+            page = await read_tool_page(result) if result is not None else None
         except (BadMessage, AmbiguousKeys, NotJson):
             page = None
         if result is None or page is None:

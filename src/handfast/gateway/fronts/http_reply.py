@@ -71,7 +71,9 @@ class HttpReply:
         self._bell.set()
 
     def give_up(self, answer: bytes) -> None:
-        """Stop the work, and answer with this instead."""
+        """Stop the work, and answer with this instead, unless it is done."""
+        if self._work is not None and self._work.done():
+            return
         if self._instead is None:
             self._instead = answer
         if self._work is not None:

@@ -51,6 +51,7 @@ class LegacyClient:
         *,
         caller: str,
         actor: str = "",
+        address: str = "",
         diagnose: Diagnose,
         question_seconds: float | None = None,
     ) -> None:
@@ -58,6 +59,7 @@ class LegacyClient:
         self._deliver = deliver  # takes what belongs to no request
         self._caller = caller
         self._actor = actor
+        self._address = address
         self._diagnose = diagnose
         self._question_seconds = question_seconds
         self._envelope: dict[str, bytes] = {}
@@ -175,7 +177,7 @@ class LegacyClient:
         if message.may_mention("requestState") or message.may_mention("inputResponses"):
             raw = drop(raw, [("params", "requestState"), ("params", "inputResponses")])  # no words of this revision
         raw = to_modern_request(raw, self._envelope)
-        origin = Origin(self._caller, send, self._actor, takes_logs=True, flow=flow)
+        origin = Origin(self._caller, send, self._actor, address=self._address, takes_logs=True, flow=flow)
 
         async def repeat(more: Mapping[str, bytes]) -> Message:
             own_id = msgspec.json.encode(f"handfast-again-{next(self._ids)}")
@@ -197,7 +199,9 @@ class LegacyClient:
     async def _greet(self, message: Message) -> bytes:
         """Raises: CannotContinue, AmbiguousKeys, NotJson, BadMessage."""
         if self._greeting is not None:
-            raise CannotContinue("This session has had its initialize. Open another one.", code=INVALID_REQUEST)
+            text = "This session has had its initialize. Open another one."
+            self._diagnose("session.initialized", f"initialize was refused. {text}")
+            raise CannotContinue(text, code=INVALID_REQUEST)
         self._greeting = asyncio.get_running_loop().create_future()
         is_greeted = False
         try:
@@ -206,7 +210,7 @@ class LegacyClient:
             self._introduce(message.params())
             meta = {name: msgspec.Raw(value) for name, value in self._envelope.items()}
             discover = request("handfast-discover", "server/discover", {"_meta": meta})
-            found = await self._ask(discover, Origin(self._caller, ignore, self._actor))
+            found = await self._ask(discover, Origin(self._caller, ignore, self._actor, address=self._address))
             if found.has_error:
                 return replace_values(to_legacy_answer(found, "initialize"), {("id",): msgspec.json.encode(message.id)})
             discovery = found.result()
@@ -248,7 +252,7 @@ class LegacyClient:
 
     async def _listen_to(self, raw: bytes, send: Send) -> bytes:
         message = read_message(to_modern_request(raw, self._envelope))
-        return await self._backend.request(message, Origin(self._caller, send, self._actor))
+        return await self._backend.request(message, Origin(self._caller, send, self._actor, address=self._address))
 
 
 def _offered(capabilities: Mapping[str, msgspec.Raw]) -> tuple[str, ...]:

@@ -5,19 +5,21 @@ import time
 from collections.abc import Callable
 
 from handfast.gateway.backend import Backend, ignore, leave
+from handfast.gateway.callers import address_of_opener
 from handfast.gateway.event_log import EventShelf
 from handfast.gateway.fronts.http_reply import HttpReply
 from handfast.gateway.fronts.legacy_client import Diagnose
 from handfast.gateway.fronts.legacy_session import LegacySession
 from handfast.gateway.http_exchange import JSON, HttpExchange, HttpProblem
+from handfast.gateway.room import EVICTED, MADE_WAY, REFUSED, NoRoom, Room
+from handfast.gateway.session_owner import UNKNOWN_SESSION
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.codes import INVALID_REQUEST
-from handfast.wire.eras import LEGACY_REVISIONS
+from handfast.wire.eras import INTERACTIVE, LEGACY_REVISIONS
 from handfast.wire.message import Message, read_message
 from handfast.wire.replies import error_reply
 
 _SESSIONS = 1000  # each of them keeps a stream open to the server
-_UNKNOWN = "This session is not known or has ended. Send initialize to begin a new one."
 
 
 class LegacyFront:
@@ -36,6 +38,7 @@ class LegacyFront:
         self._now = now
         self._most_sessions = most_sessions
         self._sessions: dict[str, LegacySession] = {}
+        self._room: Room[LegacySession] = Room()
         self._shelf = EventShelf()
         self._sweeper: asyncio.Task[None] | None = None
 
@@ -69,6 +72,7 @@ class LegacyFront:
             session.client.take(message)
             await http.respond(202, [])
             return
+        session.has_called = session.has_called or message.method in INTERACTIVE
         reply = HttpReply(http, message.id, session.log, cancels_on_leave=False)
         try:
             await reply.run(session.client.request(message, reply.send, reply.flow))
@@ -96,9 +100,9 @@ class LegacyFront:
         session = self._sessions.get(session_id.decode("latin-1"))
         if session is not None and session.actor != http.actor:
             self._diagnose("session.stranger", "A session was used by another caller than the one that opened it.")
-            session = None  # the same words, so that nobody learns which ids exist
+            raise HttpProblem(404, UNKNOWN_SESSION)
         if session is None:
-            raise HttpProblem(404, _UNKNOWN)
+            raise HttpProblem(404, UNKNOWN_SESSION, rule="session.unknown")
         version = http.header(b"mcp-protocol-version")
         if version is not None and version.decode("latin-1") not in LEGACY_REVISIONS:
             raise HttpProblem(400, f"This MCP-Protocol-Version is none of a session's: {', '.join(LEGACY_REVISIONS)}.")
@@ -108,17 +112,20 @@ class LegacyFront:
     async def _initialize(self, http: HttpExchange, message: Message) -> None:
         if not message.is_request:
             raise HttpProblem(400, "initialize is a request. Send it with an id.")
-        self._make_room()
+        address = address_of_opener(http, message)
+        self._make_room(address)
         session = LegacySession(
             self._backend,
             self._shelf,
             actor=http.actor,
+            address=address,
             now=self._now,
             diagnose=self._diagnose,
             # Whoever has not answered by then will not: their session would have expired.
             question_seconds=self._limits().session_idle_s,
         )
         self._sessions[session.id] = session
+        self._room.add(session)
         if self._sweeper is None:
             self._sweeper = asyncio.create_task(self._sweep())
         is_open = False
@@ -132,17 +139,19 @@ class LegacyFront:
         headers = [(b"mcp-session-id", session.id.encode())] if is_open else []
         await http.respond(200, [JSON, *headers], greeting)
 
-    def _make_room(self) -> None:
-        """The session idle for longest makes way. Raises: HttpProblem 503."""
-        if len(self._sessions) < self._most_sessions:
-            return
-        idle = [session for session in self._sessions.values() if session.is_idle]
-        if not idle:
-            raise HttpProblem(503, "Too many sessions are open with this server. Try again later.")
-        self._end(min(idle, key=lambda session: session.last_used))
+    def _make_room(self, address: str) -> None:
+        """Raises: HttpProblem 503."""
+        try:
+            leaver = self._room.find_leaver(address, self._most_sessions)
+        except NoRoom as problem:
+            raise HttpProblem(503, str(problem), rule=REFUSED) from None
+        if leaver is not None:
+            self._diagnose(EVICTED, MADE_WAY)
+            self._end(leaver)
 
     def _end(self, session: LegacySession) -> None:
         self._sessions.pop(session.id, None)
+        self._room.remove(session)
         session.close()
         leave(self._backend, session.id)
 

@@ -19,13 +19,16 @@ class LegacySession:
         shelf: EventShelf,
         *,
         actor: str,
+        address: str = "",
         now: Callable[[], float],
         diagnose: Diagnose,
         question_seconds: float,
     ) -> None:
         self.id = token_urlsafe(24)
         self.actor = actor  # who opened it, and nobody else may use it
-        self.last_used = now()
+        self.address = address  # whose room it counts towards
+        self.opened = self.last_used = now()
+        self.has_called = False
         self.log = EventLog(shelf, now=now)
         self._stream = self.log.open()  # for what belongs to no request
         self._heard = 0  # how much of it was sent to somebody who seemed to be there
@@ -35,6 +38,7 @@ class LegacySession:
             self._keep,
             caller=self.id,
             actor=actor,
+            address=address,
             diagnose=diagnose,
             question_seconds=question_seconds,
         )
@@ -81,7 +85,7 @@ class LegacySession:
         wake = bell.set
         self._stream.changed()  # an older one sees that it has been replaced
         self._stream.on_change = wake
-        http.watch(wake, after=0)
+        http.watch(wake)
         await http.start_stream(200, STREAM_HEADERS)
         await http.send_chunk(KEEP_ALIVE)
         if position == self._stream.sent and is_primed(http):

@@ -1,15 +1,15 @@
 """Modern clients over HTTP in front of a Backend: every POST stands for itself, and leaving cancels it."""
 
 from collections.abc import Callable, Sequence
-from hashlib import sha256
 
 from handfast.gateway.backend import Backend, Origin
+from handfast.gateway.callers import address_of, caller_of
 from handfast.gateway.draining import STOPPING
 from handfast.gateway.event_stream import KEEP_ALIVE_SECONDS
 from handfast.gateway.fronts.http_reply import HttpReply
 from handfast.gateway.http_exchange import JSON, HttpExchange
 from handfast.wire.codes import INVALID_REQUEST, UPSTREAM_FAILED
-from handfast.wire.eras import META_CLIENT, META_SUBSCRIPTION, MODERN_REVISION, http_status
+from handfast.wire.eras import META_SUBSCRIPTION, MODERN_REVISION, http_status
 from handfast.wire.message import Message, read_message
 from handfast.wire.modern_request import find_fault, find_legacy_method
 from handfast.wire.replies import answer, error_reply
@@ -40,11 +40,11 @@ class ModernFront:
             if message.method == "subscriptions/listen":
                 reply.give_up(answer(message.id, {"resultType": "complete", "_meta": {META_SUBSCRIPTION: message.id}}))
 
-    async def close(self) -> None:
+    async def close(self, text: str = STOPPING) -> None:
         """Whoever still waits is told that no answer will come."""
         self.quiesce()
         for reply, message in self._open.items():
-            reply.give_up(error_reply(message.id, UPSTREAM_FAILED, STOPPING))
+            reply.give_up(error_reply(message.id, UPSTREAM_FAILED, text))
 
     # --- the three methods -----------------------------------------------------------------------------------------
 
@@ -84,20 +84,10 @@ class ModernFront:
         )
         self._open[reply] = message
         params = [(name, value) for name, value in http.headers if name.startswith(_PARAM)]
-        origin = Origin(_caller(http, message), reply.send, actor=http.actor, params=params, flow=reply.flow)
+        caller = caller_of(http, message)
+        address = http.actor or address_of(http.peer, caller)
+        origin = Origin(caller, reply.send, http.actor, params, reply.flow, address=address)
         try:
             await reply.run(self._backend.request(message, origin))
         finally:
             del self._open[reply]
-
-
-def _caller(http: HttpExchange, message: Message) -> str:
-    """Whom authentication found; else those at one address that call themselves the same are one caller.
-
-    A legacy server on a line does not say which call it asks about, so clients that can be told apart must not share
-    a process that may ask.
-    """
-    if http.actor:
-        return http.actor
-    name = bytes(message.meta().get(META_CLIENT, b""))
-    return sha256(b"%b %b" % (http.peer.encode(), name)).hexdigest()

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from handfast.core.recording import Durability, OnFailure
+from handfast.core.recording import KEEP_BYTES, WHOLE_REFUSALS, Durability, OnFailure
 
 PORT = "([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 HOST = r"([A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\])"
@@ -63,8 +63,18 @@ class Activity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     keep_bytes: Annotated[
         # Below one mebibyte an SQLite file with its indexes would prune what it has just written.
         Annotated[int, Meta(ge=1024 * 1024)] | None,
-        Meta(description="The oldest records are removed once the store is larger than this; null sets no bound."),
-    ] = None
+        Meta(
+            description="Once the store's files are larger than this, plain successes are removed from it, and where"
+            " none are left the oldest records; null sets no bound."
+        ),
+    ] = KEEP_BYTES
+    whole_refusals: Annotated[
+        Annotated[int, Meta(ge=1, le=100_000)] | None,
+        Meta(
+            description="Refusals of one caller, server, tool and rule that are whole records in a minute, three times"
+            " that of one caller and fifteen times of all; further ones are counted. null records all of them."
+        ),
+    ] = WHOLE_REFUSALS
     on_failure: Annotated[
         OnFailure,
         Meta(description="While records cannot be written calls are refused; `continue` lets them pass unrecorded."),
@@ -90,6 +100,11 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         # Clients wait a minute by default and reset on progress; five minutes leaves room for slow tools that report.
         _Seconds, Meta(description="A call that shows no progress for this many seconds ends with a timeout.")
     ] = 300.0
+    call_total_s: Annotated[
+        # A tool that reports progress for an hour has work for a task of its own; without a bound it may hold its
+        # place, its connection and its caller for ever.
+        _Seconds, Meta(description="A call that took this many seconds in all ends with a timeout, progress or not.")
+    ] = 3600.0
     body_bytes: Annotated[
         # What the official TypeScript SDK's servers accept: a larger body would be refused one hop later anyway.
         int, Meta(ge=1, le=1024**3, description="The largest request body accepted from a client over HTTP.")
@@ -97,6 +112,10 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     message_bytes: Annotated[
         int, Meta(ge=1, le=1024**3, description="The largest message accepted from a server, in every mode.")
     ] = 64 * 1024 * 1024
+    connections: Annotated[
+        # A thousand sessions, each with its stream to listen on and a connection or two for calls; idle ones make way.
+        int, Meta(ge=2, le=65_536, description="Connections of clients at once; of one address at most half as many.")
+    ] = 4096
     concurrent_calls: Annotated[
         # With every result at its bound of 5 MiB this many calls hold 1.3 GB: busy, not dead.
         int, Meta(ge=1, le=100_000, description="Calls in progress at once, on all servers; further ones are refused.")
@@ -130,6 +149,10 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             description="The largest tool schema that is compiled, without annotations; with them four times that.",
         ),
     ] = 256 * 1024
+    tools_per_server: Annotated[
+        # A model's context holds a few hundred tools; reading this many takes 0.2 s, in slices.
+        int, Meta(ge=1, le=20_000, description="Tools of one server that are learnt and offered; the rest is not.")
+    ] = 10_000
     sessions: Annotated[
         # A Node server takes about 60 MB, so a full house stays around one gigabyte.
         int, Meta(ge=1, le=10_000, description="The most stdio children of one server, when sessions have their own.")

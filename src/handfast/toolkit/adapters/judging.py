@@ -18,7 +18,7 @@ from handfast.activity.recorder import ThreadRecorder
 from handfast.activity.store import StoreError
 from handfast.clock import Clock
 from handfast.core.contract import CompiledContract
-from handfast.core.exchange import Exchange, Record, Recorder, RecordingFailed, RecordType, Status
+from handfast.core.exchange import RAN_UNRECORDED, Exchange, Record, Recorder, RecordingFailed, RecordType, Status
 from handfast.core.policy import Blocked, Mode, ToolPolicy
 from handfast.core.redaction import scrub_name
 from handfast.core.result import ResultView, blocked_text
@@ -110,7 +110,7 @@ class Judge:
             raise
         except RecordingFailed as problem:
             here.path.conclude(call, Status.ERROR, rule="recording.failed", reason=str(problem))
-            raise MCPError(INTERNAL_ERROR, str(problem)) from None
+            raise MCPError(INTERNAL_ERROR, RAN_UNRECORDED if call.has_run else str(problem)) from None
         except BaseException:
             here.path.conclude(call, Status.ERROR, reason="The server answered with an error of its own.")
             raise
@@ -126,6 +126,7 @@ class Judge:
         decision = await path.admit(call, asked.arguments)
         if isinstance(decision, Blocked):
             return Refused(decision.reason)
+        call.has_run = True
         result = await forward()
         decision = await path.settle(call, read(result))
         if isinstance(decision, Blocked):

@@ -1,0 +1,384 @@
+"""One connection from a client: requests read within bounds and one at a time, answers written, deadlines kept."""
+
+import asyncio
+from math import inf
+from typing import cast
+
+from handfast.gateway.edge.connection_owner import ConnectionOwner
+from handfast.gateway.edge.request_body import ArrivingBody, BadFraming, ChunkedBody, SizedBody
+from handfast.gateway.edge.request_head import asks_to_close, bad_request, expects_go_ahead, read_head, read_length
+from handfast.gateway.edge.response_head import render_head
+from handfast.gateway.http_exchange import JSON, ClientLeft, HttpExchange, HttpProblem, body_too_large
+from handfast.wire.replies import error_reply
+
+# Request line and headers. Four times what Node takes, and far above any real one.
+HEAD_LIMIT = 64 * 1024
+# Of further requests that a client sends before it has its answer, and of a body that is not asked for yet.
+_AHEAD_LIMIT = 64 * 1024
+# What a client may still send to a connection that is closing. Less, and one that only writes would never read why.
+_IGNORED_LIMIT = 16 * 1024 * 1024
+RETRY_AFTER = (b"retry-after", b"5")  # seconds; what a slow client holds is free again after ten
+
+
+class ClientConnection(asyncio.Protocol):
+    """One request at a time: `_task` answers it, and `_arriving` is its body until that is whole."""
+
+    __slots__ = (
+        "_arriving",
+        "_body_began",
+        "_body_limit",
+        "_http",
+        "_ignored",
+        "_is_parting",
+        "_is_read_paused",
+        "_is_silent",
+        "_loop",
+        "_owner",
+        "_problem",
+        "_reader",
+        "_room",
+        "_task",
+        "_transport",
+        "_unflushed",
+        "_unread",
+        "deadline",
+        "is_write_paused",
+        "peer",
+    )
+
+    def __init__(self, owner: ConnectionOwner) -> None:
+        self._owner = owner
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._http: HttpExchange | None = None
+        self._arriving: ArrivingBody | None = None
+        self._body_began = 0.0
+        self._body_limit: int | None = None  # of whoever waits for the body
+        self._reader: asyncio.Future[bytes] | None = None
+        self._problem: HttpProblem | ClientLeft | None = None  # with the body
+        self._room: asyncio.Event | None = None  # where somebody ever waited for it
+        self._unread = b""  # of the next request
+        self._unflushed = 0
+        self._ignored = 0
+        self._is_silent = False  # the client has closed its side
+        self._is_parting = False  # nothing it sends is read any more
+        self._is_read_paused = False
+        self.is_write_paused = False
+        self.deadline = inf
+        self.peer = ""
+
+    @property
+    def task(self) -> asyncio.Task[None] | None:
+        """What answers the request under way."""
+        return self._task
+
+    @property
+    def may_make_way(self) -> bool:
+        """Whether there is neither a whole request nor an answer that is still being sent."""
+        if self._task is not None and self._arriving is None:
+            return False
+        return self._transport is None or not self._transport.get_write_buffer_size()
+
+    # --- what the event loop calls -----------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's streams are not declared as such
+        address = transport.get_extra_info("peername")
+        self.peer = address[0] if isinstance(address, tuple) else ""
+        self.deadline = self._owner.now + self._owner.patience.first_byte
+        problem = self._owner.admit(self)
+        if problem is not None:
+            self._refuse(problem)
+
+    def data_received(self, data: bytes) -> None:
+        if self._arriving is not None:
+            self._read_body_on(data)
+        elif self._is_parting:
+            self._ignore(len(data))
+        elif self._task is not None or self.is_write_paused:
+            self._unread += data
+            self._owner.arriving.hold(self, len(self._unread), self.abort)
+            self._pause_reading(len(self._unread))
+        else:
+            self._read_head(self._unread + data if self._unread else data)
+
+    def eof_received(self) -> bool:
+        """A client that closes its side counts as one that left. What answers it may still be written."""
+        self._is_silent = True
+        http = self._http
+        if http is None:
+            return False
+        if self._arriving is not None:
+            self._fail_body(ClientLeft())
+        http.leave()
+        return True
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - why it is gone makes no difference
+        self._owner.forget(self)
+        self._owner.arriving.release(self)
+        self._owner.unread.release(self)
+        self._unread = b""
+        self.is_write_paused = False
+        if self._room is not None:
+            self._room.set()
+        self._fail_body(ClientLeft())
+        if self._http is not None:
+            self._http.leave()
+
+    def pause_writing(self) -> None:
+        self.is_write_paused = True
+
+    def resume_writing(self) -> None:
+        self.is_write_paused = False
+        if self._room is not None:
+            self._room.set()
+        if self._is_parting:
+            self._owner.unread.release(self)
+            self.deadline = self._owner.now + self._owner.patience.farewell
+        elif self._task is None:
+            self._go_on()
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    def _read_head(self, data: bytes) -> None:
+        if data[:1] in b"\r\n":  # RFC 9112 2.2: an empty line before a request is no part of it
+            data = data.lstrip(b"\r\n")
+        end = data.find(b"\r\n\r\n")
+        if 0 <= end <= HEAD_LIMIT:
+            try:
+                self._begin(data[: end + 4], data[end + 4 :])
+            except HttpProblem as problem:
+                self._http = None
+                self._refuse(problem)
+        elif len(data) > HEAD_LIMIT:
+            text = f"The request line and headers are over the limit of {HEAD_LIMIT} bytes. Send shorter ones."
+            self._refuse(HttpProblem(431, text, rule="request.head_too_large"))
+        elif data:
+            if not self._unread:
+                self.deadline = self._owner.now + self._owner.patience.head
+            self._unread = data
+            self._owner.arriving.hold(self, len(data), self.abort)
+
+    def _begin(self, head: bytes, rest: bytes) -> None:
+        """Start answering the request with this head. Raises: HttpProblem 400."""
+        if self._unread:
+            self._owner.arriving.release(self)
+        http = HttpExchange(self, read_head(head))
+        self._unread = self._begin_body(http, rest)
+        http.has_left = self._is_silent
+        self._http = http
+        self._task = self._loop.create_task(self._answer(http))
+
+    def _begin_body(self, http: HttpExchange, rest: bytes) -> bytes:
+        """Take the body, or as much of it as is there, and give back what follows it. Raises: HttpProblem 400."""
+        size = read_length(http.head)
+        if size is not None and size <= len(rest):
+            self.deadline = inf
+            http.body = rest[:size]
+            return rest[size:]
+        self._arriving = ChunkedBody() if size is None else SizedBody(size)
+        self._http = http
+        self._body_began = self._owner.now
+        self._body_limit = None
+        return self._feed_body(rest)
+
+    def _feed_body(self, data: bytes) -> bytes:
+        """Give back what follows the body. Raises: HttpProblem 400."""
+        body, http = self._arriving, self._http
+        assert body is not None
+        assert http is not None
+        try:
+            rest = body.feed(data)
+        except BadFraming:
+            raise bad_request("its body is not in chunks") from None
+        if body.is_whole:
+            self._arriving = None
+            self._owner.arriving.release(self)
+            self.deadline = inf
+            http.body = body.take()
+            if self._reader is not None and not self._reader.done():
+                self._reader.set_result(http.body)
+            return rest
+        now, patience = self._owner.now, self._owner.patience
+        in_all = self._body_began + patience.body + body.received / patience.body_rate
+        self.deadline = min(now + patience.body, in_all)
+        self._owner.arriving.hold(self, body.received, self._give_up_body)
+        return b""
+
+    def _read_body_on(self, data: bytes) -> None:
+        body = self._arriving
+        assert body is not None
+        if self._is_parting:
+            self._ignore(len(data))
+            return
+        try:
+            self._unread = self._feed_body(data)
+        except HttpProblem as problem:
+            self._fail_body(problem)
+            return
+        if self._body_limit is None:
+            self._pause_reading(body.received)
+        elif body.is_over(self._body_limit):
+            self._fail_body(body_too_large(self._body_limit))
+
+    async def read_body(self, limit: int) -> bytes:
+        """Raises: HttpProblem 400, 408 and 413, ClientLeft."""
+        body, http = self._arriving, self._http
+        if self._problem is not None or body is None or http is None:
+            raise self._problem or ClientLeft
+        if body.is_over(limit):
+            raise body_too_large(limit)
+        if expects_go_ahead(http.head) and not body.received:
+            self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        self._body_limit = limit
+        self._reader = self._loop.create_future()
+        self._resume_reading()
+        return await self._reader
+
+    def _give_up_body(self) -> None:
+        text = "Too many unfinished bodies arrive at once, and this one for longest. Send it again, in one go."
+        self._fail_body(HttpProblem(503, text, rule="request.slow", headers=[RETRY_AFTER]))
+
+    def _fail_body(self, problem: HttpProblem | ClientLeft) -> None:
+        """The rest of the body is not read; the connection closes after the answer, which `_arriving` stands for."""
+        if self._arriving is None:
+            return
+        self._arriving.take()
+        self._owner.arriving.release(self)
+        self.deadline = inf
+        self._is_parting = True
+        self._problem = problem
+        self._resume_reading()
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_exception(problem)
+
+    # --- writing -----------------------------------------------------------------------------------------------------
+
+    def write(self, data: bytes) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(data)
+
+    def end_of_head(self, http: HttpExchange) -> bytes:
+        return self._owner.end_of_last_head if self._closes_after(http) else self._owner.end_of_head
+
+    def _closes_after(self, http: HttpExchange) -> bool:
+        return self._arriving is not None or self._owner.is_closing or asks_to_close(http.head)
+
+    async def wait_for_room(self) -> None:
+        if self._room is None:
+            self._room = asyncio.Event()
+        while self.is_write_paused:
+            self._room.clear()
+            await self._room.wait()
+
+    # --- one request after the other ---------------------------------------------------------------------------------
+
+    async def _answer(self, http: HttpExchange) -> None:
+        try:
+            await self._owner.handle(http)
+        finally:
+            self._task = self._http = self._reader = None
+            self._conclude(http)
+
+    def _conclude(self, http: HttpExchange) -> None:
+        transport = self._transport
+        assert transport is not None
+        if transport.is_closing():
+            return
+        if not http.is_complete:
+            transport.abort()  # what was begun cannot be ended so that the client takes it for whole
+        elif self._closes_after(http):
+            self._part()
+        else:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Read the next request, unless the client has yet to take the answer to the last one."""
+        self.deadline = self._owner.now + self._owner.patience.idle
+        if self.is_write_paused:
+            self._hold_answer()
+            return
+        self._owner.unread.release(self)
+        if self._unread:
+            self._owner.arriving.release(self)
+            unread, self._unread = self._unread, b""
+            self._read_head(unread)
+        if self._task is None and self._is_silent:
+            self._part()
+        self._resume_reading()
+
+    def _hold_answer(self) -> None:
+        assert self._transport is not None
+        self._unflushed = self._transport.get_write_buffer_size()
+        self.deadline = self._owner.now + self._owner.patience.unread
+        self._owner.unread.hold(self, self._unflushed, self.abort)
+
+    def close(self) -> None:
+        """Close in order: at once where there is no whole request, else after the answer under way."""
+        if (self._task is None or self._arriving is not None) and self._transport is not None:
+            self._transport.close()
+
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    def expire(self) -> None:
+        """The deadline is over. Called by the owner."""
+        transport = self._transport
+        assert transport is not None
+        unflushed = transport.get_write_buffer_size()
+        if unflushed and (not self._unflushed or unflushed < self._unflushed):
+            self._unflushed = unflushed
+            self.deadline = self._owner.now + self._owner.patience.unread
+        elif self._is_parting or unflushed or transport.is_closing():
+            transport.abort()
+        elif self._task is not None:
+            text = "The body did not arrive in time. Send it faster, or in smaller pieces of work."
+            self._fail_body(HttpProblem(408, text, rule="request.slow"))
+        elif self._unread:
+            text = "The head of the request did not arrive in time. Send it in one piece."
+            self._refuse(HttpProblem(408, text, rule="request.slow"))
+        else:
+            transport.close()
+
+    def _refuse(self, problem: HttpProblem) -> None:
+        """Answer what is no request that could be handed on, and close."""
+        self._owner.note(problem)
+        body = error_reply(None, problem.code, problem.text)
+        head = render_head(problem.status, (JSON, *problem.headers))
+        self.write(b"%bcontent-length: %d\r\n%b%b" % (head, len(body), self._owner.end_of_last_head, body))
+        self._part()
+
+    def _part(self) -> None:
+        """Close so that the client can read what was written: a reset, for data still to come, would take it."""
+        transport = self._transport
+        assert transport is not None
+        self._is_parting = True
+        self._owner.arriving.release(self)
+        self._arriving = None
+        self._unread = b""
+        self._unflushed = 0
+        self.deadline = self._owner.now + self._owner.patience.farewell
+        if self.is_write_paused:
+            self._hold_answer()
+        if self._is_silent or not transport.can_write_eof():
+            transport.close()
+            return
+        transport.write_eof()
+        self._resume_reading()
+
+    def _ignore(self, size: int) -> None:
+        self._ignored += size
+        if self._ignored > _IGNORED_LIMIT:
+            self.abort()
+
+    def _pause_reading(self, held: int) -> None:
+        if held > _AHEAD_LIMIT and not self._is_read_paused and self._transport is not None:
+            self._is_read_paused = True
+            self._transport.pause_reading()
+
+    def _resume_reading(self) -> None:
+        if self._is_read_paused and self._transport is not None and not self._transport.is_closing():
+            self._is_read_paused = False
+            self._transport.resume_reading()

@@ -1,0 +1,52 @@
+"""What a client's connection is given by its listener: a clock, how long each step may take, and the bounds of all."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from handfast.gateway.edge.held_bytes import HeldBytes
+from handfast.gateway.http_exchange import HttpExchange, HttpProblem
+
+if TYPE_CHECKING:
+    from handfast.gateway.edge.client_connection import ClientConnection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How many seconds a client has for each of its steps."""
+
+    first_byte: float = 10.0  # of a new connection
+    head: float = 10.0  # from its first byte; a head is one packet or two
+    body: float = 30.0  # without a byte of it, and in all
+    body_rate: float = 16 * 1024  # a second more for so many bytes: 4 MiB over a line of 128 kbit/s take 256 s
+    idle: float = 75.0  # between two requests; longer than the minute after which many clients drop theirs
+    unread: float = 60.0  # without taking a byte of an answer; as long as the official clients wait for anything
+    farewell: float = 2.0  # to read why the connection closes
+
+
+class ConnectionOwner(Protocol):
+    """The listener, as far as one connection needs it."""
+
+    now: float
+    """A coarse clock: a deadline is compared with it now and then, and costs no timer."""
+    patience: Patience
+    is_closing: bool
+    arriving: HeldBytes
+    """Requests that are not whole yet, and those sent ahead."""
+    unread: HeldBytes
+    """Answers that their clients have yet to take."""
+    end_of_head: bytes
+    """The last lines of the head of an answer, and the empty one."""
+    end_of_last_head: bytes
+    """The same where the connection closes after the answer."""
+
+    def admit(self, connection: "ClientConnection") -> HttpProblem | None:
+        """Count the connection; a problem if there is no room for it."""
+
+    def forget(self, connection: "ClientConnection") -> None:
+        """It is gone."""
+
+    async def handle(self, http: HttpExchange) -> None:
+        """Answer a request."""
+
+    def note(self, problem: HttpProblem) -> None:
+        """Put on record what was refused before it was a request."""

@@ -1,0 +1,197 @@
+"""Where clients connect: a listening socket, how many connections there may be, and one clock for all of them."""
+
+import asyncio
+import contextlib
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from handfast.gateway.edge.client_connection import RETRY_AFTER, ClientConnection
+from handfast.gateway.edge.connection_owner import Patience
+from handfast.gateway.edge.held_bytes import HeldBytes
+from handfast.gateway.edge.response_head import render_date
+from handfast.gateway.http_exchange import HttpExchange, HttpProblem
+
+if TYPE_CHECKING:
+    import ssl
+
+    from handfast.gateway.settings.blocks import Limits
+
+Handle = Callable[[HttpExchange], Coroutine[Any, Any, None]]  # Any: a coroutine's send types
+Note = Callable[[HttpProblem], None]
+
+BACKLOG = (
+    1024  # connections that the system keeps until they are taken: a storm of them is over in one turn of the loop
+)
+_TICK_SECONDS = 1.0  # deadlines are ten seconds and more
+# Connections over the bound that are kept for a moment, so that their clients can read why. Further ones are dropped.
+_REFUSED_AT_ONCE = 64
+# Of the oldest connections so many are looked at for one that waits for nothing: a storm must not cost a long search.
+_LOOKED_AT = 64
+# Six of the largest bodies; where these may be larger, two. Less than the gateway takes itself: slow clients must not
+# double it.
+_ARRIVING_BYTES = 24 * 1024 * 1024
+# Twenty-five results at their bound of 5 MiB, on their way to clients far away.
+_UNREAD_BYTES = 128 * 1024 * 1024
+_LOOPBACK = ("127.", "::ffff:127.")
+
+
+class HttpListener:
+    """Everything that is bounded about clients as such is counted here."""
+
+    def __init__(
+        self,
+        handle: Handle,
+        *,
+        limits: "Callable[[], Limits]",
+        note: Note = lambda _problem: None,
+        patience: Patience | None = None,
+        tick: float = _TICK_SECONDS,
+    ) -> None:
+        self.handle = handle
+        self.note = note
+        self.patience = patience or Patience()
+        self.arriving = HeldBytes(lambda: max(_ARRIVING_BYTES, 2 * limits().body_bytes))
+        self.unread = HeldBytes(lambda: max(_UNREAD_BYTES, 2 * limits().message_bytes))
+        self.is_closing = False
+        self.now = 0.0
+        self.end_of_head = self.end_of_last_head = b""
+        self._limits = limits
+        self._tick_seconds = tick
+        self._timer: asyncio.TimerHandle | None = None
+        self._server: asyncio.Server | None = None
+        self._connections: dict[ClientConnection, str] = {}  # each with the origin it is counted for
+        self._by_origin: Counter[str] = Counter()
+        self._refused: set[ClientConnection] = set()
+        self._is_empty = asyncio.Event()
+
+    async def start(self, listener: socket.socket, *, tls: "ssl.SSLContext | None" = None) -> None:
+        """Take clients on a socket that listens."""
+        self._read_clock()
+        self._server = await asyncio.get_running_loop().create_server(
+            lambda: ClientConnection(self), sock=listener, ssl=tls, backlog=BACKLOG
+        )
+
+    async def close(self, seconds: float) -> None:
+        """Take no more connections, and give the answers under way so long to be sent."""
+        self.is_closing = True
+        if self._server is not None:
+            self._server.close()
+        for connection in self._all():
+            connection.close()
+        tasks = [connection.task for connection in self._all() if connection.task is not None]
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=seconds)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+        for connection in self._all():
+            connection.close()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._emptied(), seconds)
+        for connection in self._all():
+            connection.abort()
+        await self._emptied()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    async def _emptied(self) -> None:
+        while self._connections or self._refused:
+            self._is_empty.clear()
+            await self._is_empty.wait()
+
+    def _all(self) -> list[ClientConnection]:
+        return [*self._connections, *self._refused]
+
+    # --- what a connection calls -------------------------------------------------------------------------------------
+
+    def admit(self, connection: ClientConnection) -> HttpProblem | None:
+        """Count it, or say why not. The clock runs while there is a connection."""
+        if self.is_closing:
+            connection.abort()
+            return None
+        if self._timer is None:
+            self._read_clock()
+            self._timer = asyncio.get_running_loop().call_later(self._tick_seconds, self._tick)
+        origin, most = origin_of(connection.peer), self._limits().connections
+        problem = None
+        if origin and self._by_origin[origin] >= max(most // 2, 1):
+            problem = self._too_many("from your address")
+        elif not self._has_room(most):
+            problem = self._too_many("at once")
+        if problem is None:
+            self._connections[connection] = origin
+            self._by_origin[origin] += 1
+        elif len(self._refused) < _REFUSED_AT_ONCE:
+            self._refused.add(connection)
+        else:
+            self.note(problem)
+            connection.abort()
+            return None
+        return problem
+
+    def forget(self, connection: ClientConnection) -> None:
+        origin = self._connections.pop(connection, None)
+        if origin is not None:
+            self._by_origin[origin] -= 1
+            if not self._by_origin[origin]:
+                del self._by_origin[origin]
+        self._refused.discard(connection)
+        if not self._connections and not self._refused:
+            self._is_empty.set()
+
+    def _too_many(self, which: str) -> HttpProblem:
+        text = f"Too many connections are open {which}. Close some, or try again later."
+        return HttpProblem(503, text, rule="connection.refused", headers=[RETRY_AFTER])
+
+    def _has_room(self, most: int) -> bool:
+        while len(self._connections) >= most:
+            if not self._make_room():
+                return False
+        return True
+
+    def _make_room(self) -> bool:
+        """Close the oldest connection without a whole request; busy ones go to the end of the line."""
+        for connection in [*islice(self._connections, _LOOKED_AT)]:
+            if connection.may_make_way:
+                connection.abort()
+                self.forget(connection)
+                return True
+            self._connections[connection] = self._connections.pop(connection)
+        return False
+
+    # --- the clock ---------------------------------------------------------------------------------------------------
+
+    def _read_clock(self) -> None:
+        date = render_date(time.time())
+        self.end_of_head = date + b"\r\n"
+        self.end_of_last_head = date + b"connection: close\r\n\r\n"
+
+    def _tick(self) -> None:
+        """Counts its own steps: if the loop stood still, what clients sent meanwhile is read before it is missed."""
+        self.now += self._tick_seconds
+        self._read_clock()
+        later = asyncio.get_running_loop().call_later
+        self._timer = later(self._tick_seconds, self._tick) if self._connections or self._refused else None
+        now = self.now
+        for connection in self._all():
+            if connection.deadline <= now:
+                connection.expire()
+
+
+def origin_of(peer: str) -> str:
+    """What one client's connections are counted by; nothing for this machine, where a proxy or a person starts them.
+
+    Of an address of version 6 the half that a network hands out: one client has the other half to choose from.
+    """
+    if not peer or peer == "::1" or peer.startswith(_LOOPBACK):
+        return ""
+    if ":" not in peer or peer.startswith("::ffff:"):
+        return peer
+    try:
+        return socket.inet_pton(socket.AF_INET6, peer.partition("%")[0])[:8].hex()
+    except OSError:
+        return peer

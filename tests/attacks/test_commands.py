@@ -1,0 +1,235 @@
+"""The commands in front of a peer that answers nonsense, nothing or without end, and files that are no files."""
+
+import json
+import os
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from tests.contracts.rig import HANDFAST
+
+Behave = Callable[[socket.socket], None]
+
+
+@contextmanager
+def peer(behave: Behave) -> Iterator[str]:
+    """A server that does this with every connection, once a request has come."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                threading.Thread(target=answer, args=(connection,), daemon=True).start()
+
+    def answer(connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            while connection.recv(65536):
+                behave(connection)
+
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        listener.close()
+
+
+def says(body: bytes, kind: str = "application/json", status: str = "200 OK", more: str = "") -> Behave:
+    head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n{more}Content-Length: {len(body)}\r\n\r\n".encode()
+    return lambda connection: connection.sendall(head + body)
+
+
+def speaks(result: object) -> Behave:
+    """A handshake that is right, and this as the result of everything else."""
+    sent = iter([{"protocolVersion": "2025-06-18", "capabilities": {}}])
+
+    def behave(connection: socket.socket) -> None:
+        answer = {"jsonrpc": "2.0", "id": 1, "result": next(sent, result)}
+        says(json.dumps(answer).encode())(connection)
+
+    return behave
+
+
+def for_ever(head: str, chunk: bytes) -> Behave:
+    def behave(connection: socket.socket) -> None:
+        connection.sendall(f"HTTP/1.1 200 OK\r\nContent-Type: {head}\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
+        while True:
+            connection.sendall(b"%x\r\n%s\r\n" % (len(chunk), chunk))
+            time.sleep(0.001)
+
+    return behave
+
+
+def half(connection: socket.socket) -> None:
+    connection.sendall(b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"jsonrpc"')
+    connection.shutdown(socket.SHUT_RDWR)
+
+
+PEERS: dict[str, Behave] = {
+    "nothing": lambda _: time.sleep(60),
+    "closes": lambda connection: connection.close(),
+    "half": half,
+    "no-http": lambda connection: connection.sendall(b"\x00\xff garbage \x1b[2J\r\n\r\n"),
+    "html": says(b"<html>no</html>", "text/html"),
+    "number": says(b"7"),
+    "list": says(b"[]"),
+    "no-json": says(b"\xff\xfe{"),
+    "deep": says(b"[" * 100_000),
+    "result-is-list": says(b'{"jsonrpc":"2.0","id":1,"result":[]}'),
+    "result-is-null": says(b'{"jsonrpc":"2.0","id":1,"result":null}'),
+    "no-version": says(b'{"jsonrpc":"2.0","id":1,"result":{}}'),
+    "odd-version": says(b'{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"a\\r\\nX: y"}}'),
+    "error-is-text": says(b'{"jsonrpc":"2.0","id":1,"error":"no"}'),
+    "error-without-text": says(b'{"jsonrpc":"2.0","id":1,"error":{"code":1}}'),
+    "events-of-nonsense": says(b"data: no json\n\ndata: 7\n\n", "text/event-stream"),
+    "events-without-an-answer": says(b": hello\n\n", "text/event-stream"),
+    "events-for-ever": for_ever("text/event-stream", b": still here\n\n"),
+    "body-for-ever": for_ever("application/json", b" " * 1000),
+    "redirects": says(b"", status="307 Temporary Redirect", more="Location: /mcp/up\r\n"),
+    "a-gigabyte": lambda connection: connection.sendall(
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1073741824\r\n\r\n "
+    ),
+    "health-of-nonsense": says(b'{"recording":1,"servers":7}'),
+}
+# A handshake that is right, and then this.
+RESULTS: dict[str, object] = {
+    "texts": {"content": "no list", "tools": "no list"},
+    "numbers": {"content": [1, None], "tools": [1, None], "nextCursor": {}},
+    "pages-without-end": {"tools": [], "nextCursor": "again", "content": []},
+    "pages-of-numbers": {"tools": [], "nextCursor": [1], "content": {}},
+}
+
+
+def run(*words: str, timeout: float = 30, folder: Path | None = None) -> "subprocess.CompletedProcess[bytes]":
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("HANDFAST")}
+    command = [*HANDFAST, *words]
+    return subprocess.run(
+        command,
+        capture_output=True,
+        timeout=timeout,
+        check=False,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def is_plain_failure(done: "subprocess.CompletedProcess[bytes]", codes: tuple[int, ...] = (1, 2)) -> bool:
+    """One line on stderr that says what happened, and the documented exit code."""
+    lines = done.stderr.decode().splitlines()
+    assert b"Traceback" not in done.stderr
+    assert b"\x1b" not in done.stderr
+    return done.returncode in codes and len(lines) == 1
+
+
+@pytest.mark.requirement("F10")
+@pytest.mark.parametrize("command", ["call", "tools", "lint"])
+@pytest.mark.parametrize("name", PEERS)
+def test_a_peer_that_makes_no_sense_costs_one_line(command: str, name: str, tmp_path: Path) -> None:
+    words = {"call": ["call", "up", "add"], "tools": ["tools", "up"], "lint": ["lint", "--server", "up"]}[command]
+    with peer(PEERS[name]) as url:
+        done = run(*words, "--url", url, "--timeout", "3", "--state", str(tmp_path / "state"), folder=tmp_path)
+    assert is_plain_failure(done), done
+
+
+@pytest.mark.requirement("F10")
+@pytest.mark.parametrize("command", ["call", "tools", "lint"])
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_result_of_the_wrong_shape_is_no_traceback(command: str, name: str, tmp_path: Path) -> None:
+    words = {"call": ["call", "up", "add"], "tools": ["tools", "up"], "lint": ["lint", "--server", "up"]}[command]
+    with peer(speaks(RESULTS[name])) as url:
+        done = run(*words, "--url", url, "--timeout", "3", "--state", str(tmp_path / "state"), folder=tmp_path)
+    if command == "call":  # what cannot be shown of a result is left out
+        assert (done.returncode, done.stderr) == (0, b"")
+    else:
+        assert is_plain_failure(done), done
+
+
+@pytest.mark.requirement("F10")
+@pytest.mark.parametrize("name", PEERS)
+def test_a_gateway_that_makes_no_sense_is_no_gateway(name: str, tmp_path: Path) -> None:
+    with peer(PEERS[name]) as url:
+        done = run("servers", "--url", url, "--timeout", "3", folder=tmp_path)
+    assert is_plain_failure(done), done
+
+
+@pytest.mark.requirement("F10")
+@pytest.mark.parametrize(
+    "script",
+    ["yes garbage", "exit 3", "exec sleep 1000", "head -c 100000000 /dev/zero; sleep 1000", "cat"],
+    ids=["prints", "exits", "is-silent", "floods", "echoes"],
+)
+def test_a_command_that_is_no_server_costs_one_line(script: str, tmp_path: Path) -> None:
+    done = run("lint", "--timeout", "4", "--", "sh", "-c", script, timeout=60, folder=tmp_path)
+    assert b"Traceback" not in done.stderr
+    assert done.returncode in (1, 2)
+    assert done.stderr.decode().splitlines()[-1].startswith("handfast: ")
+
+
+@pytest.mark.requirement("F10")
+def test_how_long_is_waited_is_said_with_what_to_do(tmp_path: Path) -> None:
+    with peer(PEERS["nothing"]) as url:
+        begun = time.monotonic()
+        done = run("call", "up", "add", "--url", url, "--timeout", "2", folder=tmp_path)
+    assert time.monotonic() - begun < 15
+    assert done.stderr == b"handfast: no answer within 2 s. Look at the server, or wait longer with --timeout.\n"
+    for wrong in ("0", "-1", "soon", "nan", "1e9"):
+        done = run("call", "up", "add", "--timeout", wrong, folder=tmp_path)
+        assert (done.returncode, b"Traceback" in done.stderr) == (2, False)
+
+
+@pytest.mark.requirement("F10")
+@pytest.mark.parametrize("name", ["pipe", "device", "folder", "text", "huge"])
+@pytest.mark.parametrize("end", [".json", ".py"])
+def test_lint_reads_files_and_nothing_else(name: str, end: str, tmp_path: Path) -> None:
+    path = tmp_path / f"it{end}"
+    match name:
+        case "pipe":
+            os.mkfifo(path)
+        case "device":
+            path.symlink_to("/dev/zero")
+        case "folder":
+            path.mkdir()
+        case "text":
+            path.write_bytes(b"\xff\xfe\x00 no text")
+        case "huge":
+            with path.open("wb") as file:
+                file.truncate(1 << 40)
+    done = run("lint", str(path), folder=tmp_path)
+    assert b"Traceback" not in done.stderr + done.stdout
+    assert len((done.stderr + done.stdout).decode().splitlines()) <= 2
+    assert done.returncode == 0 if name == "folder" else done.returncode in (1, 2)
+
+
+@pytest.mark.requirement("F10")
+def test_lint_passes_over_nothing_that_is_no_file_in_a_folder(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "device.py").symlink_to("/dev/zero")
+    (tmp_path / "fine.py").write_text("x = 1\n")
+    done = run("lint", str(tmp_path), folder=tmp_path)
+    assert (done.returncode, done.stdout.count(b"is no file")) == (1, 2)
+
+
+@pytest.mark.requirement("F10")
+@pytest.mark.parametrize("words", [["activity", "list"], ["activity", "verify"]])
+def test_a_state_folder_that_is_a_file_is_named_as_such(words: list[str], tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.write_text("")
+    done = run(*words, "--state", str(state), folder=tmp_path)
+    assert (done.returncode, is_plain_failure(done)) == (1, True)
+    assert b"is no folder" in done.stderr
+
+
+@pytest.mark.requirement("F10")
+def test_a_wrapper_whose_state_folder_is_a_file_says_so(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.write_text("")
+    done = run("wrap", "--state", str(state), "--", "cat", folder=tmp_path)
+    assert b"is no folder" in done.stderr
+    assert b"Traceback" not in done.stderr

@@ -1,0 +1,134 @@
+"""One true record and one true text: for calls whose server is restarted, whose store is stuck, whose client leaves."""
+
+import http.client
+import json
+from functools import partial
+from pathlib import Path
+from typing import cast
+from urllib.parse import urlsplit
+
+import pytest
+
+from handfast.core.exchange import RAN_UNRECORDED
+from handfast.gateway.conversation import LEFT
+from handfast.gateway.upstreams import RESTARTED
+from handfast.wire.codes import RECORDING_FAILED
+from tests.contracts.rig import HttpGateway, Json, Route, rig
+from tests.gateway.bridge.asking import LEGACY, MODERN, WAYS, Way, entry_for
+from tests.gateway.running import meanwhile, one_record, running
+from tests.stubs.run import answer, tool, write_stub
+from tests.test_nothing_is_lost import locked
+
+FINE = {"content": [{"type": "text", "text": "fine"}]}
+INFO = {"name": "stub", "version": "1"}
+GREETING = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": INFO}
+DISCOVERY = {
+    "supportedVersions": ["2026-07-28"],
+    "capabilities": {"tools": {}},
+    "serverInfo": INFO,
+    "resultType": "complete",
+    "ttlMs": 0,
+    "cacheScope": "private",
+}
+UNKNOWN = {"code": -32601, "message": "there is no such method"}
+
+
+@pytest.mark.requirement("F11")
+@pytest.mark.parametrize("eras", ["legacy", "modern", "legacy-to-modern", "modern-to-legacy"])
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("front", ["server", "all", "compact"])
+def test_a_call_whose_server_is_restarted_by_new_settings_says_so(
+    tmp_path: Path, front: str, way: Way, eras: str
+) -> None:
+    client_era, _, server_era = eras.partition("-to-")
+    versions = MODERN if (server_era or client_era) == "modern" else LEGACY
+    stub = write_stub(tmp_path, tools=[tool("slow")], answers={"slow": answer(FINE, "slow:20")}, versions=versions)
+    own = {"surface": "compact"} if front == "compact" else {}
+    with entry_for(stub, way) as entry:
+        entry["handfast"] = own
+        with running({"up": entry}, tmp_path, leaves_calls=True) as gateway:
+            client = gateway.client(is_modern=client_era == "modern", opens=False)
+            client.path = "/mcp" if front == "all" else "/mcp/up"
+            client.open()
+            with meanwhile(partial(call_slow, client, front)) as call:
+                stub.journal.wait_for(lambda journal: journal.calls("slow"))
+                changed = {"env": {"CHANGED": "1"}} if way == "stdio" else {"headers": {"X-Changed": "1"}}
+                gateway.write_settings({"mcpServers": {"up": entry | changed}})
+                text = call.result(20)
+            assert text.removeprefix("up: ") == RESTARTED
+            record = one_record(gateway.state, type="tool_call", tool="slow")
+            assert (record.status.value, record.rule, record.reason) == ("error", "upstream.failed", RESTARTED)
+
+
+def call_slow(client: HttpGateway, front: str) -> str:
+    if front == "compact":
+        return client.call("up", {"action": "slow", "arguments": {}}).text
+    return client.call("up__slow" if front == "all" else "slow").text
+
+
+@pytest.mark.requirement("F11")
+@pytest.mark.parametrize("eras", ["modern", "modern-to-legacy"])
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("front", ["server", "all", "compact"])
+def test_a_call_whose_client_leaves_while_its_server_starts_is_on_record_and_never_runs(
+    tmp_path: Path, front: str, way: Way, eras: str
+) -> None:
+    """A server that takes long to answer the first thing that it is asked is one that starts."""
+    is_modern = eras == "modern"
+    late = {"initialize": answer(GREETING, "slow:1"), "server/discover": answer(None, "slow:1", error=UNKNOWN)}
+    if is_modern:
+        late = {"server/discover": answer(DISCOVERY, "slow:1.5")}
+    stub = write_stub(
+        tmp_path,
+        tools=[tool("slow")],
+        answers={"slow": answer(FINE)},
+        methods=late,
+        versions=MODERN if is_modern else LEGACY,
+    )
+    own = {"surface": "compact"} if front == "compact" else {}
+    with entry_for(stub, way) as entry, running({"up": entry | {"handfast": own}}, tmp_path) as gateway:
+        client = gateway.client(is_modern=True)
+        client.path = "/mcp" if front == "all" else "/mcp/up"
+        leave_early(client, front)
+        stub.journal.wait_for(lambda journal: "server/discover" in journal.methods())
+        record = one_record(gateway.state, type="tool_call")
+        assert (record.status.value, record.rule, record.reason) == ("cancelled", "client.left", LEFT)
+        assert client.list_tools()  # it has started, and a call that were still to come would come before this
+    assert stub.journal.calls("slow") == []
+
+
+def leave_early(client: HttpGateway, front: str) -> None:
+    """Send a call, and close the connection while the server is being started."""
+    name = "up" if front == "compact" else "up__slow" if front == "all" else "slow"
+    arguments: Json = {"action": "slow", "arguments": {}} if front == "compact" else {}
+    body = json.dumps(client.render("tools/call", {"name": name, "arguments": arguments})).encode()
+    address = urlsplit(client.base)
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=0.5)
+    connection.request("POST", client.path, body, client.headers(body))
+    with pytest.raises(TimeoutError):
+        connection.getresponse()
+    connection.close()
+
+
+@pytest.mark.requirement("F11")
+@pytest.mark.requirement("P4")
+@pytest.mark.parametrize("place", ["wrap", "stdio", "http-json", "http-sse", "all", "compact"])
+def test_a_call_that_ran_while_its_record_could_not_be_written_says_so(tmp_path: Path, place: str) -> None:
+    """A decision is on disk before its answer leaves; `Try again later` would run the tool a second time."""
+    number = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    wrong = {"content": [], "structuredContent": {"n": "one"}}
+    stub = write_stub(tmp_path, tools=[tool("warned", None, number)], answers={"warned": answer(wrong)})
+    route: Route = "stdio" if place in ("all", "compact") else cast("Route", place)
+    own = {"surface": "compact"} if place == "compact" else {}
+    with rig(route, stub, tmp_path, server=own) as gateway:
+        if place == "all" and isinstance(gateway, HttpGateway):
+            gateway = HttpGateway(gateway.base, gateway.state, is_modern=False)
+            gateway.path = "/mcp"
+            gateway.open()
+        gateway.list_tools()
+        name = {"all": "up__warned", "compact": "up"}.get(place, "warned")
+        arguments: Json = {"action": "warned", "arguments": {}} if place == "compact" else {}
+        with locked(gateway.state):
+            error = gateway.call(name, arguments).message["error"]
+    assert (error["code"], error["message"].removeprefix("up: ")) == (RECORDING_FAILED, RAN_UNRECORDED)
+    assert len(stub.journal.calls("warned")) == 1

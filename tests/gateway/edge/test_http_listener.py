@@ -1,0 +1,224 @@
+"""How many connections there may be, who gives way where there are too many, and how the listener ends."""
+
+import asyncio
+import socket
+import threading
+from contextlib import ExitStack, suppress
+
+import pytest
+
+from handfast.gateway.edge.connection_owner import Patience
+from handfast.gateway.edge.http_listener import origin_of
+from tests.gateway.edge.listening import Edge, listening, read_answer, read_to_end
+from tests.gateway.running import eventually
+
+GET = b"GET /a HTTP/1.1\r\n\r\n"
+WAIT = b"GET /wait HTTP/1.1\r\n\r\n"
+
+
+def busy(edge: Edge, stack: ExitStack, count: int) -> list[socket.socket]:
+    """So many connections, each with a request under way."""
+    clients = [stack.enter_context(edge.connect()) for _ in range(count)]
+    for client in clients:
+        client.sendall(WAIT)
+    eventually(lambda: edge.seen.count("GET /wait") == count, "all under way")
+    return clients
+
+
+@pytest.mark.requirement("F5")
+def test_a_connection_too_many_is_answered_and_closed_and_the_others_go_on() -> None:
+    with listening(connections=4) as edge, ExitStack() as stack:
+        clients = busy(edge, stack, 4)
+        with edge.connect() as late:
+            late.sendall(GET)
+            answer = read_answer(late)
+            assert (answer.status, answer.headers["retry-after"], answer.headers["connection"]) == (503, "5", "close")
+            text = "Too many connections are open at once. Close some, or try again later."
+            assert answer.json["error"]["message"] == text
+            assert (read_to_end(late), edge.noted) == (b"", ["connection.refused"])
+        edge.gate.set()
+        assert [read_answer(client).body for client in clients] == [b"waited"] * 4
+        clients[0].sendall(GET)
+        assert read_answer(clients[0]).status == 200
+
+
+@pytest.mark.requirement("F5")
+def test_a_place_that_becomes_free_is_given_to_the_next() -> None:
+    with listening(connections=2) as edge, ExitStack() as stack:
+        clients = busy(edge, stack, 2)
+        clients[0].close()
+        edge.gate.set()
+        assert read_answer(clients[1]).status == 200
+        with edge.connect() as late:
+            late.sendall(GET)
+            assert read_answer(late).status == 200
+
+
+@pytest.mark.requirement("F5")
+def test_a_connection_without_a_request_makes_way_the_oldest_first() -> None:
+    """Half a request holds no place against a client that asks for something."""
+    with listening(connections=5) as edge, ExitStack() as stack:
+        busy(edge, stack, 2)
+        silent, half, headed = (stack.enter_context(edge.connect()) for _ in range(3))
+        half.sendall(b"GET /")
+        headed.sendall(b"POST /a HTTP/1.1\r\nContent-Length: 10\r\n\r\nabc")
+        eventually(lambda: "POST /a" in edge.seen, "the head")
+        for gives_way in (silent, half, headed):
+            late = stack.enter_context(edge.connect())
+            late.sendall(WAIT)
+            with suppress(ConnectionResetError):
+                assert gives_way.recv(1) == b""
+        eventually(lambda: edge.seen.count("GET /wait") == 5, "those that came late")
+        assert edge.noted == []
+
+
+@pytest.mark.requirement("F5")
+def test_an_answer_that_is_still_being_sent_keeps_its_place() -> None:
+    with listening(connections=2) as edge, ExitStack() as stack:
+        busy(edge, stack, 1)
+        client = stack.enter_context(edge.connect(receive_buffer=4096))
+        client.sendall(b"GET /big HTTP/1.1\r\n\r\n")
+        eventually(lambda: edge.running.unread.total > 0, "the answer")
+        with edge.connect() as late:
+            late.sendall(GET)
+            assert read_answer(late).status == 503
+        assert read_answer(client).status == 200
+
+
+@pytest.mark.requirement("F5")
+def test_one_address_has_at_most_half_of_the_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("handfast.gateway.edge.http_listener._LOOPBACK", ("::1",))
+    with listening(connections=6) as edge, ExitStack() as stack:
+        busy(edge, stack, 3)
+        with edge.connect() as late:
+            late.sendall(GET)
+            answer = read_answer(late)
+            text = "Too many connections are open from your address. Close some, or try again later."
+            assert (answer.status, answer.json["error"]["message"]) == (503, text)
+        with socket.socket() as other:
+            other.bind(("127.0.0.2", 0))
+            other.settimeout(10)
+            other.connect(edge.address)
+            other.sendall(GET)
+            assert read_answer(other).status == 200
+
+
+@pytest.mark.requirement("F5")
+def test_a_storm_of_connections_is_refused_without_holding_them() -> None:
+    patience = Patience(farewell=60)
+    with listening(connections=2, patience=patience) as edge, ExitStack() as stack:
+        busy(edge, stack, 2)
+        storm = [stack.enter_context(edge.connect()) for _ in range(100)]
+        eventually(lambda: len(edge.noted) == 100, "all refused")
+        assert len(edge.running._all()) == 2 + 64
+        storm[0].sendall(GET)
+        assert read_answer(storm[0]).status == 503
+
+
+@pytest.mark.parametrize(
+    ("peer", "origin"),
+    [
+        ("127.0.0.1", ""),
+        ("127.8.9.1", ""),
+        ("::1", ""),
+        ("::ffff:127.0.0.1", ""),
+        ("", ""),
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "::ffff:192.0.2.7"),
+        ("2001:db8::1", "20010db800000000"),
+        ("2001:db8::dead:beef", "20010db800000000"),
+        ("2001:db8:0:1::1", "20010db800000001"),
+        ("fe80::1%eth0", "fe80000000000000"),
+        ("::1234", "0000000000000000"),
+        ("nonsense:", "nonsense:"),
+    ],
+)
+def test_clients_are_told_apart_by_their_network(peer: str, origin: str) -> None:
+    assert origin_of(peer) == origin
+
+
+@pytest.mark.requirement("F5")
+def test_of_too_many_unfinished_bodies_the_oldest_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("handfast.gateway.edge.http_listener._ARRIVING_BYTES", 0)
+    with listening() as edge, ExitStack() as stack:
+        monkeypatch.setattr(edge.running.arriving, "_most", lambda: 2_500_000)
+        clients = [stack.enter_context(edge.connect()) for _ in range(3)]
+        head = b"POST /a HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n"
+        for number, client in enumerate(clients):
+            client.sendall(head + b"x" * 999_999)
+            held = min(number + 1, 2) * 999_999
+            eventually(lambda held=held: edge.running.arriving.total == held, "what was sent")  # type: ignore[misc]  # bound early
+        answer = read_answer(clients[0])
+        assert (answer.status, answer.headers["connection"], edge.noted) == (503, "close", ["request.slow"])
+        for client in clients[1:]:
+            client.sendall(b"x")
+            assert read_answer(client).status == 200
+
+
+@pytest.mark.requirement("F5")
+def test_of_too_many_answers_that_are_not_taken_the_oldest_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    with listening() as edge, ExitStack() as stack:
+        monkeypatch.setattr(edge.running.unread, "_most", lambda: 10_000_000)
+        first, second = (stack.enter_context(edge.connect(receive_buffer=4096)) for _ in range(2))
+        for number, client in enumerate((first, second)):
+            client.sendall(b"GET /big HTTP/1.1\r\n\r\n")
+            eventually(lambda number=number: len(edge.seen) > number and edge.running.unread.total > 0, "the answer")  # type: ignore[misc]  # bound early
+        with pytest.raises((ConnectionResetError, AssertionError)):
+            read_answer(first)
+        assert read_answer(second).status == 200
+
+
+# --- the end ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_end_closes_what_is_idle_lets_answers_finish_and_takes_nobody_new() -> None:
+    with listening() as edge, ExitStack() as stack:
+        (waiting,) = busy(edge, stack, 1)
+        idle = stack.enter_context(edge.connect())
+        idle.sendall(GET)
+        assert read_answer(idle).status == 200
+        assert edge.loop is not None
+        closing = asyncio.run_coroutine_threadsafe(edge.running.close(30), edge.loop)
+        assert read_to_end(idle) == b""
+        with pytest.raises(ConnectionRefusedError):
+            edge.connect()
+        edge.gate.set()
+        answer = read_answer(waiting)
+        assert (answer.body, answer.headers["connection"], read_to_end(waiting)) == (b"waited", "close", b"")
+        closing.result(10)
+
+
+def test_the_end_does_not_wait_for_half_a_request() -> None:
+    with listening() as edge, edge.connect() as client:
+        client.sendall(b"POST /a HTTP/1.1\r\nContent-Length: 10\r\n\r\nabc")
+        eventually(lambda: edge.seen, "the head")
+        assert edge.loop is not None
+        asyncio.run_coroutine_threadsafe(edge.running.close(60), edge.loop).result(10)
+        assert edge.left == ["/a"]
+
+
+def test_the_end_does_not_wait_for_ever() -> None:
+    with listening() as edge, ExitStack() as stack:
+        (waiting,) = busy(edge, stack, 1)
+        unread = stack.enter_context(edge.connect(receive_buffer=4096))
+        unread.sendall(b"GET /big HTTP/1.1\r\n\r\n")
+        eventually(lambda: edge.running.unread.total > 0, "the answer")
+        assert edge.loop is not None
+        asyncio.run_coroutine_threadsafe(edge.running.close(0.1), edge.loop).result(10)
+        with suppress(ConnectionResetError):
+            assert waiting.recv(1) == b""
+
+
+def test_the_clock_stands_still_while_there_is_no_client() -> None:
+    with listening(tick=0.01) as edge:
+        with edge.connect() as client:
+            client.sendall(GET)
+            assert read_answer(client).status == 200
+            eventually(lambda: edge.running.now > 0, "the clock")
+        eventually(lambda: edge.running._timer is None, "its rest")
+        now, moment = edge.running.now, threading.Event()
+        moment.wait(0.05)
+        assert edge.running.now == now
+        with edge.connect() as client:
+            client.sendall(GET)
+            assert read_answer(client).status == 200

@@ -1,0 +1,59 @@
+"""A body while it arrives: however it is cut, it ends where it ends, and what follows it is given back."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from handfast.gateway.edge.request_body import ArrivingBody, BadFraming, ChunkedBody, SizedBody
+
+AFTER = b"GET / HTTP/1.1\r\n\r\n"
+PIECES = st.lists(st.binary(max_size=20) | st.sampled_from([b"\r\n\r\n", b"0\r\n\r\n", b"\r\n0\r\n\r\n"]), max_size=5)
+CUTS = st.lists(st.integers(1, 12), min_size=1, max_size=60)
+
+
+def fed(body: ArrivingBody, data: bytes, cuts: list[int]) -> bytes:
+    """What the body gives back when the data comes cut like this."""
+    rest = b""
+    while data:
+        size = cuts.pop(0) if cuts else len(data)
+        piece, data = data[:size], data[size:]
+        rest += piece if body.is_whole else body.feed(piece)
+    return rest
+
+
+@given(PIECES, CUTS, st.sampled_from([b"", b"X-A: b\r\n"]), st.sampled_from([b"", b";a=b"]))
+def test_chunks_are_joined_and_nothing_beyond_their_end_is_taken(
+    pieces: list[bytes], cuts: list[int], trailer: bytes, extension: bytes
+) -> None:
+    chunks = b"".join(b"%x%b\r\n%b\r\n" % (len(piece), extension, piece) for piece in pieces if piece)
+    body = ChunkedBody()
+    assert fed(body, chunks + b"0\r\n" + trailer + b"\r\n" + AFTER, cuts) == AFTER
+    whole = b"".join(pieces)
+    assert (body.is_whole, body.received, body.take()) == (True, len(whole), whole)
+
+
+@given(st.binary(min_size=1, max_size=60), CUTS)
+def test_a_body_with_a_length_is_as_long_as_it_says(content: bytes, cuts: list[int]) -> None:
+    body = SizedBody(len(content))
+    assert fed(body, content + AFTER, cuts) == AFTER
+    assert (body.is_whole, body.received, body.take()) == (True, len(content), content)
+
+
+def test_whether_a_body_is_too_large_is_known_as_soon_as_it_can_be() -> None:
+    sized, chunked = SizedBody(5), ChunkedBody()
+    chunked.feed(b"5\r\nabc")
+    assert [sized.is_over(4), sized.is_over(5), chunked.is_over(2), chunked.is_over(4)] == [True, False, True, False]
+
+
+@pytest.mark.parametrize("chunk", [b"z\r\n", b"1\r\nab", b"1\nx", b"fffffffffffffffff\r\n"])
+def test_what_are_no_chunks_is_refused(chunk: bytes) -> None:
+    with pytest.raises(BadFraming):
+        ChunkedBody().feed(chunk)
+
+
+def test_what_comes_beside_the_body_is_bounded() -> None:
+    body = ChunkedBody()
+    body.feed(b"1\r\nx\r\n" * 100_000)  # a chunk for each byte is odd, and within the rules
+    assert body.received == 100_000
+    with pytest.raises(BadFraming):
+        body.feed((b"1;" + b"e" * 1000 + b"\r\nx\r\n") * 100)
