@@ -320,13 +320,13 @@ def test_a_refusal_that_is_only_counted_is_durable_when_its_ticket_is(tmp_path: 
         await asyncio.gather(*(recorder.committed(recorder.record_refusal("ada", refusal(20))) for _ in range(100)))
         assert (len(kept(tmp_path)), counted(tmp_path)) == (21, 120)
 
-    with gated(tmp_path) as (_, recorder):
+    with gated(tmp_path, whole_refusals=20) as (_, recorder):
         asyncio.run(flood())
 
 
 @pytest.mark.requirement("F9")
 def test_a_refusal_that_is_only_counted_can_be_waited_for_without_an_event_loop(tmp_path: Path) -> None:
-    with gated(tmp_path) as (_, recorder):
+    with gated(tmp_path, whole_refusals=20) as (_, recorder):
         tickets = [recorder.record_refusal("ada", refusal(number)) for number in range(22)]
         with pytest.raises(StopIteration):
             recorder.committed(tickets[-1]).send(None)
@@ -335,7 +335,7 @@ def test_a_refusal_that_is_only_counted_can_be_waited_for_without_an_event_loop(
 
 @pytest.mark.requirement("F9")
 def test_what_was_counted_is_written_when_nobody_waits_for_it_and_on_closing(tmp_path: Path) -> None:
-    with gated(tmp_path) as (_, recorder):
+    with gated(tmp_path, whole_refusals=20) as (_, recorder):
         for number in range(30):
             recorder.record_refusal("ada", refusal(number))
         wait_until(lambda: counted(tmp_path) == 30)
@@ -355,7 +355,7 @@ def test_a_tally_that_cannot_be_written_is_refused_and_written_later(tmp_path: P
             await recorder.committed(recorder.record_refusal("ada", refusal(20)))
         store.is_broken = False
 
-    with gated(tmp_path, failing_after_s=0.3) as (store, recorder):
+    with gated(tmp_path, failing_after_s=0.3, whole_refusals=20) as (store, recorder):
         asyncio.run(flood())
         wait_until(lambda: not recorder.is_failing)
     refused = [stored.record for stored in kept(tmp_path, RecordFilter(rule="arguments.unknown"))]
@@ -363,13 +363,21 @@ def test_a_tally_that_cannot_be_written_is_refused_and_written_later(tmp_path: P
 
 
 def test_a_refusal_after_closing_is_refused_and_not_lost_in_silence(tmp_path: Path) -> None:
-    with gated(tmp_path) as (_, recorder):
+    with gated(tmp_path, whole_refusals=20) as (_, recorder):
         for number in range(21):
             recorder.record_refusal("ada", refusal(number))
         recorder.close()
         with pytest.raises(RecordingFailed):
             recorder.record_refusal("ada", refusal(21))
     assert counted(tmp_path) == 21
+
+
+@pytest.mark.requirement("F9")
+def test_without_a_number_every_refusal_is_recorded_whole(tmp_path: Path) -> None:
+    with gated(tmp_path) as (_, recorder):
+        for number in range(50):
+            recorder.record_refusal("", refusal(number))
+    assert len(kept(tmp_path)) == 50
 
 
 _WRITER = """

@@ -66,7 +66,7 @@ async def settled(most: tuple[int, int, int]) -> None:
 def suffer(base: str, folder: Path, server: str, fault: str) -> Json:
     """A client with a child of its own calls the tool, reads an answer, and ends its session."""
     client = HttpGateway(base, folder / "state", server=server, is_modern=False)
-    eventually(lambda: open_session(client), "a session", seconds=30)  # the server may be resting from the last round
+    eventually(lambda: open_session(client), "a session", seconds=150)  # the server may be resting for a minute, twice
     answered = client.call(fault).message
     assert {"result", "error"} & answered.keys()
     return send(base, "DELETE", client.path, headers={"Mcp-Session-Id": client.session}).status in (200, 204, 404)

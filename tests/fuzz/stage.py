@@ -11,7 +11,7 @@ from pathlib import Path
 
 from handfast.activity.query import RecordFilter
 from handfast.activity.sqlite import SqliteStore
-from handfast.core.exchange import Record
+from handfast.core.exchange import Record, Ticket
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.serving import bind, gateway
 from handfast.gateway.settings import load_settings
@@ -137,14 +137,23 @@ class Stage:
 
     def _listen_in(self) -> None:
         """Every record is seen here on its way to the store, which is read at the end and must have the same."""
-        record = self.runtime.recorder.record
+        recorder = self.runtime.recorder
+        record, record_refusal = recorder.record, recorder.record_refusal
 
-        def listened(*records: Record) -> int:
+        def hear(records: tuple[Record, ...]) -> None:
             self.records.extend(records)
             self.recorded += len(records)
+
+        def heard(*records: Record) -> int:
+            hear(records)
             return record(*records)
 
-        self.runtime.recorder.record = listened  # type: ignore[method-assign]  # an ear, not a stand-in
+        def heard_refusal(caller: str, *records: Record) -> Ticket:
+            hear(records)
+            return record_refusal(caller, *records)
+
+        recorder.record = heard  # type: ignore[method-assign]  # an ear, not a stand-in
+        recorder.record_refusal = heard_refusal  # type: ignore[method-assign]
 
     async def _serve(self, ready: asyncio.Event) -> None:
         listener = bind(self.runtime.settings)

@@ -14,7 +14,7 @@ from handfast.activity.refusals import RefusalRates
 from handfast.activity.store import ActivityStore, Retention, StoreError
 from handfast.clock import Clock
 from handfast.core.exchange import Record, RecordingFailed, RecordType, Status, Tally, Ticket
-from handfast.core.recording import WHOLE_REFUSALS, OnFailure
+from handfast.core.recording import OnFailure
 
 _log = logging.getLogger("handfast.activity")
 
@@ -47,7 +47,7 @@ class ThreadRecorder:
         capacity: int = 10_000,
         retention: Retention | None = None,
         failing_after_s: float = FAILING_AFTER_S,
-        whole_refusals: int | None = WHOLE_REFUSALS,
+        whole_refusals: int | None = None,
     ) -> None:
         self.on_failure = OnFailure(on_failure)
         self.let_go = 0  # records that could not be kept, ever

@@ -54,7 +54,8 @@ def run_gateway(twins: list[Twin], folder: Path, *, is_modern: bool) -> dict[str
         for twin in twins
     }
     stub = write_stub(folder, tools=list(tools.values()), answers=results)
-    with rig("wrap", stub, folder, STRICT, is_modern=is_modern) as gateway:
+    settings = {**STRICT, "activity": {"whole_refusals": None}}  # each is looked up in the history
+    with rig("wrap", stub, folder, settings, is_modern=is_modern) as gateway:
         answers = {twin.tool: _ask(gateway, twin) for twin in twins}
     reached = defaultdict(list)
     for entry in stub.journal.messages():
