@@ -71,8 +71,8 @@ class Activity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     whole_refusals: Annotated[
         Annotated[int, Meta(ge=1, le=100_000)] | None,
         Meta(
-            description="Refusals of one caller, server, tool and rule that are whole records in a minute, three times"
-            " that of one caller and fifteen times of all; further ones are counted. null records all of them."
+            description="Refusals of one caller, server, tool and rule that are whole records in a minute, thirty"
+            " times that of one caller and sixty times of all; further ones are counted. null records all of them."
         ),
     ] = WHOLE_REFUSALS
     on_failure: Annotated[
