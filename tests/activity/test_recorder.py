@@ -301,7 +301,7 @@ def test_a_flood_of_records_does_not_outgrow_the_bound_for_longer_than_a_moment(
     with closing(SqliteStore.open_existing(tmp_path)) as store:
         found = list(store.walk())[-1]
     assert found.broken is None
-    assert found.thinned > 0
+    assert found.thinned or found.first_seq > 1
 
 
 def refusal(number: int) -> Record:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
+from handfast.gateway.orphans import prepare_watch
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.serving import address_of, bind, gateway
 from handfast.gateway.settings import load_settings
@@ -40,6 +41,7 @@ async def two_rounds(folder: Path, pool: ThreadPoolExecutor) -> None:
     async with gateway(Runtime(settings, folder / "state"), listener):
         base = address_of(listener)
         await asyncio.to_thread(send, base, "GET", "/health")
+        prepare_watch()  # stays for as long as this process runs
         tasks, sockets, processes = counts()
         memory = []
         for _ in range(2):

@@ -31,6 +31,7 @@ NOT_SEEN = {
     "any_null": "structured content that is null is left out",
     "final_": "a resultType that is no text is refused",
     "beyond_a_double": "1e400 is Infinity to its parser, and is refused in other words",
+    "deep_bomb": "it gives no result of more than 255 levels",
     "levels_": "members that the protocol does not have are left out",
     "number_": "1e400 is Infinity to its parser, and leaves as null",
 }
