@@ -1,11 +1,15 @@
 """Contracts on disk: what one start learnt, the next one knows; and two servers of one name never share."""
 
+import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from handfast.activity.state_folder import prepare_database
+from handfast.activity.store import StoreError
 from handfast.catalog.contracts import ContractChange
 from handfast.catalog.store import ContractStore, source_of
 from handfast.core.contract import ToolContract
@@ -84,3 +88,21 @@ def test_a_write_that_fails_does_not_stop_the_next(tmp_path: Path, caplog: pytes
     assert again.load("up", "source") == [A]
     again.close()
     assert "learnt again" in caplog.text
+
+
+def test_a_new_file_that_another_start_is_writing_is_waited_for(tmp_path: Path) -> None:
+    """SQLite itself does not wait where a file is switched to its log while another connection writes."""
+    other = sqlite3.connect(prepare_database(tmp_path, "catalog.db"), isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    ending = threading.Timer(0.3, lambda: other.execute("COMMIT"))
+    ending.start()
+    ContractStore(tmp_path).close()
+    ending.join()
+    other.close()
+
+
+def test_a_file_that_is_no_database_is_named_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "catalog.db").write_text("plain text, and enough of it to be no empty file\n" * 30)
+    (tmp_path / "catalog.db").chmod(0o600)
+    with pytest.raises(StoreError, match=r"catalog\.db cannot be used: file is not a database\. Remove it"):
+        ContractStore(tmp_path)

@@ -113,7 +113,7 @@ def _connect(uri: str) -> sqlite3.Connection:
 def _prepared(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # only heeded before the first table is made
-        _switch_to_wal(connection)
+        switch_to_wal(connection)
         connection.execute("PRAGMA synchronous = FULL")
         if _version(connection, path) < SCHEMA_VERSION:
             _create_or_upgrade(connection, path)
@@ -123,7 +123,7 @@ def _prepared(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _switch_to_wal(connection: sqlite3.Connection) -> None:
+def switch_to_wal(connection: sqlite3.Connection) -> None:
     """SQLite does not wait for its busy timeout when two processes switch a new file at once, so wait here."""
     deadline = time.monotonic() + _BUSY_SECONDS
     while True:

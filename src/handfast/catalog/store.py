@@ -8,7 +8,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
 
+from handfast.activity.sqlite_file import switch_to_wal
 from handfast.activity.state_folder import prepare_database
+from handfast.activity.store import StoreError
 from handfast.catalog.contracts import ContractChange
 from handfast.core.contract import ToolContract
 
@@ -46,16 +48,21 @@ def source_of(command_or_url: Sequence[str]) -> str:
 class ContractStore:
     """`catalog.db` in the state folder. Writing happens on one thread of its own: the caller never waits for disk.
 
-    Raises: StoreError, where the folder or the file is not its owner's alone.
+    Raises: StoreError, where the folder or the file is not its owner's alone, or the file cannot be used.
     """
 
     def __init__(self, folder: Path) -> None:
         path = prepare_database(folder, "catalog.db")
         self._connection = sqlite3.connect(path, timeout=30, check_same_thread=False, isolation_level=None)
-        self._connection.execute("PRAGMA journal_mode=WAL")
-        self._connection.execute("PRAGMA synchronous=NORMAL")
-        self._connection.executescript(_SCHEMA)
-        self._diagnosed = {tuple(row) for row in self._connection.execute("SELECT server, tool, digest FROM diagnosed")}
+        try:
+            switch_to_wal(self._connection)
+            self._connection.execute("PRAGMA synchronous=NORMAL")
+            self._connection.executescript(_SCHEMA)
+            rows = self._connection.execute("SELECT server, tool, digest FROM diagnosed")
+            self._diagnosed = {tuple(row) for row in rows}
+        except sqlite3.Error as problem:
+            self._connection.close()
+            raise StoreError(f"{path} cannot be used: {problem}. Remove it: contracts are learnt again.") from problem
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="handfast-catalog")
 
     def load(self, server: str, source: str) -> list[ToolContract]:
