@@ -155,6 +155,21 @@ async def begin_heads(base: str) -> None:
             peers.pop(0).hang_up()
 
 
+async def begin_bodies(base: str) -> None:
+    """Connections that each send three of the four megabytes that they announced."""
+    peers: list[Peer] = []
+    while True:
+        peer = Peer(base)
+        head = b"POST /mcp/hostile HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        try:
+            await peer.raw(head + b"Content-Length: 4000000\r\n\r\n" + b"x" * 3_000_000)
+            peers.append(peer)
+        except OSError:
+            await asyncio.sleep(0.01)
+        if len(peers) > 500:
+            peers.pop(0).hang_up()
+
+
 async def send_long_heads(base: str) -> None:
     """Heads without end, a megabyte at a time."""
 
@@ -199,6 +214,7 @@ ATTACKS: Final[dict[str, tuple[str, Attack]]] = {  # by name: what its server is
     "many uris": ("many-uris", list_everything),
     "list storm": ("storm", list_everything),
     "half heads": ("calm", begin_heads),
+    "half bodies": ("calm", begin_bodies),
     "long heads": ("calm", send_long_heads),
     "sessions": ("calm", open_sessions),
     "held questions": ("asks", hold_questions),

@@ -1,11 +1,14 @@
-"""An HTTP server on raw sockets that answers each call with the nonce it was sent, and loses step in a chosen way.
+"""A server that answers each call with the nonce it was sent, and loses step in a chosen way.
 
-with out_of_step("twice", is_modern=False, is_stream=True) as server:
+with out_of_step("twice", is_modern=False, is_stream=True) as server:  # over HTTP, on raw sockets
     ... {"mcpServers": {"up": {"url": server.url}}} ...
+{"mcpServers": {"up": pipe_out_of_step("twice", is_modern=False)}}  # over a pipe
 """
 
 import asyncio
 import json
+import os
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -62,14 +65,14 @@ class OutOfStep:
                 elif message["method"] == "tools/call":
                     surplus = await self._answer_call(message, writer)
                 else:
-                    writer.write(self._render(self._reply(message)))
+                    writer.write(self._render(reply_to(message, is_modern=self._is_modern)))
                 await writer.drain()
         self._writers.discard(writer)
         writer.close()
 
     async def _answer_call(self, message: Json, writer: asyncio.StreamWriter) -> bytes:
         self.calls.append(message)
-        reply = self._reply(message)
+        reply = reply_to(message, is_modern=self._is_modern)
         if self.fault == "swapped":
             reply = await self._swap(reply)
         elif len(self.calls) % 2 == 0:
@@ -116,25 +119,6 @@ class OutOfStep:
                 self._drop_all()
         return b""
 
-    def _reply(self, message: Json) -> Json:
-        result: Json
-        match message["method"]:
-            case "initialize" if not self._is_modern:
-                info = {"name": "out-of-step", "version": "1"}
-                result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
-            case "server/discover" if self._is_modern:
-                info = {"name": "out-of-step", "version": "1"}
-                result = {"supportedVersions": [MODERN], "capabilities": {"tools": {}}, "serverInfo": info}
-            case "tools/list":
-                result = {"tools": [TOOL]}
-            case "tools/call":
-                result = {"content": [{"type": "text", "text": message["params"]["arguments"]["nonce"]}]}
-            case _:
-                error = {"code": -32601, "message": "there is no such method"}
-                return {"jsonrpc": "2.0", "id": message["id"], "error": error}
-        more = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if self._is_modern else {}
-        return {"jsonrpc": "2.0", "id": message["id"], "result": result | more}
-
     def _render(self, reply: Json) -> bytes:
         data = b"this is no JSON" if reply is None else json.dumps(reply).encode()
         if not self._is_stream:
@@ -142,6 +126,26 @@ class OutOfStep:
         event = b"event: message\ndata: " + data + b"\n\n"
         head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
         return head + b"%x\r\n%b\r\n0\r\n\r\n" % (len(event), event)
+
+
+def reply_to(message: Json, *, is_modern: bool) -> Json:
+    result: Json
+    match message["method"]:
+        case "initialize" if not is_modern:
+            info = {"name": "out-of-step", "version": "1"}
+            result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
+        case "server/discover" if is_modern:
+            info = {"name": "out-of-step", "version": "1"}
+            result = {"supportedVersions": [MODERN], "capabilities": {"tools": {}}, "serverInfo": info}
+        case "tools/list":
+            result = {"tools": [TOOL]}
+        case "tools/call":
+            result = {"content": [{"type": "text", "text": message["params"]["arguments"]["nonce"]}]}
+        case _:
+            error = {"code": -32601, "message": "there is no such method"}
+            return {"jsonrpc": "2.0", "id": message["id"], "error": error}
+    more = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if is_modern else {}
+    return {"jsonrpc": "2.0", "id": message["id"], "result": result | more}
 
 
 async def _read_request(reader: asyncio.StreamReader) -> tuple[str, Json]:
@@ -172,3 +176,73 @@ def out_of_step(fault: Fault, *, is_modern: bool, is_stream: bool) -> Iterator[O
     finally:
         loops.result().call_soon_threadsafe(ending.set)
         thread.join(10)
+
+
+def pipe_out_of_step(fault: Fault, *, is_modern: bool) -> Json:
+    """The entry of a stdio server, every second call of which meets the fault."""
+    return {"command": sys.executable, "args": [__file__, fault, "modern" if is_modern else "legacy"]}
+
+
+async def serve_pipe(fault: Fault, *, is_modern: bool) -> None:
+    """Answer what comes on standard input; `swapped` holds back the answer of a call until the next one is there."""
+    lines = await _standard_input()
+    calls = 0
+    held: list[Json] = []
+    async with asyncio.TaskGroup() as group:
+        while line := await lines.readline():
+            message = json.loads(line)
+            if message.get("id") is None:
+                continue
+            reply = reply_to(message, is_modern=is_modern)
+            if message["method"] != "tools/call":
+                _write(reply)
+                continue
+            calls += 1
+            if fault == "swapped":
+                held.append(reply)
+                while held and calls % 2 == 0:
+                    _write(held.pop())
+            elif calls % 2:
+                _write(reply)
+            else:
+                group.create_task(_misbehave_on_pipe(fault, reply))
+
+
+async def _misbehave_on_pipe(fault: Fault, reply: Json) -> None:
+    match fault:
+        case "twice":
+            _write(reply)
+            _write(reply)
+        case "wrong_id":
+            _write(reply | {"id": 1})
+        case "null_id":
+            _write(reply | {"id": None})
+        case "no_id":
+            _write({key: value for key, value in reply.items() if key != "id"})
+        case "no_json":
+            sys.stdout.write("this is no JSON\n")
+        case "half":
+            text = json.dumps(reply)
+            sys.stdout.write(text[: len(text) * 3 // 4] + "\n")
+        case "late":
+            await asyncio.sleep(1.5)  # longer than the calls of the test may take
+            _write(reply)
+        case "restart":
+            sys.stdout.flush()
+            os._exit(1)
+    sys.stdout.flush()
+
+
+def _write(reply: Json) -> None:
+    sys.stdout.write(json.dumps(reply) + "\n")
+    sys.stdout.flush()
+
+
+async def _standard_input() -> asyncio.StreamReader:
+    reader = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    return reader
+
+
+if __name__ == "__main__":
+    asyncio.run(serve_pipe(sys.argv[1], is_modern=sys.argv[2] == "modern"))  # type: ignore[arg-type]  # one of FAULTS
