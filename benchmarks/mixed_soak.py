@@ -24,6 +24,7 @@ import uvloop
 from benchmarks.processes import ROOT, BenchFailed, free_port, resident_mb
 from handfast.activity.query import RecordFilter
 from handfast.activity.sqlite import SqliteStore
+from handfast.core.contract import LIST_UNAVAILABLE
 from handfast.core.exchange import RecordType
 from handfast.gateway.http_client import HttpClient, UpstreamFailed
 
@@ -277,6 +278,8 @@ class Tally:
             kind = "answered"
             if result["structuredContent"].get("nonce") != nonce or act in ("lie", "wrong", "unlisted"):
                 self.wrong.append(f"{act}: another's answer, or one that should have been refused")
+        elif LIST_UNAVAILABLE.message.encode() in text:
+            kind = "failed"  # its server is being restarted, and those who leave early meet that unseen
         elif (act in ("lie", "wrong") and result is not None and result.get("isError")) or (
             act == "unlisted" and answer.get("error", {}).get("code") == -32602
         ):

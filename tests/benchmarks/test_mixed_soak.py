@@ -7,6 +7,7 @@ import pytest
 from benchmarks.mixed_soak import Level, Outcome, Tally, carry_out, render_table
 
 from benchmarks import mixed_soak
+from handfast.core.contract import LIST_UNAVAILABLE
 
 
 def test_every_caller_gets_one_answer_of_its_own_and_every_decision_is_on_record(
@@ -63,3 +64,11 @@ def test_anothers_answer_and_a_second_one_are_noticed() -> None:
     tally.take("echo", 2, "mine", 200, own)
     tally.take("echo", 1, "mine", 200, b"data: %b\n\ndata: %b\n\n" % (own, own))
     assert len(tally.wrong) == 3
+
+
+def test_a_server_that_is_being_restarted_is_no_decision_about_a_call() -> None:
+    tally = Tally()
+    refusal = b'{"jsonrpc":"2.0","id":1,"result":{"isError":true,"content":[{"type":"text","text":"%b"}]}}'
+    tally.take("wrong", 1, "mine", 200, refusal % LIST_UNAVAILABLE.message.encode())
+    tally.take("wrong", 1, "mine", 200, refusal % b"'nonce' is no text")
+    assert (tally.answers, tally.decisions) == ({"failed": 1, "refused": 1}, 1)
