@@ -13,6 +13,7 @@ from handfast.gateway.refused_calls import record_refused
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.trusted_hosts import check_host, check_origin
 from handfast.gateway.upstreams import Upstreams
+from handfast.turns import LARGE_BYTES
 from handfast.wire.codes import INTERNAL_ERROR, UPSTREAM_FAILED
 from handfast.wire.message import BadMessage, Message, read_message
 from handfast.wire.replies import error_reply
@@ -93,12 +94,16 @@ class GatewayApp:
     async def _post(self, http: HttpExchange, upstream: Upstream) -> None:
         check_described(http)
         body = await http.read_body(self._runtime.settings.limits.body_bytes)
+        if len(body) >= LARGE_BYTES:
+            await self._runtime.turns.take()
         try:
             message = read_message(body)
         except BadMessage as problem:
             self._runtime.journal.diagnose(_server_of(http), "message.refused", problem.reason)
             await http.respond(400, [JSON], error_reply(problem.id, problem.code, problem.reason))
             return
+        if len(body) >= LARGE_BYTES:
+            await self._runtime.turns.take()  # reading it was the first piece of work
         drain = self._drain
         if drain.is_draining:
             record_refused(self._runtime, message, server=_server_of(http), rule="gateway.stopping", reason=STOPPING)

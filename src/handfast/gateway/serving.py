@@ -11,6 +11,7 @@ from pathlib import Path
 from handfast.gateway.app import GatewayApp
 from handfast.gateway.draining import Drain
 from handfast.gateway.edge.http_listener import BACKLOG, HttpListener
+from handfast.gateway.process_memory import settle_memory
 from handfast.gateway.reload import watching
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.settings import Settings
@@ -54,7 +55,7 @@ async def gateway(runtime: Runtime, listener: socket.socket, *, drain: Drain | N
     upstreams = Upstreams(runtime)
     drain = drain or Drain()
     app = GatewayApp(runtime, upstreams, drain)
-    clients = HttpListener(app.handle, limits=lambda: runtime.settings.limits, note=app.note)
+    clients = HttpListener(app.handle, limits=lambda: runtime.settings.limits, note=app.note, turns=runtime.turns)
     await clients.start(listener)
     try:
         yield upstreams
@@ -92,5 +93,6 @@ async def serve(
             loop.add_signal_handler(number, on_signal)
         # A terminal that is closed hangs up too, and then the gateway is to end with it.
         with watching(runtime, path, load, on_change=upstreams.apply, reloads_on_hangup=not sys.stdin.isatty()):
+            settle_memory()
             on_ready(address_of(listener))
             await stop.wait()

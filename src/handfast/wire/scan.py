@@ -23,7 +23,8 @@ _ESCAPED_KEY = re.compile(_NEXT_KEY.pattern.replace(rb'[^"\\]', rb'[^"]'))
 _TO_FIRST_ITEM = re.compile(_WS + rb"\[" + _WS)
 _TO_ITEM = re.compile(_WS + rb"," + _WS)
 _NON_ASCII = bytes(range(128, 256))
-_TO_ASCII = bytes.maketrans(_NON_ASCII, b"_" * len(_NON_ASCII))
+# Halves of characters are escapes that begin with D; no literal and no other escape has the letter.
+_TO_WHOLE = bytes.maketrans(_NON_ASCII + b"dD", b"_" * len(_NON_ASCII) + b"aA")
 _DECODERS_POSITION = re.compile(r"\(byte (\d+)\)")
 # In place of literals that JSON does not have: as long, a value where they are one, and wrong where they are wrong.
 _CONSTANTS = ((b"-Infinity", b"[1000000]"), (b"Infinity", b"[100000]"), (b"NaN", b"[0]"))
@@ -215,8 +216,7 @@ def has_constants(text: bytes) -> bool:
 
 def _mask_surrogates(text: bytes) -> bytes:
     """The same text with whole characters in place of halves, every byte at its place; what was wrong stays wrong."""
-    masked = text if text.isascii() else text.translate(_TO_ASCII)
-    return masked.replace(b"\\ud", b"\\ua").replace(b"\\uD", b"\\ua")  # no half begins with A
+    return text.translate(_TO_WHOLE)
 
 
 def _mask_constants(text: bytes) -> bytes:

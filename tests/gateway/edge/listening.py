@@ -18,6 +18,7 @@ from handfast.gateway.edge.connection_owner import Patience
 from handfast.gateway.edge.http_listener import HttpListener
 from handfast.gateway.http_exchange import JSON, ClientLeft, HttpExchange, HttpProblem
 from handfast.gateway.settings.blocks import Limits
+from handfast.turns import Turns
 from handfast.wire.replies import error_reply
 from tests.gateway.http_servers import LOOPS
 
@@ -92,7 +93,12 @@ class Edge:
 
 @contextmanager
 def listening(
-    *, patience: Patience | None = None, connections: int = 1024, loop: str = "uvloop", tick: float = 0.02
+    *,
+    patience: Patience | None = None,
+    connections: int = 1024,
+    loop: str = "uvloop",
+    tick: float = 0.02,
+    turns: Turns | None = None,
 ) -> Iterator[Edge]:
     opened = socket.create_server(("127.0.0.1", 0), backlog=1024)
     edge = Edge(opened.getsockname())
@@ -106,6 +112,7 @@ def listening(
             limits=lambda: limits,
             note=lambda problem: edge.noted.append(problem.rule),
             patience=patience,
+            turns=turns,
             tick=tick,
         )
         await edge.listener.start(opened)

@@ -5,13 +5,14 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import pytest
 
 from handfast.gateway.edge.client_connection import HEAD_LIMIT
 from handfast.gateway.edge.connection_owner import Patience
+from handfast.turns import Turns
 from tests.gateway.edge.listening import BIG, LIMIT, Edge, listening, read_answer, read_to_end
 from tests.gateway.http_servers import LOOPS
 from tests.gateway.running import eventually
@@ -477,3 +478,42 @@ def test_a_stream_that_is_not_read_ends(monkeypatch: pytest.MonkeyPatch) -> None
     with listening() as edge, edge.connect(receive_buffer=4096) as client:
         client.sendall(b"GET /endless HTTP/1.1\r\n\r\n")
         eventually(lambda: edge.left == ["/endless"], "its end")
+
+
+# --- large bodies take turns -----------------------------------------------------------------------------------------
+
+
+class LaterTurns(Turns):
+    """Turns that come when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[Callable[[], None]] = []
+
+    def ask(self, work: Callable[[], None]) -> None:
+        self.asked.append(work)
+
+
+@pytest.mark.requirement("F5")
+@pytest.mark.parametrize("loop", list(LOOPS))
+def test_a_client_that_sends_as_fast_as_it_is_read_waits_for_its_turn_after_each_large_piece(loop: str) -> None:
+    turns = LaterTurns()
+    body = b"x" * (LIMIT - 1)
+    with listening(loop=loop, turns=turns) as edge, edge.connect() as fast, edge.connect() as other:
+        fast.sendall(POST + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        eventually(lambda: turns.asked, "a turn is asked for")
+        other.sendall(GET + b"\r\n")
+        assert read_answer(other).status == 200
+        assert len(turns.asked) == 1  # nothing more of it was read
+        fast.settimeout(0.1)
+        with pytest.raises(TimeoutError):
+            fast.recv(1)
+        given = 0
+        while given < len(turns.asked) or not select.select([fast], [], [], 0.2)[0]:
+            if given < len(turns.asked):
+                assert edge.loop is not None
+                edge.loop.call_soon_threadsafe(turns.asked[given])
+                given += 1
+        fast.settimeout(10)
+        assert read_answer(fast).json["body"] == body.decode()
+        assert given > 2

@@ -9,6 +9,7 @@ from handfast.gateway.edge.request_body import ArrivingBody, BadFraming, Chunked
 from handfast.gateway.edge.request_head import asks_to_close, bad_request, expects_go_ahead, read_head, read_length
 from handfast.gateway.edge.response_head import render_head
 from handfast.gateway.http_exchange import JSON, ClientLeft, HttpExchange, HttpProblem, body_too_large
+from handfast.turns import LARGE_BYTES
 from handfast.wire.replies import error_reply
 
 # Request line and headers. Four times what Node takes, and far above any real one.
@@ -41,6 +42,7 @@ class ClientConnection(asyncio.Protocol):
         "_transport",
         "_unflushed",
         "_unread",
+        "_waits_for_turn",
         "deadline",
         "is_write_paused",
         "peer",
@@ -64,6 +66,7 @@ class ClientConnection(asyncio.Protocol):
         self._is_silent = False  # the client has closed its side
         self._is_parting = False  # nothing it sends is read any more
         self._is_read_paused = False
+        self._waits_for_turn = False  # to be read on
         self.is_write_paused = False
         self.deadline = inf
         self.peer = ""
@@ -92,6 +95,8 @@ class ClientConnection(asyncio.Protocol):
             self._refuse(problem)
 
     def data_received(self, data: bytes) -> None:
+        if len(data) >= LARGE_BYTES:
+            self._wait_for_turn()
         if self._arriving is not None:
             self._read_body_on(data)
         elif self._is_parting:
@@ -244,7 +249,7 @@ class ClientConnection(asyncio.Protocol):
         """The rest of the body is not read; the connection closes after the answer, which `_arriving` stands for."""
         if self._arriving is None:
             return
-        self._arriving.take()
+        self._arriving.drop()
         self._owner.arriving.release(self)
         self.deadline = inf
         self._is_parting = True
@@ -376,9 +381,25 @@ class ClientConnection(asyncio.Protocol):
     def _pause_reading(self, held: int) -> None:
         if held > _AHEAD_LIMIT and not self._is_read_paused and self._transport is not None:
             self._is_read_paused = True
-            self._transport.pause_reading()
+            if not self._waits_for_turn:
+                self._transport.pause_reading()
 
     def _resume_reading(self) -> None:
         if self._is_read_paused and self._transport is not None and not self._transport.is_closing():
             self._is_read_paused = False
+            if not self._waits_for_turn:
+                self._transport.resume_reading()
+
+    def _wait_for_turn(self) -> None:
+        """Who sends as fast as it is read is read a piece at a time, with everybody else in between."""
+        if self._waits_for_turn or self._transport is None or self._transport.is_closing():
+            return
+        self._waits_for_turn = True
+        if not self._is_read_paused:
+            self._transport.pause_reading()
+        self._owner.turns.ask(self._read_on)
+
+    def _read_on(self) -> None:
+        self._waits_for_turn = False
+        if not self._is_read_paused and self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()

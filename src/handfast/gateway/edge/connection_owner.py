@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from handfast.gateway.edge.held_bytes import HeldBytes
 from handfast.gateway.http_exchange import HttpExchange, HttpProblem
+from handfast.turns import Turns
 
 if TYPE_CHECKING:
     from handfast.gateway.edge.client_connection import ClientConnection
@@ -29,6 +30,7 @@ class ConnectionOwner(Protocol):
     now: float
     """A coarse clock: a deadline is compared with it now and then, and costs no timer."""
     patience: Patience
+    turns: Turns
     is_closing: bool
     arriving: HeldBytes
     """Requests that are not whole yet, and those sent ahead."""

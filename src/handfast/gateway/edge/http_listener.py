@@ -14,6 +14,7 @@ from handfast.gateway.edge.connection_owner import Patience
 from handfast.gateway.edge.held_bytes import HeldBytes
 from handfast.gateway.edge.response_head import render_date
 from handfast.gateway.http_exchange import HttpExchange, HttpProblem
+from handfast.turns import Turns
 
 if TYPE_CHECKING:
     import ssl
@@ -49,11 +50,13 @@ class HttpListener:
         limits: "Callable[[], Limits]",
         note: Note = lambda _problem: None,
         patience: Patience | None = None,
+        turns: Turns | None = None,
         tick: float = _TICK_SECONDS,
     ) -> None:
         self.handle = handle
         self.note = note
         self.patience = patience or Patience()
+        self.turns = turns or Turns()
         self.arriving = HeldBytes(lambda: max(_ARRIVING_BYTES, 2 * limits().body_bytes))
         self.unread = HeldBytes(lambda: max(_UNREAD_BYTES, 2 * limits().message_bytes))
         self.is_closing = False

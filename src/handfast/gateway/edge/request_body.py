@@ -11,6 +11,7 @@ _HEAD = b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
 # which is five bytes for a chunk of one.
 _FRAMING_LIMIT = 64 * 1024
 _FRAMING_PER_BYTE = 5
+_LARGE_PIECE = 16 * 1024
 
 
 class BadFraming(Exception):
@@ -19,10 +20,8 @@ class BadFraming(Exception):
 
 class ArrivingBody(Protocol):
     is_whole: bool
-
-    @property
-    def received(self) -> int:
-        """Bytes of body so far."""
+    received: int
+    """Bytes of body so far. They stay counted when they are not kept."""
 
     def feed(self, data: bytes) -> bytes:
         """Take what belongs to the body and give back what does not. Raises: BadFraming."""
@@ -33,23 +32,37 @@ class ArrivingBody(Protocol):
     def take(self) -> bytes:
         """All that has arrived; it is not kept."""
 
+    def drop(self) -> None:
+        """Keep nothing of what has arrived."""
+
 
 class _Gathered:
-    """In one piece: a body that comes in many small ones would take many times its size."""
+    """Large pieces as they came, small ones together: each for itself would take many times its size."""
 
-    __slots__ = ("_content", "is_whole")
+    __slots__ = ("_pieces", "is_whole", "received")
 
     def __init__(self) -> None:
-        self._content = bytearray()
+        self._pieces: list[bytes | bytearray] = []
+        self.received = 0
         self.is_whole = False
 
-    @property
-    def received(self) -> int:
-        return len(self._content)
+    def _add(self, piece: bytes) -> None:
+        self.received += len(piece)
+        last = self._pieces[-1] if self._pieces else b""
+        if len(piece) >= _LARGE_PIECE:
+            self._pieces.append(piece)
+        elif isinstance(last, bytearray) and len(last) < _LARGE_PIECE:
+            last += piece
+        else:
+            self._pieces.append(bytearray(piece))
 
     def take(self) -> bytes:
-        content, self._content = self._content, bytearray()
-        return bytes(content)
+        content = b"".join(self._pieces)
+        self.drop()
+        return content
+
+    def drop(self) -> None:
+        self._pieces = []
 
 
 class SizedBody(_Gathered):
@@ -62,9 +75,9 @@ class SizedBody(_Gathered):
         self._length = length
 
     def feed(self, data: bytes) -> bytes:
-        piece = data[: self._length - len(self._content)]
-        self._content += piece
-        self.is_whole = len(self._content) == self._length
+        piece = data[: self._length - self.received]
+        self._add(piece)
+        self.is_whole = self.received == self._length
         return data[len(piece) :]
 
     def is_over(self, limit: int) -> bool:
@@ -110,7 +123,7 @@ class ChunkedBody(_Gathered):
             raise BadFraming
 
     def on_body(self, piece: bytes) -> None:
-        self._content += piece
+        self._add(piece)
 
     def on_message_complete(self) -> None:
         self.is_whole = True

@@ -1,0 +1,62 @@
+"""Large pieces of work on an event loop take turns, so that small ones wait for at most one of them."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+
+# A message from here on is large: what it takes is no longer small beside the turn of the loop that it comes in.
+LARGE_BYTES = 64 * 1024
+_SHORTEST_REST = 0.001  # of a timer; a shorter rest is one turn of the loop
+
+
+class Turns:
+    """One piece of work at a time, and after it as long again for everything else. Not safe from several threads."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._is_taken = False
+        self._began = 0.0
+
+    async def take(self) -> None:
+        """Wait for a turn. It lasts until the caller waits for something else."""
+        if not self._is_taken:
+            self._is_taken = True
+            self._start()
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(partial(_wake, turn))
+        await turn
+
+    def ask(self, work: Callable[[], None]) -> None:
+        """Do this when its turn comes, at the earliest in the next turn of the loop."""
+        self._waiting.append(work)
+        if not self._is_taken:
+            self._is_taken = True
+            asyncio.get_running_loop().call_soon(self._go_on)
+
+    def _rest(self) -> None:
+        seconds = time.perf_counter() - self._began
+        loop = asyncio.get_running_loop()
+        if seconds < _SHORTEST_REST:
+            loop.call_soon(self._go_on)
+        else:
+            loop.call_later(seconds, self._go_on)
+
+    def _go_on(self) -> None:
+        if not self._waiting:
+            self._is_taken = False
+            return
+        self._waiting.popleft()()
+        self._start()
+
+    def _start(self) -> None:
+        self._began = time.perf_counter()
+        # The work is done before this is called: a task that was waiting is woken in the order of asking.
+        asyncio.get_running_loop().call_soon(self._rest)
+
+
+def _wake(turn: "asyncio.Future[None]") -> None:
+    if not turn.done():  # its task may have been cancelled
+        turn.set_result(None)

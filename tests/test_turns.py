@@ -1,0 +1,90 @@
+"""Large pieces of work, one at a time, with everything else in between."""
+
+import asyncio
+import time
+from functools import partial
+
+import pytest
+
+from handfast.turns import Turns
+
+
+def work(seconds: float = 0.01) -> None:
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until:
+        pass
+
+
+async def run_beside(*pieces: "asyncio.Task[None]", log: list[str]) -> None:
+    """Something small in every turn of the loop until the pieces are done."""
+    while not all(piece.done() for piece in pieces):
+        log.append("small")
+        await asyncio.sleep(0)
+
+
+@pytest.mark.requirement("F4")
+def test_between_two_large_pieces_everything_else_has_as_long_again() -> None:
+    log: list[str] = []
+
+    async def large(turns: Turns, name: str) -> None:
+        await turns.take()
+        work()
+        log.append(name)
+
+    async def run() -> None:
+        turns = Turns()
+        pieces = [asyncio.create_task(large(turns, name)) for name in ("one", "two", "three")]
+        await run_beside(*pieces, log=log)
+
+    asyncio.run(run())
+    assert [entry for entry in log if entry != "small"] == ["one", "two", "three"]
+    first, second, third = (log.index(name) for name in ("one", "two", "three"))
+    # In ten milliseconds the loop turns many times; without turns there is one between two tasks.
+    assert second - first > 20
+    assert third - second > 20
+
+
+@pytest.mark.requirement("F4")
+def test_a_piece_of_work_takes_no_turn_of_a_task_that_was_cancelled() -> None:
+    async def run() -> list[str]:
+        turns, log = Turns(), []
+
+        async def large(name: str) -> None:
+            await turns.take()
+            log.append(name)
+
+        await turns.take()
+        left = asyncio.create_task(large("left"))
+        stayed = asyncio.create_task(large("stayed"))
+        await asyncio.sleep(0)
+        left.cancel()
+        await stayed
+        return log
+
+    assert asyncio.run(run()) == ["stayed"]
+
+
+@pytest.mark.requirement("F5")
+def test_work_that_is_asked_for_is_done_in_order_and_one_in_each_turn_of_the_loop() -> None:
+    async def run() -> list[str]:
+        turns, log = Turns(), []
+        for name in ("one", "two"):
+            turns.ask(partial(log.append, name))
+        assert log == []
+        beside = asyncio.create_task(asyncio.sleep(0.05))
+        await run_beside(beside, log=log)
+        return log
+
+    log = asyncio.run(run())
+    assert log.index("two") - log.index("one") > 1
+
+
+@pytest.mark.requirement("F4")
+def test_nobody_waits_where_nothing_else_is_large() -> None:
+    async def run() -> None:
+        turns = Turns()
+        turn = turns.take()
+        with pytest.raises(StopIteration):  # it goes on at once
+            turn.send(None)
+
+    asyncio.run(run())
