@@ -47,7 +47,8 @@ def test_between_two_large_pieces_everything_else_has_as_long_again() -> None:
 @pytest.mark.requirement("F4")
 def test_a_piece_of_work_takes_no_turn_of_a_task_that_was_cancelled() -> None:
     async def run() -> list[str]:
-        turns, log = Turns(), []
+        turns = Turns()
+        log: list[str] = []
 
         async def large(name: str) -> None:
             await turns.take()
@@ -67,7 +68,8 @@ def test_a_piece_of_work_takes_no_turn_of_a_task_that_was_cancelled() -> None:
 @pytest.mark.requirement("F5")
 def test_work_that_is_asked_for_is_done_in_order_and_one_in_each_turn_of_the_loop() -> None:
     async def run() -> list[str]:
-        turns, log = Turns(), []
+        turns = Turns()
+        log: list[str] = []
         for name in ("one", "two"):
             turns.ask(partial(log.append, name))
         assert log == []
