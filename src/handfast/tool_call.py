@@ -34,7 +34,7 @@ from handfast.core.redaction import redact_value, scrub_names, scrub_sentence, s
 from handfast.core.result import ResultView
 from handfast.core.schema import ANYTHING, CompiledSchema, UncompilableSchema
 from handfast.core.unjudged import Direction, unjudged_arguments, unjudged_result
-from handfast.turns import LARGE_BYTES, Turns
+from handfast.turns import LARGE_BYTES, take_turn
 
 _MAX_BODY = 4096  # characters of a redacted body kept with a record
 _MAX_REASON = 2000
@@ -100,9 +100,7 @@ class CallPath:
         waits_for_all: bool = False,
         waits_for_decisions: bool = True,
         on_uncompilable: Callable[[Exchange, UncompilableSchema, Direction], None] | None = None,
-        turns: Turns | None = None,
     ) -> None:
-        """`turns`: of the event loop, where others wait for it too."""
         self._recorder = recorder
         self._lane = lane
         self._clock = clock
@@ -110,7 +108,6 @@ class CallPath:
         self._waits_for_all = waits_for_all
         self._waits_for_decisions = waits_for_decisions
         self._on_uncompilable = on_uncompilable
-        self._turns = turns
         self.open_calls = 0  # begun and not yet recorded
 
     def open(
@@ -156,8 +153,8 @@ class CallPath:
     async def admit(self, call: Exchange, text: bytes | None, terms: Terms | None = None) -> Decision:
         """Check the arguments (raw JSON text). Blocked: it is recorded, durable, and must not be forwarded."""
         await self._recorder.room()
-        if text is not None and len(text) >= LARGE_BYTES and self._turns is not None:
-            await self._turns.take()
+        if text is not None and len(text) >= LARGE_BYTES:
+            await take_turn()
         self._take(call, text)
         decision = await self._judge_arguments(call, text, terms)
         if isinstance(decision, Blocked):

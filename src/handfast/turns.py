@@ -5,6 +5,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from weakref import WeakKeyDictionary
 
 # A message from here on is large: what it takes is no longer small beside the turn of the loop that it comes in.
 LARGE_BYTES = 64 * 1024
@@ -55,6 +56,23 @@ class Turns:
         self._began = time.perf_counter()
         # The work is done before this is called: a task that was waiting is woken in the order of asking.
         asyncio.get_running_loop().call_soon(self._rest)
+
+
+_of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, Turns] = WeakKeyDictionary()
+
+
+def turns_of_loop() -> Turns:
+    """Those of the running event loop, which is what they share out."""
+    loop = asyncio.get_running_loop()
+    found = _of_loops.get(loop)
+    if found is None:
+        found = _of_loops[loop] = Turns()
+    return found
+
+
+async def take_turn() -> None:
+    """Before a large piece of work, which lasts until the caller waits for something else."""
+    await turns_of_loop().take()
 
 
 def _wake(turn: "asyncio.Future[None]") -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from handfast.gateway.child import Child, ChildStartFailed
-from handfast.wire.lines import OverlongLine
+from handfast.wire.lines import LineAssembler, OverlongLine
 from tests.gateway.running import eventually, is_running
 
 LIMIT = 1_000_000
@@ -21,7 +21,7 @@ class Seen:
         self.codes: list[int] = []
         self.errors: list[bytes] = []
         self.child = Child(
-            limit=LIMIT,
+            lines=LineAssembler(LIMIT),
             on_line=self.lines.append,
             on_exit=self.codes.append,
             on_stderr=self.errors.append if stderr else None,
@@ -146,7 +146,7 @@ def test_a_flood_is_handed_over_by_turns_in_order_and_whole() -> None:
             loop.call_soon(next_turn)
 
         next_turn()
-        child = Child(limit=LIMIT, on_line=take, on_exit=lambda _code: None)
+        child = Child(lines=LineAssembler(LIMIT), on_line=take, on_exit=lambda _code: None)
         program = "import sys; sys.stdout.write(''.join(f'{n}\\n' for n in range(20000))); sys.stdout.flush(); input()"
         await child.start([sys.executable, "-c", program])
         while len(lines) < 20_000:  # noqa: ASYNC110 - what is watched here are the loop's own turns

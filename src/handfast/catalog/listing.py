@@ -1,6 +1,5 @@
 """tools/list answers, read as contracts; and the pass that asks a server for all of its pages."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -9,6 +8,7 @@ import msgspec
 from handfast.catalog.contracts import ServerContracts
 from handfast.core.bounds import MOST_ITEMS
 from handfast.core.contract import ToolContract
+from handfast.turns import LARGE_BYTES, take_turn
 from handfast.wire.message import AmbiguousKeys, Members, Message, read_level
 from handfast.wire.scan import NotJson, scan_items
 
@@ -41,6 +41,8 @@ async def read_tool_page(result: Members, most: int = MOST_ITEMS) -> ToolPage | 
     listed = result.get("tools")
     if listed is None:
         return None
+    if len(listed) >= LARGE_BYTES:
+        await take_turn()
     try:
         texts, is_whole = scan_items(bytes(listed), most)
     except NotJson:
@@ -52,7 +54,9 @@ async def read_tool_page(result: Members, most: int = MOST_ITEMS) -> ToolPage | 
             contracts.append(contract)
             places.append(place)
         if place % SLICE == SLICE - 1:
-            await asyncio.sleep(0)
+            await take_turn()
+    if len(texts) > SLICE:
+        await take_turn()  # for those who learn them
     cursor = result.get("nextCursor")
     following = None if cursor is None or bytes(cursor) == b"null" else bytes(cursor)
     return ToolPage(texts, contracts, places, following, is_whole)

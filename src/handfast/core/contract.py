@@ -28,17 +28,15 @@ class ToolContract:
     description: str = ""
     # Changes when what the tool promises changes; the description is not a promise.
     fingerprint: str = field(init=False, repr=False, compare=False)
+    size: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         parts = (self.name.encode(), self.input_schema, self.output_schema, self.annotations)
         # A length before each part, so that no two different contracts flow into the same bytes.
         framed = b"".join(b"-" if part is None else b"%d:%s" % (len(part), part) for part in parts)
         object.__setattr__(self, "fingerprint", sha256(framed).hexdigest())
-
-    @property
-    def size(self) -> int:
-        texts = (self.name, self.input_schema, self.output_schema, self.annotations, self.description)
-        return sum(len(text) for text in texts if text is not None)
+        size = sum(len(part) for part in parts if part is not None)
+        object.__setattr__(self, "size", size + len(self.description))
 
 
 class CompiledContract:

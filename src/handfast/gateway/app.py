@@ -13,7 +13,7 @@ from handfast.gateway.refused_calls import record_refused
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.trusted_hosts import check_host, check_origin
 from handfast.gateway.upstreams import Upstreams
-from handfast.turns import LARGE_BYTES
+from handfast.turns import LARGE_BYTES, take_turn
 from handfast.wire.codes import INTERNAL_ERROR, UPSTREAM_FAILED
 from handfast.wire.message import BadMessage, Message, read_message
 from handfast.wire.replies import error_reply
@@ -95,7 +95,7 @@ class GatewayApp:
         check_described(http)
         body = await http.read_body(self._runtime.settings.limits.body_bytes)
         if len(body) >= LARGE_BYTES:
-            await self._runtime.turns.take()
+            await take_turn()
         try:
             message = read_message(body)
         except BadMessage as problem:
@@ -103,7 +103,7 @@ class GatewayApp:
             await http.respond(400, [JSON], error_reply(problem.id, problem.code, problem.reason))
             return
         if len(body) >= LARGE_BYTES:
-            await self._runtime.turns.take()  # reading it was the first piece of work
+            await take_turn()  # reading it was the first piece of work
         drain = self._drain
         if drain.is_draining:
             record_refused(self._runtime, message, server=_server_of(http), rule="gateway.stopping", reason=STOPPING)

@@ -11,10 +11,11 @@ import msgspec
 from handfast.gateway.child import Child
 from handfast.gateway.conversation import overlong_text
 from handfast.gateway.launch import Launch
+from handfast.gateway.settings.blocks import Limits
 from handfast.wire.alias import Alias, read_number, token_of
 from handfast.wire.codes import METHOD_NOT_FOUND
 from handfast.wire.eras import META_SUBSCRIPTION
-from handfast.wire.lines import OverlongLine
+from handfast.wire.lines import LineAssembler, OverlongLine
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message, RequestId, id_in_head, read_message
 from handfast.wire.replies import error_reply, notification
 from handfast.wire.scan import NotJson
@@ -45,7 +46,7 @@ class Owner(Protocol):
 
     def unreadable(self, problem: BadMessage) -> None: ...
 
-    def overlong(self) -> None: ...
+    def overlong(self, limit: int) -> None: ...
 
     def exited(self, channel: "Channel", code: int) -> None: ...
 
@@ -56,15 +57,15 @@ class _Open(NamedTuple):
 
 
 class Channel:
-    def __init__(self, launch: Launch, owner: Owner, *, message_limit: int, on_stderr: Callable[[bytes], None]) -> None:
+    def __init__(self, launch: Launch, owner: Owner, *, limits: Limits, on_stderr: Callable[[bytes], None]) -> None:
         self._launch = launch
         self._owner = owner
-        self._limit = message_limit
+        self._limits = limits
         self._open: dict[int, _Open] = {}
         self._own: dict[int, asyncio.Future[Message]] = {}
         self._ids = count(1)
         self._child = Child(
-            limit=message_limit,
+            lines=LineAssembler(limits.message_bytes, lower=limits.list_bytes, limit_of=self._limit_of),
             on_line=self._line,
             on_exit=self._exited,
             on_stderr=on_stderr,
@@ -170,7 +171,7 @@ class Channel:
 
     def _line(self, line: bytes | OverlongLine) -> None:
         if isinstance(line, OverlongLine):
-            self._overlong(line.head)
+            self._overlong(line)
             return
         try:
             message = read_message(line)
@@ -186,15 +187,33 @@ class Channel:
             text = "Several clients share this server, and it cannot be known which one is meant."
             self._child.send(error_reply(message.id, METHOD_NOT_FOUND, text))
 
-    def _overlong(self, head: bytes) -> None:
-        """The request it would have answered fails, where it can be known which one that is."""
-        self._owner.overlong()
+    def _limit_of(self, head: bytes) -> int:
+        """Of a long line that begins so: a list has less room than a result."""
         own_id = id_in_head(head)
+        return self._limit_to(own_id) if isinstance(own_id, int) else self._limits.message_bytes
+
+    def _limit_to(self, own_id: int) -> int:
+        if own_id in self._own:  # what we ask ourselves is a list, or short
+            return self._limits.list_bytes
+        entry = self._open.get(own_id)
+        return self._limits.answer_bytes(None if entry is None else entry.alias.method)
+
+    def _overlong(self, line: OverlongLine) -> None:
+        """The request it would have answered fails, where it can be known which one that is."""
+        own_id = id_in_head(line.head)
         if own_id is None and len(self._open) == 1:
             (own_id,) = self._open
-        entry = self._open.pop(own_id, None) if isinstance(own_id, int) else None
+        self._drop_answer(own_id, line.limit)
+
+    def _drop_answer(self, own_id: RequestId | None, limit: int) -> None:
+        self._owner.overlong(limit)
+        if not isinstance(own_id, int):
+            return
+        asked, entry = self._own.pop(own_id, None), self._open.pop(own_id, None)
+        if asked is not None and not asked.done():
+            asked.set_exception(ConnectionError(overlong_text(limit)))
         if entry is not None:
-            entry.listener.fail(overlong_text(self._limit))
+            entry.listener.fail(overlong_text(limit))
 
     def _unreadable(self, problem: BadMessage) -> None:
         self._owner.unreadable(problem)
@@ -230,6 +249,9 @@ class Channel:
             own_id = int(own_id)
         if not isinstance(own_id, int):
             return False
+        if len(message.raw) > self._limits.list_bytes and len(message.raw) > (limit := self._limit_to(own_id)):
+            self._drop_answer(own_id, limit)  # its beginning did not tell
+            return True
         if own_id in self._own:
             answer = self._own.pop(own_id)
             if not answer.done():  # whoever asked may have given up in this very moment

@@ -32,13 +32,13 @@ class Child(asyncio.SubprocessProtocol):
     def __init__(
         self,
         *,
-        limit: int,
+        lines: LineAssembler,
         on_line: Callable[[bytes | OverlongLine], None],
         on_exit: Callable[[int], None],
         on_stderr: Callable[[bytes], None] | None = None,
         on_congestion: Callable[[bool], None] | None = None,
     ) -> None:
-        self._lines = LineAssembler(limit)
+        self._lines = lines
         self._on_line = on_line
         self._on_exit = on_exit
         self._on_stderr = on_stderr

@@ -45,9 +45,8 @@ class Children:
         Raises: UpstreamResting, ChildStartFailed, ConnectionError.
         """
         self._health.check_admission()
-        limit = self._limits().message_bytes
         output = ServerOutput(f"[{self._server.name}] ")
-        channel = Channel(self._launch, owner or self._owner, message_limit=limit, on_stderr=output)
+        channel = Channel(self._launch, owner or self._owner, limits=self._limits(), on_stderr=output)
         try:
             await channel.start()
         except ChildStartFailed as problem:

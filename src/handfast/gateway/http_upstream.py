@@ -207,7 +207,7 @@ class HttpUpstream:
         self._listening.add(response)
         await http.start_stream(200, [*STREAM_HEADERS, *to_client(response.headers)])
         try:
-            await EventRelay(http, conversation, self.message_limit).run(response)
+            await EventRelay(http, conversation, self.message_limit()).run(response)
         except UpstreamFailed:
             pass  # the stream ends; clients resume or reconnect
         finally:
@@ -309,12 +309,12 @@ class HttpUpstream:
             raise ConnectionError(str(problem)) from problem
 
     async def _find_answer(self, response: Response, request_id: RequestId) -> Message:
-        form = form_of(response.headers)
+        form, limit = form_of(response.headers), self.message_limit("tools/list")
         if form is Form.JSON:
-            return self._paired(response, read_message(await response.read(self.message_limit)), request_id)
+            return self._paired(response, read_message(await response.read(limit)), request_id)
         if form is Form.OTHER:
             raise ConnectionError("the server answered tools/list with something that is no JSON and no stream of it")
-        events = SseAssembler(self.message_limit)
+        events = SseAssembler(limit)
         async for chunk in response.chunks():
             for event in events.feed(chunk):
                 if isinstance(event, OverlongEvent) or not event.data:
@@ -441,9 +441,9 @@ class HttpUpstream:
         known.conversation.close(reason)
         return True
 
-    @property
-    def message_limit(self) -> int:
-        return self._limits().message_bytes
+    def message_limit(self, method: str | None = None) -> int:
+        """Of the answer to a request, or of what comes unasked."""
+        return self._limits().answer_bytes(method)
 
     @property
     def call_timeout(self) -> float:

@@ -38,7 +38,8 @@ class PostRelay:
         # An answer to a request of the server's has an id too, but of the server's making.
         self._request_id = message.id if message.is_request else None
         self._pending = self._open_pending()
-        self._events = EventRelay(http, conversation, upstream.message_limit, self._pending)
+        self._limit = upstream.message_limit(message.method)
+        self._events = EventRelay(http, conversation, self._limit, self._pending)
         self._response: Response | None = None
         self._given: bytes | None = None  # a session that the server gives with its answer
         self._is_cancelled = False
@@ -175,10 +176,10 @@ class PostRelay:
     async def _read_body(self, response: Response) -> bytes:
         """A body that has begun may stall for no longer than a call may be silent."""
         if response.has_arrived:
-            return await response.read(self._upstream.message_limit)
+            return await response.read(self._limit)
         timer = self._start_timer()
         try:
-            return await response.read(self._upstream.message_limit)
+            return await response.read(self._limit)
         finally:
             timer.cancel()
 

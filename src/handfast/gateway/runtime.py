@@ -23,7 +23,6 @@ from handfast.gateway.settings.blocks import Bodies
 from handfast.gateway.task_results import TaskResults
 from handfast.slow_lane.client import SlowLane
 from handfast.tool_call import CallPath
-from handfast.turns import Turns
 
 
 class Runtime:
@@ -44,12 +43,10 @@ class Runtime:
         )
         self.catalog = ContractStore(folder)
         self.lane = SlowLane()
-        self.turns = Turns()
         self.journal = Journal(self.recorder, self.clock)
         self.path = CallPath(
             recorder=self.recorder,
             lane=self.lane,
-            turns=self.turns,
             clock=self.clock,
             keeps_bodies=activity.bodies is Bodies.REDACTED,
             waits_for_all=activity.durability is Durability.ALL,

@@ -55,7 +55,7 @@ async def gateway(runtime: Runtime, listener: socket.socket, *, drain: Drain | N
     upstreams = Upstreams(runtime)
     drain = drain or Drain()
     app = GatewayApp(runtime, upstreams, drain)
-    clients = HttpListener(app.handle, limits=lambda: runtime.settings.limits, note=app.note, turns=runtime.turns)
+    clients = HttpListener(app.handle, limits=lambda: runtime.settings.limits, note=app.note)
     await clients.start(listener)
     try:
         yield upstreams

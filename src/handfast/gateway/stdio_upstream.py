@@ -414,8 +414,8 @@ class StdioUpstream:
             self._server.name, "message.unreadable", f"Dropped from the server: {problem.reason}"
         )
 
-    def overlong(self) -> None:
-        reason = f"A message over the limit of {self._limits().message_bytes} bytes was dropped."
+    def overlong(self, limit: int) -> None:
+        reason = f"A message over the limit of {limit} bytes was dropped."
         self._server.journal.diagnose(self._server.name, "message.too_large", reason)
 
     def exited(self, channel: Channel, code: int) -> None:

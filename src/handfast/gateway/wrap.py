@@ -65,7 +65,7 @@ class Wrapper:
         self._tasks: set[asyncio.Task[None]] = set()
         self._from_client_tasks: set[asyncio.Task[None]] = set()
         self._child = Child(
-            limit=message_limit,
+            lines=LineAssembler(message_limit),
             on_line=self._line_from_server,
             on_exit=lambda _code: None,
             # Its stderr is ours, to the byte. Only a terminal would do what the bytes say, so there it gets text.

@@ -13,14 +13,14 @@ _TOKEN = ("params", "_meta", "progressToken")
 class Alias:
     """The number is also the request's progress token, where it has one: clients use 0, 1, 2 for both."""
 
-    __slots__ = ("_id_text", "_is_subscription", "_number_text", "_raw", "_token_text", "client_id", "number")
+    __slots__ = ("_id_text", "_number_text", "_raw", "_token_text", "client_id", "method", "number")
 
     def __init__(self, number: int, message: Message, token: msgspec.Raw | None = None) -> None:
         """`token` is the request's progress token, where that is to be replaced too. Raises: NotJson."""
         assert message.id is not None
         self.number = number
         self.client_id: RequestId = message.id
-        self._is_subscription = message.method == "subscriptions/listen"
+        self.method = message.method
         self._token_text = None if token is None else bytes(token)
         self._number_text = text = b"%d" % number
         raw, self._id_text = swap_id(message.raw, text)
@@ -42,7 +42,7 @@ class Alias:
         """Give an answer the client's id, to the byte."""
         message.raw = replace_id(message.raw, self._number_text, self._id_text)
         message.id = self.client_id
-        if self._is_subscription and _names_subscription(message):
+        if self.method == "subscriptions/listen" and _names_subscription(message):
             message.raw = replace_values(message.raw, {("result", "_meta", META_SUBSCRIPTION): self._id_text})
 
     def restore_progress(self, message: Message) -> bool:

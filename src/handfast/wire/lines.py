@@ -1,5 +1,6 @@
 """Messages on a line transport: whole lines out of arbitrary chunks, and a message made safe to be one line."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 _NEWLINES_TO_SPACES = bytes.maketrans(b"\r\n", b"  ")
@@ -13,13 +14,18 @@ class OverlongLine:
 
     size_so_far: int
     head: bytes = field(default=b"", compare=False)
+    limit: int = field(default=0, compare=False)
 
 
 class LineAssembler:
     """Gathers the lines of a stream, ended by LF or CRLF. Blank lines are skipped, overlong ones reported once."""
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
+    def __init__(self, limit: int, *, lower: int | None = None, limit_of: Callable[[bytes], int] | None = None) -> None:
+        """A line that grows past `lower` has the limit that `limit_of` gives for its beginning."""
+        self._highest = limit
+        self._lower = limit if lower is None else min(lower, limit)
+        self._limit_of = limit_of
+        self._limit = self._lower  # of the line that has not ended yet
         self._held = bytearray()  # the line that has not ended yet
         self._is_skipping = False
 
@@ -43,6 +49,7 @@ class LineAssembler:
     def _end_held(self, line: bytes, found: list[bytes | OverlongLine]) -> None:
         if self._is_skipping:
             self._is_skipping = False
+            self._limit = self._lower
             return
         if self._held:
             # Held and new bytes are joined once, when the line ends: each byte is searched and copied a fixed number
@@ -54,23 +61,29 @@ class LineAssembler:
 
     def _end(self, line: bytes, found: list[bytes | OverlongLine]) -> None:
         line = line.removesuffix(b"\r")
-        if len(line) > self._limit:
-            found.append(OverlongLine(len(line), line[:_HEAD_BYTES]))
+        if self._is_over(len(line), line):
+            found.append(OverlongLine(len(line), line[:_HEAD_BYTES], self._limit))
         elif line.strip(_BLANK):
             found.append(line)
+        self._limit = self._lower
 
     def _hold(self, rest: bytes, found: list[bytes | OverlongLine]) -> None:
         if self._is_skipping or not rest:
             return
         # A CR at the end may be half of a CRLF, which does not count.
         size = len(self._held) + len(rest) - rest.endswith(b"\r")
-        if size <= self._limit:
+        if not self._is_over(size, self._held or rest):
             self._held.extend(rest)
             return
         head = bytes(self._held[:_HEAD_BYTES]) or rest[:_HEAD_BYTES]
         self._held.clear()
         self._is_skipping = True
-        found.append(OverlongLine(size, head))
+        found.append(OverlongLine(size, head, self._limit))
+
+    def _is_over(self, size: int, text: bytes | bytearray) -> bool:
+        if size > self._limit == self._lower < self._highest and self._limit_of is not None:
+            self._limit = min(self._limit_of(bytes(text[:_HEAD_BYTES])), self._highest)
+        return size > self._limit
 
 
 def one_line(message: bytes) -> bytes:

@@ -31,6 +31,8 @@ REQUESTS: Final = frozenset(
         "tools/list",
     )
 )
+# What a server offers, a page at a time.
+LISTS: Final = frozenset(("prompts/list", "resources/list", "resources/templates/list", "tools/list"))
 NOTIFICATIONS: Final = frozenset(
     (
         "notifications/cancelled",

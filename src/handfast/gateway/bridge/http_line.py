@@ -38,8 +38,7 @@ class Http(Protocol):
     def next_id(self) -> Callable[[], int]:
         """Numbers for requests, unlike any that the server was sent before."""
 
-    @property
-    def message_limit(self) -> int: ...
+    def message_limit(self, method: str | None = None) -> int: ...
 
     @property
     def call_timeout(self) -> float: ...
@@ -153,9 +152,8 @@ class HttpLine:
             raise UpstreamFailed("The server closed its answer early, and would not send the rest of it.")
         return response
 
-    @property
-    def message_limit(self) -> int:
-        return self._http.message_limit
+    def message_limit(self, method: str | None) -> int:
+        return self._http.message_limit(method)
 
     def deliver(self, alias: Alias, message: Message) -> None:
         """What came on the stream of a request."""
@@ -212,7 +210,7 @@ class HttpLine:
         return headers
 
     async def _read_body(self, response: Response, alias: Alias) -> Message:
-        body = await response.read(self._http.message_limit)
+        body = await response.read(self._http.message_limit(alias.method))
         try:
             found = read_message(body)
         except BadMessage as problem:
@@ -250,7 +248,7 @@ class HttpLine:
             seconds = min(seconds * 2, _LONGEST_RETRY_SECONDS)
 
     async def _take_strays(self, response: Response) -> None:
-        events = SseAssembler(self._http.message_limit)
+        events = SseAssembler(self._http.message_limit())
         async for chunk in response.chunks():
             for event in events.feed(chunk):
                 if not isinstance(event, OverlongEvent) and event.data:
@@ -288,7 +286,7 @@ class _Stream:
         raise UpstreamFailed("The server closed its answer before it was complete.")
 
     async def _read(self, response: Response) -> Message | None:
-        events = SseAssembler(self._line.message_limit)
+        events = SseAssembler(self._line.message_limit(self._alias.method))
         try:
             async for chunk in response.chunks():
                 for event in events.feed(chunk):

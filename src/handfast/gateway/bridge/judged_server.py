@@ -20,6 +20,7 @@ from handfast.gateway.pending import Pending
 from handfast.gateway.server_health import ServerHealth, State, UpstreamResting
 from handfast.gateway.server_side import ServerSide
 from handfast.gateway.settings.blocks import Limits
+from handfast.turns import LARGE_BYTES, take_turn
 from handfast.wire.codes import HEADER_MISMATCH, INVALID_REQUEST, UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from handfast.wire.eras import META_CAPABILITIES
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_message
@@ -89,7 +90,10 @@ class JudgedServer:
         asking = asyncio.create_task(self._ask(message, origin, inbox))
         try:
             await self._pass_on(inbox, conversation, pending, origin)
-            answer = read_message(await asking)
+            raw = await asking
+            if len(raw) >= LARGE_BYTES:
+                await take_turn()
+            answer = read_message(raw)
         except Foreign as problem:
             return await conversation.refuse_foreign(message.id, pending, problem)
         except (UpstreamFailed, BadMessage, AmbiguousKeys, NotJson) as problem:

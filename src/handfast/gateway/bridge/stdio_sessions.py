@@ -160,8 +160,8 @@ class _Owned:
     def unreadable(self, problem: BadMessage) -> None:
         self._rest.unreadable(problem)
 
-    def overlong(self) -> None:
-        self._rest.overlong()
+    def overlong(self, limit: int) -> None:
+        self._rest.overlong(limit)
 
     def exited(self, channel: Channel, code: int) -> None:
         if self._end is not None:

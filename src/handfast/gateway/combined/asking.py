@@ -9,6 +9,7 @@ import msgspec
 
 from handfast.core.redaction import scrub_text
 from handfast.gateway.backend import Backend, Origin
+from handfast.turns import LARGE_BYTES, take_turn
 from handfast.wire.codes import INTERNAL_ERROR
 from handfast.wire.eras import MODERN_META
 from handfast.wire.members import member, text_member
@@ -43,7 +44,10 @@ def own_request(message: Message, method: str, params: Mapping[str, Any] | None 
 async def ask_server(backend: Backend, asked: Message, origin: Origin) -> Members:
     """The result's members. Headers that came with another request do not go along. Raises: Unavailable."""
     try:
-        answer = read_message(await backend.request(asked, replace(origin, params=None)))
+        raw = await backend.request(asked, replace(origin, params=None))
+        if len(raw) >= LARGE_BYTES:
+            await take_turn()
+        answer = read_message(raw)
         result = answer.result()
     except (BadMessage, AmbiguousKeys, NotJson):
         raise Unavailable("It sent an answer that cannot be read.") from None

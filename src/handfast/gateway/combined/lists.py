@@ -4,7 +4,6 @@ An answer takes as many pages of each server as its bounds allow, nearly always 
 cursor: for each server with more, that server's own cursor.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -21,6 +20,7 @@ from handfast.gateway.combined.links import tool_uri
 from handfast.gateway.combined.names import public_name
 from handfast.gateway.combined.opaque import Tampered
 from handfast.gateway.combined.reading import level_of
+from handfast.turns import LARGE_BYTES, take_turn
 from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from handfast.wire.members import member, text_member
 from handfast.wire.message import Members, Message
@@ -83,6 +83,8 @@ class Lists:
         """Raises: Refused."""
         parts = _parts(self._endpoint, kind, message)
         await self._fill(kind, parts, message, origin)
+        if sum(len(part.items) for part in parts) > SLICE:
+            await take_turn()
         return answer(message.id, self._joined(kind, parts))
 
     async def refresh(self, kind: ListKind, servers: Mapping[str, Backend], message: Message, origin: Origin) -> bool:
@@ -98,8 +100,10 @@ class Lists:
             for part in parts
             if part.server in servers
         )
-        known = self._endpoint.known(origin)
         for part in parts:
+            if len(part.items) > SLICE:
+                await take_turn()
+            known = self._endpoint.known(origin)
             is_whole = part.starts_anew and part.is_done and not part.problem and part.cursor is None
             known.learn(kind.key, part.server, part.own_names, is_whole=is_whole)
             if part.starts_anew:
@@ -209,6 +213,8 @@ async def _turn_pages(
 async def _take_page(kind: ListKind, part: Part, result: Members) -> int:
     """In slices, for an item takes some 20 microseconds. Raises: Unavailable."""
     following = text_member(result, "nextCursor")
+    if len(member(result, kind.key) or b"") >= LARGE_BYTES:
+        await take_turn()
     try:
         items, is_whole = scan_items(member(result, kind.key) or b"")
     except NotJson:
@@ -218,7 +224,7 @@ async def _take_page(kind: ListKind, part: Part, result: Members) -> int:
     for number, item in enumerate(items, 1):
         _take_item(kind, part, item)
         if number % SLICE == 0:
-            await asyncio.sleep(0)
+            await take_turn()
     ttl_ms = whole_number(result, "ttlMs")
     part.ttl_ms = ttl_ms if part.ttl_ms is None else min(part.ttl_ms, ttl_ms)
     part.is_private = part.is_private or text_member(result, "cacheScope") != "public"

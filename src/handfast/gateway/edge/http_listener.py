@@ -14,7 +14,7 @@ from handfast.gateway.edge.connection_owner import Patience
 from handfast.gateway.edge.held_bytes import HeldBytes
 from handfast.gateway.edge.response_head import render_date
 from handfast.gateway.http_exchange import HttpExchange, HttpProblem
-from handfast.turns import Turns
+from handfast.turns import Turns, turns_of_loop
 
 if TYPE_CHECKING:
     import ssl
@@ -56,7 +56,7 @@ class HttpListener:
         self.handle = handle
         self.note = note
         self.patience = patience or Patience()
-        self.turns = turns or Turns()
+        self.turns = turns or turns_of_loop()
         self.arriving = HeldBytes(lambda: max(_ARRIVING_BYTES, 2 * limits().body_bytes))
         self.unread = HeldBytes(lambda: max(_UNREAD_BYTES, 2 * limits().message_bytes))
         self.is_closing = False

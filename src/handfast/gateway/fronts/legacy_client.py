@@ -13,6 +13,7 @@ from handfast.gateway.flow import Flow
 from handfast.gateway.fronts.input_rounds import settle
 from handfast.gateway.fronts.listening import Listening
 from handfast.gateway.fronts.questions import CannotContinue, Question, Questions
+from handfast.turns import LARGE_BYTES, take_turn
 from handfast.wire.codes import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, UPSTREAM_FAILED
 from handfast.wire.eras import (
     LEGACY_REVISION,
@@ -189,10 +190,15 @@ class LegacyClient:
 
         found = await settle(await self._ask(raw, origin), message.method, repeat=repeat, ask=ask)
         own_id = msgspec.json.encode(message.id)
+        if len(found.raw) >= LARGE_BYTES:
+            await take_turn()
         return replace_values(to_legacy_answer(found, message.method), {("id",): own_id})
 
     async def _ask(self, raw: bytes, origin: Origin) -> Message:
-        return read_message(await self._backend.request(read_message(raw), origin))
+        answer = await self._backend.request(read_message(raw), origin)
+        if len(answer) >= LARGE_BYTES:
+            await take_turn()
+        return read_message(answer)
 
     # --- the handshake ---------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from handfast.core.recording import KEEP_BYTES, WHOLE_REFUSALS, Durability, OnFailure
+from handfast.wire.methods import LISTS
 
 PORT = "([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 HOST = r"([A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\])"
@@ -112,6 +113,10 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     message_bytes: Annotated[
         int, Meta(ge=1, le=1024**3, description="The largest message accepted from a server, in every mode.")
     ] = 64 * 1024 * 1024
+    list_bytes: Annotated[
+        # Four times what the largest context of a model holds. It is read several times on its way, and others wait.
+        int, Meta(ge=1024, le=1024**3, description="The largest page of a list that `serve` accepts from a server.")
+    ] = 4 * 1024 * 1024
     connections: Annotated[
         # A thousand sessions, each with its stream to listen on and a connection or two for calls; idle ones make way.
         int, Meta(ge=2, le=65_536, description="Connections of clients at once; of one address at most half as many.")
@@ -182,6 +187,10 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         # One lost connection is chance and two a restart; five in a row without any answer are neither.
         int, Meta(ge=1, le=1000, description="Failures to reach an HTTP server in a row, after which it is left alone.")
     ] = 5
+
+    def answer_bytes(self, method: str | None) -> int:
+        """How large the answer to a request may be."""
+        return min(self.list_bytes, self.message_bytes) if method in LISTS else self.message_bytes
 
 
 class Listening(Struct, frozen=True, kw_only=True):
