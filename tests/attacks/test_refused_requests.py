@@ -1,5 +1,6 @@
 """What is refused before it can be a call: heads without end, half requests, crowds; answered, bounded, on record."""
 
+import json
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +12,18 @@ import pytest
 
 from tests.contracts.rig import Json
 from tests.gateway.edge.listening import Answer, read_answer, read_to_end
-from tests.gateway.running import TEXT, OpenPost, Serving, eventually, read_records, running, stdio, wrapping
+from tests.gateway.running import (
+    TEXT,
+    OpenPost,
+    Serving,
+    eventually,
+    one_record,
+    read_records,
+    running,
+    send,
+    stdio,
+    wrapping,
+)
 from tests.stubs.run import Stub, answer, serving, tool, write_stub
 
 HOST = b"Host: localhost\r\n"
@@ -214,3 +226,17 @@ def refusal(gateway: Serving) -> Answer | None:
     """The answer to another connection, where there is no room for it."""
     found = ask(gateway, post(b"/mcp/up", PING))
     return found if found.status == 503 else None
+
+
+@pytest.mark.requirement("F7")
+@pytest.mark.parametrize("path", ["/mcp/up", "/mcp"])
+def test_an_initialize_that_its_session_would_keep_is_bounded(tmp_path: Path, path: str) -> None:
+    stub = write_stub(tmp_path, tools=[], answers={})
+    info = {"name": "x" * 20_000, "version": "1"}
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).encode()
+    with running({"up": stdio(stub)}, tmp_path) as gateway:
+        got = send(gateway.base, "POST", path, body, {"Content-Type": "application/json"})
+        text = "The initialize is over the limit of 16384 bytes. Say less of the client."
+        assert (got.status, json.loads(got.body)["error"]["message"]) == (413, text)
+        assert one_record(gateway.state, rule="request.body_too_large").reason.endswith(text)

@@ -211,5 +211,30 @@ def test_a_paged_list_ends_at_the_bound(tmp_path: Path) -> None:
     assert names == [f"t{number}" for number in range(20)]
 
 
+LONG = {"type": "object", "description": "x" * 3000}
+TOO_LONG = "The server's answer is over the limit of 20000 bytes and was dropped. Ask for less at a time."
+
+
+@pytest.mark.requirement("F4")
+@pytest.mark.parametrize("is_modern", [False, True])
+@pytest.mark.parametrize("place", [place for place in PLACES if place != "wrap"])
+def test_a_page_of_a_list_over_its_bound_is_not_read(place: Place, tmp_path: Path, is_modern: bool) -> None:
+    """Calls of such a server cannot be judged, so strict refuses them; its results have the room of every message."""
+    tools = [tool(f"t{number}", LONG) for number in range(10)]
+    stub = write_stub(
+        tmp_path, tools=tools, answers={"t1": answer({"content": [{"type": "text", "text": "y" * 50_000}]})}
+    )
+    settings: Json = {"limits": {"list_bytes": 20_000, "learn_timeout_s": 1}}
+    with placed(place, stub, tmp_path, is_modern=is_modern, **settings) as here:
+        listed = here.gateway.request("tools/list").message
+        if place == "combined":
+            assert listed["result"]["tools"] == []
+            assert "over the limit of 20000 bytes" in listed["result"]["_meta"]["handfast/unavailable"]["up"]
+        elif place != "compact":
+            assert "20000 bytes" in listed["error"]["message"]
+        if place != "compact":
+            assert len(here.call("t1").raw) > 50_000
+
+
 def test_the_gateway_used_here_speaks_http_where_it_should(here: Here) -> None:
     assert isinstance(here.gateway, HttpGateway) == (here.place != "wrap")

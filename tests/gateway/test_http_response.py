@@ -199,3 +199,21 @@ def test_a_body_of_exactly_the_limit_is_read(run: Run[None]) -> None:
                 await (await post(client)).read(1)
 
     run(scenario())
+
+
+@pytest.mark.requirement("F4")
+def test_a_chunk_of_nothing_but_line_ends_comes_in_slices(run: Run[None]) -> None:
+    """Each may be a line of an event, which takes a microsecond: others have their turn in between."""
+    text = b"\n" * 60_000
+
+    async def stream(visit: Visit) -> None:
+        await visit.read_request()
+        await visit.write(CHUNKED + b"%x\r\n%b\r\n0\r\n\r\n" % (len(text), text))
+
+    async def scenario() -> None:
+        async with serving(stream) as server, calling(server.url) as client:
+            chunks = [chunk async for chunk in (await post(client)).chunks()]
+        assert b"".join(chunks) == text
+        assert max(map(len, chunks)) <= 4096
+
+    run(scenario())

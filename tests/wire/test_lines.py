@@ -112,3 +112,26 @@ def test_a_smuggled_call_stays_inside_its_message() -> None:
 def test_a_message_that_is_one_line_is_not_copied() -> None:
     message = b'{"text":"a\\nb"}'
     assert one_line(message) is message
+
+
+@pytest.mark.requirement("F4")
+@given(st.lists(st.integers(0)))
+@example([])
+def test_a_line_past_the_lower_limit_has_the_one_that_its_beginning_gives(places: list[int]) -> None:
+    asked: list[bytes] = []
+
+    def limit_of(head: bytes) -> int:
+        asked.append(head[:1])
+        return 20 if head.startswith(b"a") else 8
+
+    text = b"\n".join([b"short", b"a" * 15, b"b" * 15, b"a" * 25, b"c" * 8, b"next", b""])
+    found = feed_all(LineAssembler(1000, lower=8, limit_of=limit_of), cut(text, places))
+    shown = [line if isinstance(line, bytes) else line.limit for line in found]
+    assert shown == [b"short", b"a" * 15, 8, 20, b"c" * 8, b"next"]
+    assert asked == [b"a", b"b", b"a"]
+
+
+def test_no_line_has_more_than_the_highest_limit() -> None:
+    (found,) = LineAssembler(10, lower=5, limit_of=lambda _head: 100).feed(b"12345678901\n")
+    assert isinstance(found, OverlongLine)
+    assert found.limit == 10

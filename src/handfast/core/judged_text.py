@@ -22,9 +22,14 @@ _LONG_TO_DECODE = 16 * 1024
 
 # What may be more than a double holds, by its exponent or by its length; with fewer digits of both no number is. Text
 # is reduced to marks first, in which both are found at a tenth of what a pattern takes.
-_LARGE_EXPONENT = re.compile(rb"(?<=[0-9])[eE]\+?[0-9]{3,}(?=[\s,\]}]|\Z)")
+_LARGE_EXPONENT = re.compile(rb"(?<=[0-9])[eE][+-]?[0-9]{3,}(?=[\s,\]}]|\Z)")
 _MANY_DIGITS = b"0" * 200
-_MARKS = {**dict.fromkeys(b"0123456789", ord("0")), **dict.fromkeys(b"eE", ord("e")), ord("+"): ord("+")}
+_MARKS = {
+    **dict.fromkeys(b"0123456789", ord("0")),
+    **dict.fromkeys(b"eE", ord("e")),
+    ord("+"): ord("-"),
+    ord("-"): ord("-"),
+}
 _TO_MARKS = bytes(_MARKS.get(byte, ord(" ")) for byte in range(256))
 _SURROGATE_PAIR = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -96,11 +101,11 @@ def _decode(text: bytes, careful: json.JSONDecoder) -> object:
 
 
 def may_overflow(text: bytes) -> bool:
-    """Whether a number in it may be beyond a double's range, so that decoding would clamp it."""
+    """Whether a number in it may be at an end of a double's range, or beyond: clamped, or slow to decode."""
     marks = text.translate(_TO_MARKS)
     if marks.find(_MANY_DIGITS) >= 0:
         return True
-    has_exponent = marks.find(b"0e000") >= 0 or marks.find(b"0e+000") >= 0
+    has_exponent = marks.find(b"0e000") >= 0 or marks.find(b"0e-000") >= 0
     return has_exponent and _LARGE_EXPONENT.search(text) is not None
 
 

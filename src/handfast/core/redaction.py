@@ -75,11 +75,7 @@ def _redact(value: object, *, depth: int, room: list[int]) -> object:
         return MASK
     room[0] -= _ENTRY
     if isinstance(value, dict):
-        return {
-            scrub_name(str(key)): MASK if is_secret_name(str(key)) else _redact(inner, depth=depth - 1, room=room)
-            for key, inner in value.items()
-            if room[0] > 0
-        }
+        return _redact_members(value, depth=depth, room=room)
     if isinstance(value, list):
         return [_redact(inner, depth=depth - 1, room=room) for inner in value if room[0] > 0]
     if isinstance(value, str):
@@ -87,6 +83,17 @@ def _redact(value: object, *, depth: int, room: list[int]) -> object:
         room[0] -= len(read)
         return mask_secrets(read)
     return value
+
+
+def _redact_members(members: dict[object, object], *, depth: int, room: list[int]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for key, inner in members.items():
+        name = str(key)
+        room[0] -= _ENTRY + len(name)
+        if room[0] <= 0:
+            break
+        found[scrub_name(name)] = MASK if is_secret_name(name) else _redact(inner, depth=depth - 1, room=room)
+    return found
 
 
 _LAST_WORD = re.compile(r"\S*\Z")

@@ -26,8 +26,14 @@ _NEUTRAL: Final = re.compile(r"again|code|confirm|data|hash|header|id|key|new|no
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
+# Of a name. To compare spellings takes time that grows with the square of the length, and no name is so long.
+_LONGEST_NAME: Final = 1000
+
+
 def is_secret_name(name: str) -> bool:
     """Whether what stands under this name is likely to be a secret."""
+    if len(name) > _LONGEST_NAME:
+        return True  # whatever it is, it is no name
     if not (name.isascii() and name.isprintable()):
         # As other readers see it: wide letters are letters, and what cannot be seen is not there.
         name = "".join(filter(str.isprintable, unicodedata.normalize("NFKC", name)))

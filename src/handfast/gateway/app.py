@@ -20,6 +20,8 @@ from handfast.wire.replies import error_reply
 
 _log = logging.getLogger("handfast.gateway")
 _PREFIX = "/mcp/"
+# Of an initialize, which its session keeps: thirty times what real clients send. 10,000 sessions keep 160 MB at most.
+_LARGEST_OPENING = 16 * 1024
 
 
 class Upstream(Protocol):
@@ -104,6 +106,9 @@ class GatewayApp:
             return
         if len(body) >= LARGE_BYTES:
             await take_turn()  # reading it was the first piece of work
+        if message.method == "initialize" and len(body) > _LARGEST_OPENING:
+            text = f"The initialize is over the limit of {_LARGEST_OPENING} bytes. Say less of the client."
+            raise HttpProblem(413, text, rule="request.body_too_large")
         drain = self._drain
         if drain.is_draining:
             record_refused(self._runtime, message, server=_server_of(http), rule="gateway.stopping", reason=STOPPING)

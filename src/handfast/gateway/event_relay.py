@@ -16,6 +16,7 @@ from handfast.wire.sse import KEEP_ALIVE, OverlongEvent, SseAssembler, SseEvent,
 _EVENTS_AT_ONCE = 64  # some milliseconds of work; one read may bring thousands, and everybody else would wait
 _KEEP_ALIVE_SECONDS = 1.0  # comments that come faster keep nothing alive that one of ours does not
 _HELD = 1000  # events before the answer that gives a session; real servers send none
+_HELD_BYTES = 1024 * 1024
 NOT_ASKED = "it answers a request that was not asked."
 
 
@@ -29,9 +30,11 @@ class EventRelay:
         self._limit = limit
         self._pending = pending
         self._held: list[bytes] | None = None
+        self._held_bytes = 0
         self._on_answer: Callable[[], Awaitable[None]] | None = None
         self._has_ids = False
         self._has_dropped = False
+        self.was_overlong = False  # something was dropped that may have been the answer
         self._kept_alive = 0.0
         self._on_progress: Callable[[], None] | None = None
 
@@ -53,7 +56,7 @@ class EventRelay:
                 if number % _EVENTS_AT_ONCE == 0:
                     await asyncio.sleep(0)
                 if isinstance(event, OverlongEvent):
-                    self._has_dropped = True
+                    self._has_dropped = self.was_overlong = True
                     self._conversation.note_overlong(self._limit)
                 else:
                     await self._relay(event)
@@ -139,8 +142,9 @@ class EventRelay:
     async def _send(self, chunk: bytes) -> None:
         if self._held is None:
             await self._http.send_chunk(chunk)
-        elif len(self._held) < _HELD:
+        elif len(self._held) < _HELD and self._held_bytes + len(chunk) <= _HELD_BYTES:
             self._held.append(chunk)
+            self._held_bytes += len(chunk)
         else:
             raise UpstreamFailed("The server's answer could not be used: too much came before it.")
 

@@ -4,6 +4,12 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Protocol
 
+from handfast.turns import take_turn
+
+# A chunk with more line ends is read in slices: each of them may be a line of an event, and takes a microsecond.
+_MANY_LINES = 2000
+_SLICE = 4 * 1024
+
 Headers = list[tuple[bytes, bytes]]
 
 
@@ -236,20 +242,33 @@ class Response:
 class _Chunks:
     """A plain iterator: an async generator left early is closed only when its finalizer's task gets to run."""
 
-    __slots__ = ("_body", "_response")
+    __slots__ = ("_body", "_response", "_rest")
 
     def __init__(self, response: Response, body: IncomingBody) -> None:
         self._response = response  # kept alive while it is iterated
         self._body = body
+        self._rest = b""
 
     def __aiter__(self) -> "_Chunks":
         return self
 
     async def __anext__(self) -> bytes:
+        if self._rest:
+            await take_turn()
+            return self._cut(self._rest)
         chunk = await self._body.take()
         if not chunk:
             raise StopAsyncIteration
-        return chunk
+        return self._cut(chunk) if len(chunk) > _SLICE and _has_many_lines(chunk) else chunk
+
+    def _cut(self, chunk: bytes) -> bytes:
+        """The beginning of a chunk; the rest comes next."""
+        self._rest = chunk[_SLICE:]
+        return chunk[:_SLICE]
 
     def __del__(self) -> None:
         self._body.abort_soon()
+
+
+def _has_many_lines(chunk: bytes) -> bool:
+    return chunk.count(b"\n") + chunk.count(b"\r") > _MANY_LINES

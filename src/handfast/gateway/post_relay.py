@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from handfast.core.exchange import Status
 from handfast.gateway.call_time import CallTime, too_silent
-from handfast.gateway.conversation import Conversation
+from handfast.gateway.conversation import Conversation, overlong_text
 from handfast.gateway.event_relay import NOT_ASKED, EventRelay
 from handfast.gateway.http_client import Response, UpstreamFailed, UpstreamRefused, UpstreamTimeout
 from handfast.gateway.http_exchange import JSON, STREAM_HEADERS, Headers, HttpExchange, HttpProblem
@@ -228,6 +228,8 @@ class PostRelay:
             if timer is not None:
                 timer.cancel()
         text = "The server closed its answer before it was complete."
+        if self._events.was_overlong:
+            text = overlong_text(self._limit)
         if self._open_pending() is None:
             response.release()
             self._note_answer(has_error=False)

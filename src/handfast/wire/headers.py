@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from handfast.core.judged_text import Ambiguous, decode_arguments
 from handfast.wire.codes import HEADER_MISMATCH, INVALID_PARAMS
 from handfast.wire.eras import META_CAPABILITIES, META_VERSION, MODERN_REVISION
 from handfast.wire.message import AmbiguousKeys, Message
@@ -20,6 +21,7 @@ _NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": 
 _ALSO_NAMED: Final = {**_NAMED, "tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId"}
 # A property of an input schema that carries this is repeated in the header Mcp-Param-{its value}.
 _MARK: Final = "x-mcp-header"
+_LARGEST_SCHEMA: Final = 256 * 1024  # that is read with every call; a tool's takes a hundredth of it
 _MARKED_TYPES: Final = ("string", "integer", "boolean")  # compared, not looked up: a schema may say anything there
 _PLAIN: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?|")  # spaces at the ends would be lost on the way
 _VERSION_KEY: Final = META_VERSION.encode()
@@ -94,11 +96,12 @@ def render_headers(message: Message) -> list[tuple[bytes, bytes]]:
 
 def render_params(arguments: bytes | None, schema: bytes) -> list[tuple[bytes, bytes]]:
     """The headers for the arguments that the input schema wants in one."""
-    if _MARK.encode() not in schema:
+    declared = _read_marked(schema)
+    if declared is None:
         return []
     try:
-        declared, given = msgspec.json.decode(schema), msgspec.json.decode(arguments or b"{}")
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        given = decode_arguments(arguments or b"{}")
+    except Ambiguous:
         return []
     found = ((token, _value_at(given, path)) for path, token in _marked(declared))
     return [
@@ -108,21 +111,29 @@ def render_params(arguments: bytes | None, schema: bytes) -> list[tuple[bytes, b
     ]
 
 
+def _read_marked(schema: bytes) -> object | None:
+    """The schema, if it may want arguments in headers; of one that is too large for a call to read it does not."""
+    if len(schema) > _LARGEST_SCHEMA or _MARK.encode() not in schema:
+        return None
+    try:
+        declared: object = msgspec.json.decode(schema)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return declared
+
+
 def _spelt(value: str | int | float) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def find_param_mismatch(headers: list[tuple[bytes, bytes]], arguments: bytes | None, schema: bytes) -> str | None:
     """What to say when an argument that the input schema wants in a header is not there, or not the same there."""
-    if _MARK.encode() not in schema:
+    declared = _read_marked(schema)
+    if declared is None:
         return None
     try:
-        declared = msgspec.json.decode(schema)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    try:
-        given = msgspec.json.decode(arguments or b"{}")
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        given = decode_arguments(arguments or b"{}")
+    except Ambiguous:
         given = None  # cannot be compared, so no header can agree with it
     for path, token in _marked(declared):
         name = b"mcp-param-" + token.lower().encode()

@@ -53,6 +53,10 @@ NOTIFICATIONS: Final = frozenset(
 _PREFIX: Final = "notifications/"
 
 
+# Four times the longest of the protocol. To compare two spellings takes time that grows with the square of the length.
+_LONGEST: Final = 256
+
+
 def _bare(method: str) -> str:
     """Letters and digits alone: routers differ on slashes, dots and what cannot be seen."""
     return "".join(filter(str.isalnum, normalize("NFKC", method).casefold()))
@@ -74,6 +78,8 @@ def find_method_fault(method: str, *, has_id: bool) -> str | None:
         if has_id:
             return "A notification must not have an id. Leave the id out, or send a request."
         return "Only notifications/… may come without an id. Send the request with an id."
+    if len(method) > _LONGEST:
+        return f"The method's name has more than {_LONGEST} characters. Send one of the protocol's own."
     bare = _bare(method)
     if bare in _BARE or (has_id and bare.startswith(_BARE_PREFIX)):
         return "The method is spelled almost like one of the protocol's own. Send its exact name."

@@ -197,12 +197,12 @@ def _locate_members(text: bytes, start: int, *, values: Iterable[msgspec.Raw]) -
     # A Raw knows its length but not its offset; in order, each begins where its key ends.
     members: list[Member] = []
     position = start
-    searched = text
+    masked = b""
     for raw in values:
-        key = _NEXT_KEY.match(searched, position)
+        key = _NEXT_KEY.match(text, position)
         if key is None:  # it has escapes
-            searched = _mask_quotes(text)
-            key = _ESCAPED_KEY.match(searched, position)
+            masked = masked or _mask_quotes(text)
+            key = _ESCAPED_KEY.match(masked, position)
             assert key is not None, "the decoder found a pair here"
         position = key.end() + len(raw)
         members.append(Member(_decode_key(text[key.start(1) : key.end(1)]), key.start(1), key.end(), position))

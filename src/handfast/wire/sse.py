@@ -25,7 +25,9 @@ _ESCAPED = {b"\xc2\x85": b"\\u0085", b"\xe2\x80\xa8": b"\\u2028", b"\xe2\x80\xa9
 # A line that may be an object or an array by itself, and what would make a message of it; an escape may spell any name.
 _WHOLE_LINE = re.compile(rb"^[ \t]*(?:\{.*\}|\[.*\])[ \t]*$", re.MULTILINE)
 _MESSAGE_NAMES = frozenset(("jsonrpc", "method", "result", "error"))
-_LINES_LOOKED_AT = 100  # of one event: a pretty-printed result has a few that name one of these, if any
+# Of one event, together: a pretty-printed result has a few short lines that name one of these, if any.
+_LINES_LOOKED_AT = 100
+_BYTES_LOOKED_AT = 64 * 1024
 _KIND = b"event: message\n"  # what official servers say of every message; to a client without it, it is the same
 _HEAD = _KIND + b"data: "
 _MESSAGE_MEMBER = re.compile(rb'"(?:jsonrpc|method|result|error)"|\\u')
@@ -204,8 +206,10 @@ def _split_lines(data: bytes) -> bytes:
         return data
     data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     lines = (line[0] for line in _WHOLE_LINE.finditer(data) if _MESSAGE_MEMBER.search(line[0]))
+    size = 0
     for count, line in enumerate(lines, 1):
-        if count > _LINES_LOOKED_AT or _is_message(line):
+        size += len(line)
+        if count > _LINES_LOOKED_AT or size > _BYTES_LOOKED_AT or _is_message(line):
             return one_line(data)
     return data.replace(b"\n", b"\ndata: ")
 

@@ -517,3 +517,11 @@ def test_a_client_that_sends_as_fast_as_it_is_read_waits_for_its_turn_after_each
         fast.settimeout(10)
         assert read_answer(fast).json["body"] == body.decode()
         assert given > 2
+
+
+@pytest.mark.requirement("F5")
+def test_a_stream_that_its_client_does_not_take_counts_as_an_answer_not_taken(edge: Edge) -> None:
+    with edge.connect(receive_buffer=4096) as client:
+        client.sendall(b"GET /endless HTTP/1.1\r\n\r\n")
+        eventually(lambda: edge.running.unread.total > 0, "what it has yet to take is counted")
+    eventually(lambda: edge.running.unread.total == 0, "and is not when it is gone")

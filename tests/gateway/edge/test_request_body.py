@@ -1,5 +1,7 @@
 """A body while it arrives: however it is cut, it ends where it ends, and what follows it is given back."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,7 +44,7 @@ def test_a_body_with_a_length_is_as_long_as_it_says(content: bytes, cuts: list[i
 def test_whether_a_body_is_too_large_is_known_as_soon_as_it_can_be() -> None:
     sized, chunked = SizedBody(5), ChunkedBody()
     chunked.feed(b"5\r\nabc")
-    assert [sized.is_over(4), sized.is_over(5), chunked.is_over(2), chunked.is_over(4)] == [True, False, True, False]
+    assert [sized.is_over(4), sized.is_over(5), chunked.is_over(2), chunked.is_over(4)] == [True, False, True, True]
 
 
 @pytest.mark.parametrize("chunk", [b"z\r\n", b"1\r\nab", b"1\nx", b"fffffffffffffffff\r\n"])
@@ -51,9 +53,49 @@ def test_what_are_no_chunks_is_refused(chunk: bytes) -> None:
         ChunkedBody().feed(chunk)
 
 
-def test_what_comes_beside_the_body_is_bounded() -> None:
+@pytest.mark.parametrize(
+    "beside",
+    [
+        b"1\r\nx\r\n" * 100_000,
+        (b"1;" + b"e" * 1000 + b"\r\nx\r\n") * 100,
+        b"0\r\n" + b"a: b\r\n" * 20_000,
+        b"0" * 100_000,
+    ],
+    ids=["a chunk for each byte", "extensions", "trailers", "a size without end"],
+)
+def test_what_comes_beside_the_body_is_bounded(beside: bytes) -> None:
     body = ChunkedBody()
-    body.feed(b"1\r\nx\r\n" * 100_000)  # a chunk for each byte is odd, and within the rules
-    assert body.received == 100_000
+    body.feed(b"1\r\nx\r\n" * 10_000)  # a chunk for each byte is odd, and within the rules
+    assert body.received == 10_000
     with pytest.raises(BadFraming):
-        body.feed((b"1;" + b"e" * 1000 + b"\r\nx\r\n") * 100)
+        body.feed(beside)
+
+
+@pytest.mark.parametrize(
+    "framing",
+    [
+        b"1\r\nx\n0\r\n\r\n",
+        b"0\r\n\n",
+        b"1;a\rb\r\nx\r\n",
+        b"-1\r\n",
+        b"0x1\r\n",
+        b" 1\r\n",
+        b"1 \r\n",
+        b"\r\n",
+        b"0\r\nno field\r\n",
+    ],
+)
+def test_a_line_that_two_readers_could_end_elsewhere_is_refused(framing: bytes) -> None:
+    with pytest.raises(BadFraming):
+        ChunkedBody().feed(framing)
+
+
+@pytest.mark.requirement("F4")
+def test_what_a_chunk_holds_is_not_looked_at() -> None:
+    """A million empty lines in a chunk were a million steps."""
+    content = b"\r\n" * 2_000_000
+    body = ChunkedBody()
+    began = time.thread_time()
+    assert body.feed(b"%x\r\n" % len(content) + content + b"\r\n0\r\n\r\n" + AFTER) == AFTER
+    assert time.thread_time() - began < 0.5  # some milliseconds; it was three seconds
+    assert body.take() == content

@@ -273,9 +273,13 @@ class ClientConnection(asyncio.Protocol):
     async def wait_for_room(self) -> None:
         if self._room is None:
             self._room = asyncio.Event()
-        while self.is_write_paused:
-            self._room.clear()
-            await self._room.wait()
+        try:
+            while self.is_write_paused and self._transport is not None:
+                self._owner.unread.hold(self, self._transport.get_write_buffer_size(), self.abort)
+                self._room.clear()
+                await self._room.wait()
+        finally:
+            self._owner.unread.release(self)
 
     # --- one request after the other ---------------------------------------------------------------------------------
 

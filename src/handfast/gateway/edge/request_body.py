@@ -1,16 +1,15 @@
 """The body of a request while it arrives: by its declared length, or in chunks. Both say where it ends."""
 
+import re
+from enum import Enum
 from typing import Protocol
 
-import httptools
-
-_END = b"\r\n\r\n"
-# A body in chunks gets a parser of its own. It is no HTTP message without a head, and this one has no meaning.
-_HEAD = b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
-# What may come beside the body: extensions of chunks and trailers, of which nothing is kept, and what marks the chunks,
-# which is five bytes for a chunk of one.
+# What may come beside the body: extensions of chunks and trailers, of which nothing is kept, and what marks the chunks.
+# Above this an eighth of the body: chunks of a few bytes, each marked with five, are work without end.
 _FRAMING_LIMIT = 64 * 1024
-_FRAMING_PER_BYTE = 5
+_BODY_PER_FRAMING = 8
+_SIZE = re.compile(rb"[0-9A-Fa-f]{1,15}")
+_TRAILER = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:")
 _LARGE_PIECE = 16 * 1024
 
 
@@ -84,46 +83,71 @@ class SizedBody(_Gathered):
         return self._length > limit
 
 
-class ChunkedBody(_Gathered):
-    """In chunks. Trailers are read and dropped: no header comes after the head."""
+class _Expects(Enum):
+    """What the next line of a body in chunks is."""
 
-    __slots__ = ("_fed", "_parser", "_tail")
+    SIZE = 1
+    END_OF_CHUNK = 2
+    TRAILER = 3
+
+
+class ChunkedBody(_Gathered):
+    """In chunks, by lines that end in CR LF and nothing else. Trailers are dropped: no header comes after the head."""
+
+    __slots__ = ("_expects", "_framing", "_left", "_line")
 
     def __init__(self) -> None:
         super().__init__()
-        self._tail = b""  # the last bytes that were fed, where the end may have begun
-        self._fed = 0
-        self._parser = httptools.HttpRequestParser(self)
-        self._parser.feed_data(_HEAD)
+        self._left = 0  # of the chunk that is arriving
+        self._line = b""  # that has not ended yet
+        self._framing = 0  # bytes beside the body
+        self._expects = _Expects.SIZE
 
     def feed(self, data: bytes) -> bytes:
-        """A body can end only at an empty line, so nothing beyond the next one is shown to the parser."""
-        while data and not self.is_whole:
-            found = (self._tail + data[:3]).find(_END)
-            end = found + 4 - len(self._tail) if found >= 0 else data.find(_END) + 4
-            piece = data if found < 0 and end < 4 else data[:end]
-            self._fed += len(piece)
-            try:
-                self._parser.feed_data(piece)
-            except httptools.HttpParserError:
-                raise BadFraming from None
-            if self._fed - self.received > _FRAMING_LIMIT + _FRAMING_PER_BYTE * self.received:
+        position = 0
+        while position < len(data) and not self.is_whole:
+            if self._left:
+                piece = data[position : position + self._left]
+                self._left -= len(piece)
+                self._add(piece)
+                position += len(piece)
+            else:
+                position = self._read_line(data, position)
+        return data[position:]
+
+    def _read_line(self, data: bytes, start: int) -> int:
+        """Where the line ends. Raises: BadFraming."""
+        found = data.find(b"\n", start)
+        end = found + 1 if found >= 0 else len(data)
+        self._framing += end - start
+        if self._framing > _FRAMING_LIMIT + self.received // _BODY_PER_FRAMING:
+            raise BadFraming
+        self._line += data[start:end]
+        if found >= 0:
+            line, self._line = self._line, b""
+            if not line.endswith(b"\r\n") or b"\r" in line[:-2]:
                 raise BadFraming
-            self._tail = (self._tail + piece[-3:])[-3:]
-            data = data[len(piece) :]
-        return data
+            self._take_line(line[:-2])
+        elif self._expects is _Expects.END_OF_CHUNK and self._line != b"\r":
+            raise BadFraming
+        return end
 
-    def is_over(self, limit: int) -> bool:
-        return self.received > limit
-
-    # What the parser calls
-
-    def on_message_begin(self) -> None:
-        if self.is_whole:
+    def _take_line(self, line: bytes) -> None:
+        """Raises: BadFraming."""
+        if self._expects is _Expects.SIZE:
+            size = line.partition(b";")[0]
+            if not _SIZE.fullmatch(size):
+                raise BadFraming
+            self._left = int(size, 16)
+            self._expects = _Expects.END_OF_CHUNK if self._left else _Expects.TRAILER
+        elif self._expects is _Expects.END_OF_CHUNK:
+            if line:
+                raise BadFraming
+            self._expects = _Expects.SIZE
+        elif not line:
+            self.is_whole = True
+        elif not _TRAILER.match(line):
             raise BadFraming
 
-    def on_body(self, piece: bytes) -> None:
-        self._add(piece)
-
-    def on_message_complete(self) -> None:
-        self.is_whole = True
+    def is_over(self, limit: int) -> bool:
+        return self.received + self._left > limit
