@@ -35,6 +35,17 @@ def test_a_call_ends_though_its_server_reports_progress_for_ever(tmp_path: Path,
             stub.journal.wait_for(lambda journal: cancelled(journal) >= {called(journal, name) for name in answers})
 
 
+@pytest.mark.requirement("F5")
+@pytest.mark.parametrize("place", [place for place in PLACES if place.can_tell and place.front == "server"], ids=str)
+def test_a_request_that_is_no_call_ends_too(tmp_path: Path, place: Place) -> None:
+    methods = {"prompts/get": answer({"messages": []}, "progress:400:0.05:stranger")}
+    stub = write_stub(tmp_path, tools=[], answers={}, methods=methods, versions=place.versions)
+    limits = {"call_timeout_s": SILENT_SECONDS, "call_total_s": TOTAL_SECONDS}
+    with connected(place, stub, tmp_path, {}, limits=limits) as client:
+        error = client.ask("prompts/get", b'"name":"x"').message["error"]
+        assert error["code"] == UPSTREAM_TIMEOUT
+
+
 def called(journal: Journal, name: str) -> object:
     return journal.calls(name)[0].message["id"]
 

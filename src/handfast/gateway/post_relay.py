@@ -221,7 +221,8 @@ class PostRelay:
             await self._start_stream(response)
         else:  # whose session it is only the answer tells
             self._events.hold(partial(self._start_stream, response))
-        timer = self._start_timer() if self._is_call() else None
+        is_endless = self._message.method == "subscriptions/listen" or self._pending is None
+        timer = None if is_endless else self._start_timer()
         try:
             await self._events.run(response, on_progress=timer.reset if timer else None)
         finally:
