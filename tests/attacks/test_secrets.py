@@ -169,7 +169,7 @@ def opened(process: "subprocess.Popen[bytes]", front: Front, era: Era, folder: P
 @pytest.mark.parametrize("bodies", ["none", "redacted"])
 @pytest.mark.parametrize(("front", "way", "era"), PLACES, ids=["-".join(place) for place in PLACES])
 def test_no_planted_secret_is_ever_written(front: Front, way: Way, era: Era, bodies: str, tmp_path: Path) -> None:
-    with planting(front, way, era, tmp_path, activity={"bodies": bodies}) as planted:
+    with planting(front, way, era, tmp_path, activity={"bodies": bodies, "whole_refusals": None}) as planted:
 
         @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), database=None)
         @given(st.sampled_from(sorted(PLANTS)), KINDS, st.integers(0, len(FORMS) - 1))
