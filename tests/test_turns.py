@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from handfast.turns import Turns
+from handfast.turns import Turns, take_turn, turns_of_loop
 
 
 def work(seconds: float = 0.01) -> None:
@@ -90,3 +90,27 @@ def test_nobody_waits_where_nothing_else_is_large() -> None:
             turn.send(None)
 
     asyncio.run(run())
+
+
+@pytest.mark.requirement("F4")
+def test_work_that_fails_takes_no_turn_from_others() -> None:
+    async def run() -> list[str]:
+        loop = asyncio.get_running_loop()
+        log: list[str] = []
+        loop.set_exception_handler(lambda _loop, context: log.append(type(context["exception"]).__name__))
+        turns = turns_of_loop()
+        turns.ask(partial(log.remove, "nothing"))
+        turns.ask(partial(log.append, "next"))
+        await asyncio.sleep(0.05)
+        await take_turn()
+        return log
+
+    assert asyncio.run(run()) == ["ValueError", "next"]
+
+
+def test_every_loop_has_turns_of_its_own() -> None:
+    async def find() -> Turns:
+        assert turns_of_loop() is turns_of_loop()
+        return turns_of_loop()
+
+    assert asyncio.run(find()) is not asyncio.run(find())

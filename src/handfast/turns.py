@@ -24,7 +24,8 @@ class Turns:
         """Wait for a turn. It lasts until the caller waits for something else."""
         if not self._is_taken:
             self._is_taken = True
-            self._start()
+            self._began = time.perf_counter()
+            self._rest_soon()
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(partial(_wake, turn))
@@ -49,11 +50,13 @@ class Turns:
         if not self._waiting:
             self._is_taken = False
             return
-        self._waiting.popleft()()
-        self._start()
-
-    def _start(self) -> None:
         self._began = time.perf_counter()
+        try:
+            self._waiting.popleft()()
+        finally:
+            self._rest_soon()
+
+    def _rest_soon(self) -> None:
         # The work is done before this is called: a task that was waiting is woken in the order of asking.
         asyncio.get_running_loop().call_soon(self._rest)
 
