@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 # A message from here on is large: what it takes is no longer small beside the turn of the loop that it comes in.
 LARGE_BYTES = 64 * 1024
 _SHORTEST_REST = 0.001  # of a timer; a shorter rest is one turn of the loop
+_LONGEST_REST = 0.1  # what looks longer was a machine that stood still
 
 
 class Turns:
@@ -44,7 +45,7 @@ class Turns:
         if seconds < _SHORTEST_REST:
             loop.call_soon(self._go_on)
         else:
-            loop.call_later(seconds, self._go_on)
+            loop.call_later(min(seconds, _LONGEST_REST), self._go_on)
 
     def _go_on(self) -> None:
         if not self._waiting:
