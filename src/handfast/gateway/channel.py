@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from itertools import count
+from secrets import token_hex
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -64,6 +65,7 @@ class Channel:
         self._open: dict[int, _Open] = {}
         self._own: dict[int, asyncio.Future[Message]] = {}
         self._ids = count(1)
+        self.incarnation = token_hex(8)  # unlike that of any other process, so that what this one gave out is its own
         self._child = Child(
             lines=LineAssembler(limits.message_bytes, lower=limits.list_bytes, limit_of=self._limit_of),
             on_line=self._line,
