@@ -1,16 +1,20 @@
 """A stdio server of both eras that keeps tasks, states and its client's name for the whole process."""
 
 import json
+import os
 import sys
 from typing import Any
 
 Json = Any  # Any: decoded JSON
 META = "io.modelcontextprotocol/"
 TASKS: dict[str, Json] = {}
+STATES: list[str] = []
 SEEN: dict[str, str] = {"client": "nobody"}
-TOOLS = [{"name": name, "inputSchema": {"type": "object"}} for name in ("long", "ask", "who", "unasked")]
+TOOLS = [
+    {"name": name, "inputSchema": {"type": "object"}} for name in ("long", "ask", "who", "unasked", "count", "die")
+]
 CAPABILITIES = {
-    "tools": {},
+    "tools": {"listChanged": True},
     "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}},
     "extensions": {META + "tasks": {}},
 }
@@ -24,6 +28,13 @@ def call(params: Json, *, is_modern: bool) -> Json:
     name, owner = params["name"], params.get("arguments", {}).get("owner", "")
     if name == "who":
         return text(SEEN["client"])
+    if name == "die":
+        os._exit(3)
+    if name == "count":
+        if params.get("requestState") is not None:
+            return text(STATES[int(params["requestState"])])
+        STATES.append(owner)
+        return {"resultType": "input_required", "inputRequests": {}, "requestState": str(len(STATES) - 1)}
     if name == "ask":
         if params.get("requestState") is not None:
             return text(f"confirmed {params['requestState']}")
@@ -65,9 +76,9 @@ def main() -> None:
         params = message.get("params", {})
         is_modern = META + "protocolVersion" in params.get("_meta", {})
         if message["method"] == "subscriptions/listen":
-            asked = params["notifications"].get("taskIds", [])
+            asked = params["notifications"]
             mark = {META + "subscriptionId": message["id"]}
-            said = [("notifications/subscriptions/acknowledged", {"notifications": {"taskIds": asked}, "_meta": mark})]
+            said = [("notifications/subscriptions/acknowledged", {"notifications": asked, "_meta": mark})]
             # Careless: it tells of every task, whoever asked.
             said += [("notifications/tasks", {**task, "_meta": mark}) for task in TASKS.values()]
             for method, told in said:

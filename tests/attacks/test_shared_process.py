@@ -104,6 +104,52 @@ def test_a_state_is_good_for_the_caller_that_was_given_it_and_for_no_other(gatew
     assert mine.run("ask", {"owner": "mine"}, requestState=state).text == "confirmed of mine"
 
 
+def restart(gateway: Serving, how: str, caller: Caller) -> None:
+    """End the process that the callers share, as one of them can, or as the operator does."""
+    if how == "crash":
+        caller.run("die")
+        return
+    again = json.loads(gateway.config.read_text())
+    for entry in again["mcpServers"].values():
+        entry["env"] = {"STARTED": "again"}
+    gateway.write_settings(again)
+    eventually(lambda: read_records(gateway.state, type="settings_change"), "the change of settings")
+
+
+@pytest.mark.parametrize("how", ["crash", "reload", "gateway"])
+@pytest.mark.parametrize("place", SHARED)
+def test_what_a_process_gave_out_is_good_for_no_other_process(tmp_path: Path, place: str, how: str) -> None:
+    """It counts from one again, so that an id or a state of before would name what another caller was given since."""
+    servers = {name: {**ENTRY, "handfast": own} for name, own in SETTINGS.items()}
+    with ExitStack() as stack:
+        gateway = stack.enter_context(running(servers, tmp_path))
+        mine, yours = pair(gateway, place)
+        task, state = mine.begin(), mine.run("count", {"owner": "mine"}).result["requestState"]
+        if how == "gateway":
+            stack.close()
+            gateway = stack.enter_context(running(servers, tmp_path))
+            mine, yours = pair(gateway, place)
+        else:
+            restart(gateway, how, mine)
+        given = eventually(lambda: yours.run("long", {"owner": "yours"}).message.get("result"), "the server again")
+        assert yours.run("count", {"owner": "yours"}).result["requestState"] != state
+        before = blocked(gateway)
+        for method in ("tasks/get", "tasks/update", "tasks/cancel"):
+            found = mine.request(method, {"taskId": task})
+            assert found.message.get("error", {}).get("code") == FOREIGN, found.message
+        found = mine.run("count", {"owner": "mine"}, requestState=state)
+        assert (found.message.get("error", {}).get("code"), "yours" in str(found.message)) == (FOREIGN, False)
+        wanted = {"notifications": {"taskIds": [task], "toolsListChanged": True}}
+        listen = OpenPost(mine, json.dumps(mine.render("subscriptions/listen", wanted)).encode())
+        heard = listen.next_event() if "#" in place else mine.request("subscriptions/listen", wanted).message
+        assert "taskIds" not in str(heard), heard
+        if "#" in place:  # the rest of what was asked for is listened for again
+            assert listen.next_event()["method"] == "notifications/tools/list_changed"
+        listen.leave()
+        eventually(lambda: blocked(gateway) > before, "the refusals on record")
+        assert yours.request("tasks/get", {"taskId": given["taskId"]}).result["owner"] == "yours"
+
+
 @pytest.mark.parametrize("place", SHARED)
 def test_a_subscription_hears_of_the_callers_own_tasks_alone(gateway: Serving, place: str) -> None:
     mine, yours = pair(gateway, place)

@@ -13,7 +13,9 @@ from handfast.core.contract import ToolContract
 
 PROMISED = ToolContract("add", b'{ "type":"object"}', b'{"x":1.0}', None)
 TASK = KeptTask(
-    key=task_key("s3cret-task-id"),
+    key=task_key("s3cret-task-id", "s3cret-session"),
+    named=task_key("s3cret-task-id"),
+    holder="ann's",
     tool="add",
     request_id="r1",
     actor="ann",
@@ -38,8 +40,8 @@ def keep(kept: KeptTasks, *tasks: KeptTask) -> None:
     asyncio.run(run())
 
 
-def find(kept: KeptTasks, key: str = TASK.key) -> KeptTask | None:
-    return asyncio.run(kept.find(key))
+def find(kept: KeptTasks, key: str = TASK.key, named: str = "") -> KeptTask | None:
+    return asyncio.run(kept.find(key, named))
 
 
 @pytest.mark.requirement("P2")
@@ -94,11 +96,55 @@ def test_the_oldest_make_way_when_there_are_too_many_and_other_servers_lose_noth
     assert find(other) == TASK
 
 
+@pytest.mark.requirement("F7")
+def test_whoever_has_the_most_makes_way_and_no_other(store: ContractStore) -> None:
+    kept = KeptTasks(store, "up", "source", most=4)
+    victim = replace(TASK, key=task_key("first"), holder="victim", created=99.0)
+    flood = [replace(TASK, key=task_key(str(number)), created=100.0 + number) for number in range(50)]
+    other = replace(TASK, key=task_key("last"), holder="other", created=160.0)
+    keep(kept, victim, *flood, other)
+    assert [find(kept, task.key) for task in (victim, *flood, other)] == [victim, *[None] * 48, *flood[48:], other]
+
+
+@pytest.mark.requirement("F2")
+def test_an_id_is_that_of_the_askers_own_task_else_of_the_only_one(store: ContractStore) -> None:
+    kept = KeptTasks(store, "up", "source")
+    mine, theirs = (replace(TASK, key=task_key("1", who), named=task_key("1"), request_id=who) for who in ("me", "you"))
+    keep(kept, mine)
+    assert find(kept, task_key("1", "you"), task_key("1")) == mine  # the server has another process by now
+    keep(kept, theirs)
+    assert [find(kept, task_key("1", who), task_key("1")) for who in ("me", "you", "else")] == [mine, theirs, None]
+
+
+def test_tasks_of_an_earlier_version_are_found_by_their_ids(tmp_path: Path) -> None:
+    store = ContractStore(tmp_path)
+    store.write(lambda connection: connection.execute("DROP TABLE tasks")).result()
+    store.write(lambda connection: connection.execute(_EARLIER)).result()
+    row = ("up", "source", task_key("1"), "add", "r1", "ann", "", 100.0, 200.0, "")
+    store.write(lambda connection: connection.execute(f"INSERT INTO tasks VALUES {row}")).result()
+    store.close()
+    for _ in range(2):
+        later = ContractStore(tmp_path)
+        found = find(KeptTasks(later, "up", "source"), task_key("1", "me"), task_key("1"))
+        later.close()
+        assert found is not None
+        assert (found.tool, found.holder) == ("add", "")
+
+
+_EARLIER = """
+CREATE TABLE tasks (
+    server TEXT NOT NULL, source TEXT NOT NULL, key TEXT NOT NULL, tool TEXT NOT NULL, request_id TEXT NOT NULL,
+    actor TEXT NOT NULL, contract TEXT NOT NULL, created REAL NOT NULL, expires REAL NOT NULL, outcome TEXT NOT NULL,
+    PRIMARY KEY (server, source, key)
+) WITHOUT ROWID
+"""
+
+
 def test_an_id_is_not_written_down(store: ContractStore, tmp_path: Path) -> None:
     keep(KeptTasks(store, "up", "source"), TASK)
     written = b"".join(file.read_bytes() for file in tmp_path.iterdir())
     assert b"source" in written
-    assert b"s3cret-task-id" not in written
+    assert b"s3cret" not in written
 
 
 def test_a_broken_file_costs_the_judgement_of_later_results_and_nothing_else(

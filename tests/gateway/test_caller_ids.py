@@ -16,9 +16,11 @@ IDS = CallerIds(Seal(b"of the state folder"), "up")
 RELATED = "io.modelcontextprotocol/related-task"
 
 
-def asked(method: str, caller: str = "ada", ids: CallerIds = IDS, **params: Json) -> SharedRequest:
+def asked(
+    method: str, caller: str = "ada", ids: CallerIds = IDS, process: str = "first", **params: Json
+) -> SharedRequest:
     raw = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
-    return ids.ask(read_message(raw), lambda: caller)
+    return ids.ask(read_message(raw), lambda: (caller, process))
 
 
 def params_of(request: SharedRequest) -> Json:
@@ -54,6 +56,16 @@ def test_no_other_caller_server_or_gateway_takes_an_id(caller: str) -> None:
         if ids is not IDS or caller != "ada":
             with pytest.raises(Foreign):
                 asked("tasks/get", caller, ids, taskId=public)
+
+
+def test_no_other_process_takes_an_id_or_a_state() -> None:
+    """Both may count, and then the same words mean what another caller was given."""
+    state = answered(asked("tools/call", name="add"), {"resultType": "input_required", "requestState": "1"})
+    for process in ("second", ""):
+        with pytest.raises(Foreign):
+            asked("tasks/get", process=process, taskId=given_task())
+        with pytest.raises(Foreign):
+            asked("tools/call", process=process, name="add", requestState=state["requestState"])
 
 
 @pytest.mark.parametrize("odd", ["t1", "", None, 1, ["t1"], {"taskId": "t1"}, "hf2.", "hf2.AAAA"])
@@ -121,7 +133,7 @@ def test_a_plain_result_and_a_request_without_either_are_left_as_they_are() -> N
     assert (request.asked, found.raw) == (message, before)
 
 
-def _nobody() -> str:
+def _nobody() -> tuple[str, ...]:
     raise AssertionError("the caller matters to nothing here")
 
 
@@ -141,7 +153,7 @@ def test_a_subscription_is_for_the_callers_own_tasks_and_hears_of_no_others() ->
 @pytest.mark.parametrize("wanted", ['"taskIds":"t1"', '"taskIds":{"a":"t1"}', '"taskIds":[],"TaskIds":["t1"]'])
 def test_a_filter_that_another_reader_could_take_for_one_brings_nothing(wanted: str) -> None:
     raw = f'{{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{{"notifications":{{{wanted}}}}}}}'
-    listen = IDS.ask(read_message(raw.encode()), lambda: "ada")
+    listen = IDS.ask(read_message(raw.encode()), lambda: ("ada",))
     assert notified(listen, "notifications/tasks", taskId="t1") is None
 
 

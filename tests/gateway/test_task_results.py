@@ -405,6 +405,9 @@ def test_a_result_that_comes_after_a_restart_is_judged_by_what_was_promised_at_t
                 else:
                     up.list_tools()
                     polls.append([here.fetch("strict") for _ in range(2)])
+    if here.is_shared:  # each gateway has a process of its own, and an id is good for the process that gave it
+        assert [poll.message["error"]["code"] for pair in polls for poll in pair] == [-32602] * 4
+        return
     second, third = ([poll.result["result"] if is_modern else poll.result for poll in pair] for pair in polls)
     assert [result["isError"] for result in second] == [True, True]
     assert third == [json.loads(structured(WRONG))] * 2

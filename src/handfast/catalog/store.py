@@ -29,14 +29,19 @@ CREATE TABLE IF NOT EXISTS diagnosed (
 CREATE TABLE IF NOT EXISTS tasks (
     server TEXT NOT NULL, source TEXT NOT NULL, key TEXT NOT NULL, tool TEXT NOT NULL, request_id TEXT NOT NULL,
     actor TEXT NOT NULL, contract TEXT NOT NULL, created REAL NOT NULL, expires REAL NOT NULL, outcome TEXT NOT NULL,
+    named TEXT NOT NULL DEFAULT '', holder TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (server, source, key)
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS tasks_by_age ON tasks (server, source, created);
-CREATE INDEX IF NOT EXISTS tasks_by_expiry ON tasks (expires);
-CREATE INDEX IF NOT EXISTS tasks_by_contract ON tasks (contract);
 CREATE TABLE IF NOT EXISTS task_contracts (
     fingerprint TEXT PRIMARY KEY, input_schema BLOB, output_schema BLOB, annotations BLOB
 ) WITHOUT ROWID;
+"""
+_INDEXES = """
+DROP INDEX IF EXISTS tasks_by_age;
+CREATE INDEX IF NOT EXISTS tasks_by_holder ON tasks (server, source, holder, created);
+CREATE INDEX IF NOT EXISTS tasks_by_name ON tasks (server, source, named);
+CREATE INDEX IF NOT EXISTS tasks_by_expiry ON tasks (expires);
+CREATE INDEX IF NOT EXISTS tasks_by_contract ON tasks (contract);
 """
 
 
@@ -58,6 +63,8 @@ class ContractStore:
             switch_to_wal(self._connection)
             self._connection.execute("PRAGMA synchronous=NORMAL")
             self._connection.executescript(_SCHEMA)
+            _add_columns(self._connection)
+            self._connection.executescript(_INDEXES)
             rows = self._connection.execute("SELECT server, tool, digest FROM diagnosed")
             self._diagnosed = {tuple(row) for row in rows}
         except sqlite3.Error as problem:
@@ -115,6 +122,16 @@ class ContractStore:
     def close(self) -> None:
         self._writer.shutdown(wait=True)
         self._connection.close()
+
+
+def _add_columns(connection: sqlite3.Connection) -> None:
+    """A file of an earlier version kept its tasks by their ids alone."""
+    connection.execute("BEGIN IMMEDIATE")  # another process may be at it
+    if all(name != "named" for _, name, *_ in connection.execute("PRAGMA table_info(tasks)")):
+        for column in ("named", "holder"):
+            connection.execute(f"ALTER TABLE tasks ADD COLUMN {column} TEXT NOT NULL DEFAULT ''")
+        connection.execute("UPDATE tasks SET named = key")
+    connection.execute("COMMIT")
 
 
 def _save_changes(connection: sqlite3.Connection, server: str, source: str, changes: Sequence[ContractChange]) -> None:

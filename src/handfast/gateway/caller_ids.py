@@ -1,7 +1,8 @@
 """Task ids and states that a server gives to one of the callers that share it: keyed, and good for that caller alone.
 
 A process, or a connection of handfast's own, that serves several callers cannot tell them apart. So what the server
-gives out leaves the gateway bound to the caller it was given to, and comes back to the server as it was.
+gives out leaves the gateway bound to the caller it was given to, and comes back to the server as it was. It is bound to
+the process as well: many servers count, and what the next process calls `task-1` is another caller's.
 """
 
 from collections.abc import Callable
@@ -34,7 +35,8 @@ _GIVEN: Final = frozenset(("taskId", "task", "requestState", "_meta"))
 _TASK_NOTICE: Final = "notifications/tasks"
 _IDS: Final = ("notifications", "taskIds")  # of a subscription's filter and of its acknowledgement
 TaskId = str | int  # some servers count
-_Caller = Callable[[], str]
+Owner = tuple[str, ...]  # the caller, and the process that gave it the id; a server over HTTP keeps its ids itself
+_Owner = Callable[[], Owner]
 _Edits = dict[Path, bytes]
 
 
@@ -77,71 +79,71 @@ class CallerIds:
         self._seal = seal
         self._server = server
 
-    def ask(self, message: Message, caller: _Caller) -> "SharedRequest":
-        """The request as the server gets it. `caller` is asked only where that matters.
+    def ask(self, message: Message, owner: _Owner) -> "SharedRequest":
+        """The request as the server gets it. `owner` is asked only where that matters.
 
         Raises: Foreign.
         """
         try:
-            return self._ask(message, caller)
+            return self._ask(message, owner)
         except (AmbiguousKeys, NotJson):
             raise Foreign(_AMBIGUOUS, INVALID_REQUEST) from None
 
-    def _ask(self, message: Message, caller: _Caller) -> "SharedRequest":
+    def _ask(self, message: Message, owner: _Owner) -> "SharedRequest":
         params, method = message.params(), message.method or ""
         edits: _Edits = {}
         if "requestState" in params and member(params, "requestState") is not None:
-            edits["params", "requestState"] = msgspec.json.encode(self._own_state(message, caller()))
+            edits["params", "requestState"] = msgspec.json.encode(self._own_state(message, owner()))
         if method.startswith(_TASKS):
             if "taskId" not in params:
                 raise Foreign(_NO_LIST, METHOD_NOT_FOUND)
-            edits["params", "taskId"] = msgspec.json.encode(self._own_id(params["taskId"], caller()))
+            edits["params", "taskId"] = msgspec.json.encode(self._own_id(params["taskId"], owner()))
         if META_RELATED in message.meta():
             related = level_of(bytes(message.meta()[META_RELATED]))
-            own = self._own_id(related.get("taskId"), caller())
+            own = self._own_id(related.get("taskId"), owner())
             edits["params", "_meta", META_RELATED, "taskId"] = msgspec.json.encode(own)
-        listened = self._own_filter(message, caller) if method == "subscriptions/listen" else None
+        listened = self._own_filter(message, owner) if method == "subscriptions/listen" else None
         if listened:
             edits["params", *_IDS] = msgspec.json.encode(listened)
         asked = read_message(replace_values(message.raw, edits)) if edits else message
-        return SharedRequest(self, message, asked, caller=caller, listened=listened)
+        return SharedRequest(self, message, asked, owner=owner, listened=listened)
 
-    def _own_filter(self, message: Message, caller: _Caller) -> list[TaskId]:
+    def _own_filter(self, message: Message, owner: _Owner) -> list[TaskId]:
         ids = member(level_of(member(message.params(), _IDS[0])), _IDS[1])
-        return [self._own_id(found, caller()) for found in _items(ids)] if ids is not None else []
+        return [self._own_id(found, owner()) for found in _items(ids)] if ids is not None else []
 
-    def _own_id(self, public: msgspec.Raw | None, caller: str) -> TaskId:
+    def _own_id(self, public: msgspec.Raw | None, owner: Owner) -> TaskId:
         text = _task_id(public)
         try:
-            (own,) = self._seal.unwrap(self._bound_task(caller), text if isinstance(text, str) else None, tuple[TaskId])
+            (own,) = self._seal.unwrap(self._bound_task(owner), text if isinstance(text, str) else None, tuple[TaskId])
         except Tampered:
             raise Foreign(_NO_TASK) from None
         return own
 
-    def _own_state(self, message: Message, caller: str) -> str:
+    def _own_state(self, message: Message, owner: Owner) -> str:
         text = text_member(message.params(), "requestState")
         try:
-            return self._seal.unwrap(self._bound_state(message, caller), text, str)
+            return self._seal.unwrap(self._bound_state(message, owner), text, str)
         except Tampered:
             raise Foreign(_NO_STATE) from None
 
-    def _bound_task(self, caller: str) -> tuple[str, ...]:
-        return "task", self._server, caller
+    def _bound_task(self, owner: Owner) -> tuple[str, ...]:
+        return "task", self._server, *owner
 
-    def _bound_state(self, message: Message, caller: str) -> tuple[str, ...]:
+    def _bound_state(self, message: Message, owner: Owner) -> tuple[str, ...]:
         method = message.method or ""
         about = text_member(message.params(), "uri" if method == "resources/read" else "name") or ""
-        return "state", self._server, caller, method, about
+        return "state", self._server, method, about, *owner
 
     # --- what the server gives out ---------------------------------------------------------------------------------
 
-    def public_id(self, own: msgspec.Raw, caller: str) -> bytes:
+    def public_id(self, own: msgspec.Raw, owner: Owner) -> bytes:
         """Raw JSON to raw JSON. What is neither text nor a whole number cannot be asked for and stays as it is."""
         found = _task_id(own)
-        return bytes(own) if found is None else msgspec.json.encode(self._seal.wrap(self._bound_task(caller), [found]))
+        return bytes(own) if found is None else msgspec.json.encode(self._seal.wrap(self._bound_task(owner), [found]))
 
-    def public_state(self, state: str, message: Message, caller: str) -> bytes:
-        return msgspec.json.encode(self._seal.wrap(self._bound_state(message, caller), state))
+    def public_state(self, state: str, message: Message, owner: Owner) -> bytes:
+        return msgspec.json.encode(self._seal.wrap(self._bound_state(message, owner), state))
 
 
 class SharedRequest:
@@ -153,13 +155,13 @@ class SharedRequest:
         message: Message,
         asked: Message,
         *,
-        caller: _Caller,
+        owner: _Owner,
         listened: list[TaskId] | None,
     ) -> None:
         """`listened`: the tasks that a subscription is for, as the server calls them."""
         self._ids = ids
         self._message = message
-        self._caller = caller
+        self._owner = owner
         self._listened = listened
         self.asked = asked
 
@@ -185,7 +187,7 @@ class SharedRequest:
         edits |= self._related(result, "result")
         state = text_member(result, "requestState")
         if state is not None and kind not in (None, "complete"):
-            edits["result", "requestState"] = self._ids.public_state(state, self._message, self._caller())
+            edits["result", "requestState"] = self._ids.public_state(state, self._message, self._owner())
         return edits
 
     def _notice_edits(self, found: Message) -> _Edits | None:
@@ -197,7 +199,7 @@ class SharedRequest:
             edits |= self._id_at(params, ("params",))
         ids = member(level_of(member(params, _IDS[0])), _IDS[1])
         if ids is not None:
-            public = [self._ids.public_id(own, self._caller()) for own in _items(ids)]
+            public = [self._ids.public_id(own, self._owner()) for own in _items(ids)]
             edits["params", *_IDS] = b"[%b]" % b",".join(public)
         return edits
 
@@ -207,7 +209,7 @@ class SharedRequest:
 
     def _id_at(self, members: Members, at: Path) -> _Edits:
         own = members.get("taskId")
-        return {} if own is None else {(*at, "taskId"): self._ids.public_id(own, self._caller())}
+        return {} if own is None else {(*at, "taskId"): self._ids.public_id(own, self._owner())}
 
 
 def _task_id(raw: msgspec.Raw | None) -> TaskId | None:

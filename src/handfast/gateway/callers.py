@@ -7,7 +7,7 @@ are those of one caller where the peer's address and the client's `clientInfo` a
 from functools import lru_cache
 from hashlib import sha256
 from ipaddress import ip_address
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from handfast.wire.eras import META_CLIENT
 from handfast.wire.message import AmbiguousKeys, Message
@@ -21,6 +21,13 @@ class Peer(Protocol):
     def peer(self) -> str: ...
     @property
     def actor(self) -> str: ...
+
+
+class Holder(NamedTuple):
+    """Whose a task is."""
+
+    name: str  # who was given it: the session, else the caller
+    address: str  # whose room it takes
 
 
 def caller_of(http: Peer, message: Message) -> str:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from itertools import count
+from secrets import token_hex
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -23,6 +24,7 @@ from handfast.wire.splice import replace_values
 
 _EXITED = "The server exited before it answered. Repeat the call if that is safe."
 _CLOSED = "The gateway closed the server before it answered. Repeat the call if that is safe."
+_GIVEN_UP = 10_000  # remembered of one child; most servers answer none, and each takes 60 bytes
 
 
 class Listener(Protocol):
@@ -63,7 +65,9 @@ class Channel:
         self._limits = limits
         self._open: dict[int, _Open] = {}
         self._own: dict[int, asyncio.Future[Message]] = {}
+        self._given_up: set[int] = set()  # requests that the child may still answer; full, it stays so
         self._ids = count(1)
+        self.incarnation = token_hex(8)  # unlike that of any other process, so that what this one gave out is its own
         self._child = Child(
             lines=LineAssembler(limits.message_bytes, lower=limits.list_bytes, limit_of=self._limit_of),
             on_line=self._line,
@@ -146,13 +150,23 @@ class Channel:
         for own_id, entry in self._open.items():
             if entry.alias.client_id == client_id and (listener is None or entry.listener is listener):
                 del self._open[own_id]  # what the child still says about it is dropped
+                self._give_up(own_id)
                 self._child.send(replace_values(message.raw, {("params", "requestId"): b"%d" % own_id}))
                 return
 
     def abandon(self, own_id: int, reason: str) -> None:
         """Nobody waits for this answer any more: the child is told, and what it still says about it is dropped."""
         if self._open.pop(own_id, None) is not None and self.is_alive:
+            self._give_up(own_id)
             self._child.send(notification("notifications/cancelled", {"requestId": own_id, "reason": reason}))
+
+    def _give_up(self, own_id: int) -> None:
+        if len(self._given_up) < _GIVEN_UP:
+            self._given_up.add(own_id)
+
+    def _heard_of(self, own_id: int) -> None:
+        if len(self._given_up) < _GIVEN_UP:
+            self._given_up.discard(own_id)
 
     async def ask(self, render: Callable[[int], bytes]) -> Message:
         """A request of handfast's own. Raises: ConnectionError when the child is gone."""
@@ -165,7 +179,8 @@ class Channel:
         try:
             return await answer
         finally:
-            self._own.pop(own_id, None)
+            if self._own.pop(own_id, None) is not None:
+                self._give_up(own_id)
 
     # --- from the child --------------------------------------------------------------------------------------------
 
@@ -201,14 +216,16 @@ class Channel:
     def _overlong(self, line: OverlongLine) -> None:
         """The request it would have answered fails, where it can be known which one that is."""
         own_id = id_in_head(line.head)
-        if own_id is None and len(self._open) == 1:
-            (own_id,) = self._open
+        if own_id is None:  # one that was given up may be answered all the same
+            meant = {*self._open, *self._own, *self._given_up}
+            own_id = meant.pop() if len(meant) == 1 else None
         self._drop_answer(own_id, line.limit)
 
     def _drop_answer(self, own_id: RequestId | None, limit: int) -> None:
         self._owner.overlong(limit)
         if not isinstance(own_id, int):
             return
+        self._heard_of(own_id)
         asked, entry = self._own.pop(own_id, None), self._open.pop(own_id, None)
         if asked is not None and not asked.done():
             asked.set_exception(ConnectionError(overlong_text(limit)))
@@ -259,6 +276,7 @@ class Channel:
             return True
         entry = self._open.pop(own_id, None)
         if entry is None:
+            self._heard_of(own_id)
             return False
         entry.alias.restore_answer(message)
         entry.listener.deliver(message)

@@ -72,7 +72,7 @@ class ChildSessions:
             conversation, channel, log, actor=actor, address=address, owns_channel=owns_channel, now=now()
         )
         session.opening = opening
-        conversation.session = session.id.encode()
+        conversation.session, conversation.address = session.id.encode(), address
         if owns_channel:
             self._owning.add(session)
         else:

@@ -19,7 +19,7 @@ from handfast.core.result import ResultView, ambiguous_violation, blocked_text
 from handfast.gateway.call_places import NoPlace, Place
 from handfast.gateway.call_time import too_long, too_silent
 from handfast.gateway.caller_ids import FOREIGN, Foreign
-from handfast.gateway.callers import Peer
+from handfast.gateway.callers import Holder, Peer, address_of, name_caller
 from handfast.gateway.learnt_lists import learn_list
 from handfast.gateway.pending import Pending
 from handfast.gateway.result_view import view_result
@@ -35,6 +35,7 @@ from handfast.wire.scan import NotJson
 from handfast.wire.splice import replace_values
 
 _GREETING_SECONDS = 60.0
+_HEARS_OF_TASKS = TASK_METHODS | {"subscriptions/listen"}
 _OPEN_REQUESTS = 10_000  # of one conversation; a client with more open than this is broken
 
 
@@ -58,6 +59,7 @@ class Client(Peer, Protocol):
     def unwatch(self) -> None: ...
 
 
+Caller = str | bytes | tuple[str, bytes]
 AskForPage = Callable[["Conversation", bytes | None], Awaitable[Message]]
 
 
@@ -73,6 +75,7 @@ class Conversation:
         self.caller = ""  # whose calls they are, where that is known otherwise
         self.address = ""  # whose room its session counts towards
         self.has_called = False
+        self._asker: Caller = ""  # of all its requests, once one of them may be about a task
         self._meta: Members = {}  # how a modern client introduced itself; empty for a legacy one
         self._view = b""  # what the client can do, where it can do anything: a server may list more tools to it
 
@@ -188,7 +191,7 @@ class Conversation:
         if len(self._pending) >= _OPEN_REQUESTS:
             text = f"{_OPEN_REQUESTS} requests are open. Wait for answers before sending more."
             return Step(to_client=error_reply(message.id, INVALID_REQUEST, text))
-        pending = self._open(message, message.method)
+        pending = self._open(message, message.method, client)
         if message.method == "tools/list":
             pending.cursor = _cursor(message)
         self._pending[message.id] = pending  # after all that may refuse the request, or its id would stay in use
@@ -205,7 +208,7 @@ class Conversation:
             self._pending.pop(message.id, None)
         return step
 
-    def _open(self, message: Message, method: str) -> Pending:
+    def _open(self, message: Message, method: str, client: Client | None) -> Pending:
         meta = message.meta() if message.may_mention("_meta") else {}
         now = self._server.now()
         pending = Pending(method, META_VERSION in meta, touched=now, began=now)
@@ -221,8 +224,10 @@ class Conversation:
             self._greeting = asyncio.get_running_loop().create_future()
         if "progressToken" in meta:
             pending.progress_token = _request_id(meta["progressToken"])
-        if method in TASK_METHODS:
-            pending.task_id = read_task_id(message.params()) or ""  # a result without an owner is still told of
+        if method in _HEARS_OF_TASKS:
+            self._asker = self._caller(client)
+            if method in TASK_METHODS:
+                pending.task_id = read_task_id(message.params()) or ""  # a result without an owner is still told of
         return pending
 
     async def _call(self, message: Message, pending: Pending, client: Client | None) -> Step:
@@ -243,7 +248,7 @@ class Conversation:
         )
         pending.call = call
         self.has_called = True
-        call.caller = self._caller(client)
+        call.caller = self._asker = self._caller(client)
         pending.tool = tool
         if (policy.judges or is_strict) and not await self._find_contract(call, tool, client, must_be_listed=is_strict):
             return NOTHING  # cancelled, given up or left meanwhile
@@ -299,12 +304,23 @@ class Conversation:
             pending.began = pending.touched = self._server.now()
             call.details["queued_ms"] = round((pending.touched - began) * 1000, 3)
 
-    def _caller(self, client: Client | None) -> str | bytes | tuple[str, bytes]:
+    def _caller(self, client: Client | None) -> Caller:
         """Who has a turn of its own, as in `callers`; no digest is made of a name that is kept nowhere."""
         known = (client.actor if client is not None else "") or self.session or self.caller
         if known:
             return known
         return (client.peer if client is not None else "", bytes(self._meta.get(META_CLIENT, b"")))
+
+    def _holder(self) -> Holder:
+        """Whose the tasks are. A session may have a process of its own, so one caller's sessions are told apart."""
+        asker = self._asker
+        name = asker.decode("latin-1") if isinstance(asker, bytes) else asker
+        address = self.address
+        if isinstance(name, tuple):
+            peer, client = name
+            name = name_caller(peer, client)
+            address = address or address_of(peer, name)
+        return Holder(self.session.decode("latin-1") if self.session else name, address or name)
 
     async def _find_contract(self, call: Exchange, tool: str, client: Client | None, *, must_be_listed: bool) -> bool:
         """What the tool promises; asked for once the server has greeted, which may take npx a while.
@@ -354,7 +370,7 @@ class Conversation:
             elif message.method == "notifications/progress":
                 self._progressed(message)
             elif message.method in TASK_NOTIFICATIONS:
-                return await self._server.tasks.settle_notification(message)
+                return await self._server.tasks.settle_notification(message, self._holder())
             return message.raw
         pending = self._pending.pop(message.id, None) if message.id is not None else None
         if pending is None:
@@ -366,7 +382,7 @@ class Conversation:
             return await self._settle(pending.call, pending, message)
         if pending.task_id is not None:
             return await self._server.tasks.settle_answer(
-                message, pending.task_id, pending.method, is_modern=pending.is_modern
+                message, pending.task_id, pending.method, self._holder(), is_modern=pending.is_modern
             )
         if pending.method == "tools/list" and not message.has_error:
             return await learn_list(self._server, message, cursor=pending.cursor, view=self._view)
@@ -458,7 +474,7 @@ class Conversation:
         except (AmbiguousKeys, NotJson) as problem:
             return await server.path.reject(call, ambiguous_violation(str(problem)))
         if tasks:
-            return await server.tasks.begin(call, pending.tool, tasks, read_task(result, view.size))
+            return await server.tasks.begin(call, pending.tool, tasks, read_task(result, view.size), self._holder())
         if "task" in result:
             view = await self._find_wrong(call, result, view)
         return await server.path.settle(call, view)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from handfast.core.exchange import Status
 from handfast.gateway.backlog import Backlog
 from handfast.gateway.call_time import CallTime
-from handfast.gateway.caller_ids import CallerIds, SharedRequest, asks_with_ids, brings_ids
+from handfast.gateway.caller_ids import CallerIds, Foreign, SharedRequest, asks_with_ids, brings_ids
 from handfast.gateway.callers import caller_of
 from handfast.gateway.channel import Channel
 from handfast.gateway.child import ChildStartFailed
@@ -21,7 +21,7 @@ from handfast.gateway.server_side import ServerSide
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.codes import INVALID_REQUEST, UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from handfast.wire.eras import http_status
-from handfast.wire.message import Message
+from handfast.wire.message import Message, read_message
 from handfast.wire.replies import error_reply
 
 
@@ -69,6 +69,7 @@ class PostAnswer:
         self._other_channel = other_channel
         self._ids = ids
         self._shared: SharedRequest | None = None
+        self._incarnation = ""  # of the child that was asked last
         self._is_lost = self._was_sent = self._has_heard = False
         self.hold_back: Callable[[bool], None] | None = None  # makes the child wait, where it is this client's alone
         self.has_left = False
@@ -123,9 +124,10 @@ class PostAnswer:
 
     # --- as an answer ----------------------------------------------------------------------------------------------
 
-    def send(self, channel: Channel) -> None:
+    def _send(self, channel: Channel) -> None:
         """Ask the child. Raises: AmbiguousKeys, Foreign."""
         asked = self._message
+        self._incarnation, self._shared = channel.incarnation, None
         if self._ids is not None and asks_with_ids(asked):
             asked = self._share(self._ids).asked
         own_id = channel.send_request(asked, self)
@@ -134,14 +136,32 @@ class PostAnswer:
     def _share(self, ids: CallerIds) -> SharedRequest:
         """The request among those of other callers, made where it or what belongs to it names a task or a state."""
         if self._shared is None:
-            session = self._conversation.session
-            self._shared = ids.ask(
-                self._message, lambda: caller_of(self._http, self._message) if session is None else session.decode()
-            )
+            self._shared = ids.ask(self._message, self._owner)
         return self._shared
 
-    async def run(self, limits: Limits) -> None:
-        """Relay until the answer was sent, the child failed, or a modern client left."""
+    def _owner(self) -> tuple[str, str]:
+        session = self._conversation.session
+        return caller_of(self._http, self._message) if session is None else session.decode(), self._incarnation
+
+    async def run(self, channel: Channel, limits: Limits) -> None:
+        """Ask the child, and relay until the answer was sent, the child failed, or a modern client left.
+
+        Raises: AmbiguousKeys.
+        """
+        try:
+            self._send(channel)
+            await self._relay(limits)
+        except Foreign as problem:
+            reply = await self._conversation.refuse_foreign(self._request_id, self._pending, problem)
+            await self._finish(http_status(read_message(reply)) if self._pending.is_modern else 200, reply)
+        finally:
+            self._conversation.open_requests.pop(self._request_id, None)
+            if self._pending.call is not None:
+                # Only where it was not recorded by then: the gateway is being stopped.
+                reason = "The call was given up before its answer came."
+                self._server.path.conclude(self._pending.call, Status.CANCELLED, reason=reason)
+
+    async def _relay(self, limits: Limits) -> None:
         if self._pending.method != "subscriptions/listen":
             self._time = CallTime(limits, asyncio.get_running_loop().time())
         self._http.watch(self._client_left)
@@ -156,12 +176,7 @@ class PostAnswer:
             self._recover()
             if self._timer is not None:
                 self._timer.cancel()
-            self._conversation.open_requests.pop(self._request_id, None)
             self._pending.when_cancelled = None  # or both would be left to the garbage collector
-            if self._pending.call is not None:
-                # Only where it was not recorded by then: the gateway is being stopped.
-                reason = "The call was given up before its answer came."
-                self._server.path.conclude(self._pending.call, Status.CANCELLED, reason=reason)
 
     def _arm(self) -> None:
         if self._timer is not None:
@@ -250,7 +265,7 @@ class PostAnswer:
             return False  # given up while the child was started
         self._failure, self._is_lost = None, False
         note_repeat(self._pending, self._server, failure[0])
-        self.send(channel)
+        self._send(channel)
         self._arm()
         return True
 

@@ -10,7 +10,7 @@ from handfast.gateway.bridge.legacy_server import EraRefused, LegacyServer
 from handfast.gateway.bridge.modern_server import ModernServer
 from handfast.gateway.bridge.native_server import NativeServer
 from handfast.gateway.bridge.stdio_sessions import StdioSessions
-from handfast.gateway.caller_ids import CallerIds, Foreign
+from handfast.gateway.caller_ids import CallerIds
 from handfast.gateway.callers import address_of_opener
 from handfast.gateway.channel import Channel
 from handfast.gateway.child import ChildStartFailed
@@ -30,9 +30,9 @@ from handfast.gateway.session_owner import held_calls, note_evicted
 from handfast.gateway.settings.blocks import Isolation, Limits
 from handfast.gateway.task_results import TASK_METHODS
 from handfast.wire.codes import INVALID_REQUEST, METHOD_NOT_FOUND, UPSTREAM_FAILED
-from handfast.wire.eras import INTERACTIVE, http_status, is_modern
+from handfast.wire.eras import INTERACTIVE, is_modern
 from handfast.wire.headers import check_envelope, check_modern_headers
-from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_message
+from handfast.wire.message import AmbiguousKeys, BadMessage, Message
 from handfast.wire.replies import error_reply, request
 from handfast.wire.scan import NotJson
 from handfast.wire.splice import replace_values
@@ -291,10 +291,7 @@ class StdioUpstream:
         answer.hold_back = session.channel.hold_back if session.owns_channel else None
         session.answers.append(answer)
         try:
-            answer.send(session.channel)
-            await answer.run(self._limits())
-        except Foreign as problem:
-            await self._refuse_foreign(http, session.conversation, message, problem)
+            await answer.run(session.channel, self._limits())
         finally:
             session.answers.remove(answer)
             session.last_used = self._server.now()
@@ -341,22 +338,7 @@ class StdioUpstream:
             other_channel=lambda: self._children.shared(MODERN),
             ids=self._ids,
         )
-        try:
-            answer.send(channel)
-        except Foreign as refusal:
-            await self._refuse_foreign(http, conversation, message, refusal)
-            return
-        await answer.run(self._limits())
-
-    async def _refuse_foreign(
-        self, http: HttpExchange, conversation: Conversation, message: Message, problem: Foreign
-    ) -> None:
-        """Nothing was sent to the child."""
-        assert message.id is not None
-        pending = conversation.open_requests.pop(message.id)
-        reply = await conversation.refuse_foreign(message.id, pending, problem)
-        status = http_status(read_message(reply)) if pending.is_modern else 200
-        await http.respond(status, [JSON], reply)
+        await answer.run(channel, self._limits())
 
     async def _wait_for_room(self, channel: Channel) -> None:
         """What a child does not read piles up here: who comes next waits, as long as a call may. Raises: ServerDeaf."""

@@ -19,6 +19,7 @@ from handfast.core.exchange import Exchange, RecordingFailed, Status, Ticket
 from handfast.core.policy import ALLOWED, Blocked, Decision, ToolPolicy, Warned
 from handfast.core.redaction import scrub_name
 from handfast.core.result import ResultView, ambiguous_violation, blocked_text
+from handfast.gateway.callers import Holder
 from handfast.gateway.journal import Journal
 from handfast.gateway.result_view import results_in_task, view_result
 from handfast.tool_call import CallPath
@@ -66,8 +67,9 @@ class TaskReport:
 class TaskResults:
     """The tasks of one server.
 
-    Nothing here is served: an id only says by which contract the answer of the server is judged, whoever asked. So it
-    needs no owner, and guessing one opens nothing that the server does not open itself.
+    Nothing here is served: an id only says by which contract the answer of the server is judged. Each process of a
+    server may count, so the id is read as that of the asker's own task. Where it has none of this id, it means the only
+    one that was ever given out, as after a restart: guessing one opens nothing that the server does not open itself.
     """
 
     def __init__(
@@ -93,7 +95,9 @@ class TaskResults:
 
     # --- a call becomes a task -----------------------------------------------------------------------------------
 
-    async def begin(self, call: Exchange, tool: str, tasks: Sequence[Members], report: TaskReport) -> Decision:
+    async def begin(
+        self, call: Exchange, tool: str, tasks: Sequence[Members], report: TaskReport, holder: Holder
+    ) -> Decision:
         """The call is over, and what it was for comes later. Returns once a restart would not lose that.
 
         Some clients read the answer for the result that it carries, others ask for that of the task: both are judged.
@@ -112,18 +116,20 @@ class TaskResults:
         else:
             self._path.conclude(call, Status.SUCCESS, mode=call.policy.output.mode)
         for task in tasks:
-            await self._remember(call, tool, task)
+            await self._remember(call, tool, task, holder)
         await self._path.durable(call)
         return decision
 
-    async def _remember(self, call: Exchange, tool: str, task: Members) -> None:
+    async def _remember(self, call: Exchange, tool: str, task: Members, holder: Holder) -> None:
         task_id = read_task_id(task)
         if task_id is None:
             return
         contract = call.contract or self._contracts.find(tool)
         now = self._clock.wall()
         kept = KeptTask(
-            key=task_key(task_id),
+            key=task_key(task_id, holder.name),
+            named=task_key(task_id),
+            holder=task_key(holder.address)[:16],
             tool=tool if contract is not None else call.tool,  # a name that no server has listed is the caller's
             request_id=call.request_id,
             actor=call.actor,
@@ -142,15 +148,17 @@ class TaskResults:
 
     # --- its result appears --------------------------------------------------------------------------------------
 
-    async def settle_answer(self, message: Message, task_id: str, method: str, *, is_modern: bool) -> bytes:
+    async def settle_answer(
+        self, message: Message, task_id: str, method: str, holder: Holder, *, is_modern: bool
+    ) -> bytes:
         """What the client gets for the server's answer to a request about a task."""
         assert message.id is not None
         if method == "tasks/list":
-            return await self._settle_list(message)
+            return await self._settle_list(message, holder)
         is_whole = method == "tasks/result"
         try:
             report = _read_whole(message) if is_whole else read_task(message.result() or {}, len(message.raw))
-            task, decision = await self._settle(task_id, report)
+            task, decision = await self._settle(task_id, report, holder)
         except (AmbiguousKeys, NotJson) as problem:
             self._refuse(problem)
             return error_reply(message.id, UPSTREAM_FAILED, f"The server's answer could not be used: {problem}.")
@@ -163,14 +171,14 @@ class TaskResults:
             return tool_error(message.id, text, is_modern=is_modern, task_id=task_id)
         return _with_result(message.raw, "result", message.result() or {}, error_result(text, is_modern=is_modern))
 
-    async def _settle_list(self, message: Message) -> bytes:
+    async def _settle_list(self, message: Message, holder: Holder) -> bytes:
         """A list says how tasks stand. One that carries their results as well is judged as their answers are."""
         assert message.id is not None
         try:
             tasks = bytes((message.result() or {}).get("tasks", b""))
             for text in scan_array(tasks) if tasks.startswith(b"[") else []:
                 task = read_level(text) if text.startswith(b"{") else {}
-                _, decision = await self._settle(read_task_id(task) or "", read_task(task, len(text)))
+                _, decision = await self._settle(read_task_id(task) or "", read_task(task, len(text)), holder)
                 if isinstance(decision, Blocked):
                     return error_reply(
                         message.id, UPSTREAM_FAILED, f"A task in the list was blocked: {decision.reason}"
@@ -182,12 +190,12 @@ class TaskResults:
             return error_reply(message.id, RECORDING_FAILED, str(problem))
         return message.raw
 
-    async def settle_notification(self, message: Message) -> bytes | None:
+    async def settle_notification(self, message: Message, holder: Holder) -> bytes | None:
         """What the client gets of a notification about a task; None when nothing."""
         try:
             params = message.params()
             report = read_task(params, len(message.raw))
-            task, decision = await self._settle(read_task_id(params) or "", report)
+            task, decision = await self._settle(read_task_id(params) or "", report, holder)
         except (AmbiguousKeys, NotJson) as problem:
             self._refuse(problem)
             return None
@@ -198,13 +206,15 @@ class TaskResults:
         result = error_result(_blocked_text(task, decision), is_modern=message.method == "notifications/tasks")
         return _with_result(message.raw, "params", params, result)
 
-    async def _settle(self, task_id: str, report: TaskReport) -> tuple[_Task | None, Decision]:
+    async def _settle(self, task_id: str, report: TaskReport, holder: Holder) -> tuple[_Task | None, Decision]:
         """Judge what a message says, each time it says it, and record it once. Raises: RecordingFailed."""
         if not report.results and report.ended is None:
             return None, ALLOWED  # still at work, which is what nearly every poll hears
-        task = await self._find(task_key(task_id))
+        key = task_key(task_id, holder.name)
+        # That a server has no such task for the asker says nothing about another's.
+        task = await self._find(key, task_key(task_id) if report.results else "")
         if task is None:
-            return None, self._decide_unknown(task_key(task_id), report)
+            return None, self._decide_unknown(key, report)
         call = self._resume(task)
         decision = await self._judge(call, report)
         self._note(task, call, report, decision)
@@ -236,11 +246,11 @@ class TaskResults:
 
     # --- whose it is ---------------------------------------------------------------------------------------------
 
-    async def _find(self, key: str) -> _Task | None:
+    async def _find(self, key: str, named: str) -> _Task | None:
         if key in self._at_hand:
             self._at_hand.move_to_end(key)
             return self._at_hand[key]
-        kept = await self._kept.find(key)
+        kept = await self._kept.find(key, named)
         if kept is not None and key not in self._at_hand:  # two polls at once share one task
             self._hold(key, _Task(kept, contract=None, outcome=kept.outcome))
         return self._at_hand.get(key)

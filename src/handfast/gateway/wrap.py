@@ -59,6 +59,7 @@ class Wrapper:
         self._limit = message_limit
         self._limits = limits
         self._conversation = Conversation(server, self._list_page)
+        self._conversation.caller = token_hex(8)  # its tasks are those of this process alone
         self._own: dict[RequestId, asyncio.Future[Message]] = {}
         self._own_prefix = f"handfast-{token_hex(6)}-"
         self._client_lines = LineAssembler(message_limit)

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import signal
+from secrets import token_hex
 
 from handfast.gateway.compact.surface import ChosenSurface
 from handfast.gateway.fronts.stdio import StdioFront
@@ -25,6 +26,7 @@ async def serve_on_stdio(runtime: Runtime, name: str, upstream: Upstream, *, mis
         ChosenSurface(upstream.backend, upstream.compact, surface),
         message_limit=runtime.settings.limits.message_bytes,
         diagnose=lambda rule, reason: runtime.journal.diagnose(name, rule, reason),
+        caller=token_hex(8),  # its tasks are those of this process alone
     )
     loop = asyncio.get_running_loop()
     for number in _ENDS:

@@ -75,6 +75,10 @@ class HttpLine:
         return not self._has_session
 
     @property
+    def incarnation(self) -> tuple[str, ...]:
+        return ()
+
+    @property
     def hold_back(self) -> HoldBack:
         return _wait_by_itself
 

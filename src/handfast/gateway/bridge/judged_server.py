@@ -54,7 +54,7 @@ class JudgedServer:
 
     async def _request(self, message: Message, origin: Origin) -> bytes:
         conversation = Conversation(self._server, lambda _, cursor: self._list_page(message, origin, cursor))
-        conversation.caller = origin.caller
+        conversation.caller, conversation.address = origin.caller, origin.address
         step = await conversation.from_client(message)
         if step.to_server is None:
             return step.to_client or error_reply(message.id, INVALID_REQUEST, "The request was cancelled.")

@@ -33,6 +33,10 @@ class Line(Protocol):
         """Whether several callers are asked for on it, which the server cannot tell apart."""
 
     @property
+    def incarnation(self) -> tuple[str, ...]:
+        """The process whose ids and states are given out on it; empty where a server keeps them over its restarts."""
+
+    @property
     def hold_back(self) -> HoldBack | None:
         """Makes the server wait; None where others would wait with it."""
 

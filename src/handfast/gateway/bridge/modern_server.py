@@ -46,7 +46,7 @@ class ModernServer:
         ids = self._ids if line.is_shared else None
 
         def ask_shared(ids: CallerIds) -> SharedRequest:
-            return ids.ask(message, lambda: origin.caller)
+            return ids.ask(message, lambda: (origin.caller, *line.incarnation))
 
         def is_own(found: Message) -> bool:
             return ids is None or not brings_ids(found) or ask_shared(ids).receive(found)

@@ -39,6 +39,10 @@ class StdioLine:
         return self._stop is None
 
     @property
+    def incarnation(self) -> tuple[str, ...]:
+        return (self._channel.incarnation,)
+
+    @property
     def hold_back(self) -> HoldBack | None:
         return None if self._stop is None else self._channel.hold_back
 

@@ -170,6 +170,9 @@ class Listen:
             return
         if answer.has_error and answer.error_code() == METHOD_NOT_FOUND:
             raise _NothingToListenFor
+        if answer.has_error and answer.error_code() == INVALID_PARAMS and _TASKS in wanted:
+            # Its process is another by now and has none of them. Without them the rest can be listened for again.
+            self._tasks = [known for known in self._tasks if known[0] != name]
 
     def _take(self, name: str, server: _Server, raw: bytes, *, is_first: bool) -> None:
         """What a server sent on its listen, in the client's words."""
