@@ -64,7 +64,11 @@ class PostRelay:
             body = pending.alias.take_raw()
         try:
             self._response = await self._upstream.send(
-                headers, body, repeats=self._repeats, is_cancelled=self._has_been_cancelled
+                headers,
+                body,
+                listens=self._message.method == "subscriptions/listen",
+                repeats=self._repeats,
+                is_cancelled=self._has_been_cancelled,
             )
             await self._relay(self._response)
         except UpstreamFailed as problem:

@@ -15,6 +15,7 @@ from handfast.gateway.call_time import CallTime
 from handfast.gateway.caller_ids import Foreign
 from handfast.gateway.conversation import Conversation, is_sign_of_life
 from handfast.gateway.http_response import UpstreamFailed, UpstreamTimeout
+from handfast.gateway.listening_places import ListeningRefused
 from handfast.gateway.param_headers import param_mismatch
 from handfast.gateway.pending import Pending
 from handfast.gateway.server_health import ServerHealth, State, UpstreamResting
@@ -98,7 +99,8 @@ class JudgedServer:
             return await conversation.refuse_foreign(message.id, pending, problem)
         except (UpstreamFailed, BadMessage, AmbiguousKeys, NotJson) as problem:
             is_timeout = isinstance(problem, UpstreamTimeout)
-            if not isinstance(problem, UpstreamResting):  # that one only tells of an earlier error
+            # The one only tells of an earlier error, the other has nothing to do with the server.
+            if not isinstance(problem, UpstreamResting | ListeningRefused):
                 self._health.note_error(str(problem))
             return conversation.fail(
                 message.id,
