@@ -54,6 +54,11 @@ def address_of_request(http: Peer, message: Message) -> str:
     return http.actor or address_of(http.peer, caller_of(http, message))
 
 
+def address_of_peer(http: Peer) -> str:
+    """Whose room it is where nothing but the connection is known: of a session that was opened before a restart."""
+    return http.actor or address_of(http.peer, name_caller(http.peer, b""))
+
+
 def address_of_opener(http: Peer, opening: Message) -> str:
     """Whose room a session counts towards, from its initialize."""
     if http.actor:

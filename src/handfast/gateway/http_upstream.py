@@ -16,7 +16,7 @@ from handfast.gateway.bridge.modern_server import ModernServer
 from handfast.gateway.bridge.native_server import NativeServer
 from handfast.gateway.call_time import CallTime
 from handfast.gateway.caller_ids import CallerIds
-from handfast.gateway.callers import address_of_opener, address_of_request
+from handfast.gateway.callers import address_of_opener, address_of_peer, address_of_request
 from handfast.gateway.compact.backend import CompactBackend
 from handfast.gateway.conversation import Conversation
 from handfast.gateway.event_relay import EventRelay
@@ -36,10 +36,10 @@ from handfast.gateway.listening_places import ListeningPlaces, ListeningRefused
 from handfast.gateway.param_headers import modern_headers, refuse_mismatch, refuse_param_mismatch
 from handfast.gateway.post_relay import PostRelay, without_answer
 from handfast.gateway.repeats import note_repeat
-from handfast.gateway.room import Room
+from handfast.gateway.room import REFUSED, NoRoom, Room
 from handfast.gateway.server_health import ServerHealth, State, UpstreamResting
 from handfast.gateway.server_side import ServerSide
-from handfast.gateway.session_owner import UNKNOWN_SESSION, held_calls, note_evicted, refuse_stranger
+from handfast.gateway.session_owner import ENDED, UNKNOWN_SESSION, held_calls, note_evicted, refuse_stranger
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.codes import UPSTREAM_FAILED
 from handfast.wire.eras import META_VERSION
@@ -222,7 +222,7 @@ class HttpUpstream:
         """The client's listening stream, or one that it resumes; answers on it are judged like any other."""
         conversation = self._conversation(http)
         try:
-            with self._places.hold(conversation.address):
+            with self._places.hold(conversation.address or address_of_peer(http)):
                 await self._listen(http, conversation)
         except ListeningRefused as problem:
             raise HttpProblem(503, str(problem), code=UPSTREAM_FAILED) from None
@@ -245,12 +245,20 @@ class HttpUpstream:
             await http.end_stream()
 
     async def delete(self, http: HttpExchange) -> None:
-        self._conversation(http)  # only who opened the session may end it
-        response = await self._request_or_explain(http, "DELETE")
-        # A server may refuse to end sessions (405), and then it goes on.
-        is_over = response.status < 400 or response.status == 404
+        conversation = self._conversation(http)  # only who opened the session may end it
+        is_over = False
+        # Streams that the server ends with the session cannot be resumed.
+        session, conversation.session = conversation.session, None
+        try:
+            response = await self._request_or_explain(http, "DELETE")
+            # A server may refuse to end sessions (405), and then it goes on.
+            is_over = response.status < 400 or response.status == 404
+        finally:
+            if not is_over:
+                conversation.session = session
         if is_over:
-            self._forget(http.header(b"mcp-session-id") or b"", "The client ended the session before the answer came.")
+            self._forget(http.header(b"mcp-session-id") or b"")
+            conversation.close(ENDED)
         if response.status >= 300:
             raise without_answer(response)
         response.dismiss()  # the status says it all
@@ -273,7 +281,10 @@ class HttpUpstream:
             if session is not None and http.actor:
                 # Nobody knows who opened it, before a restart say. Anonymous callers are all one and may go on.
                 raise HttpProblem(404, UNKNOWN_SESSION, rule="session.unknown")
-            return self.new_conversation(http.headers)
+            conversation = self.new_conversation(http.headers)
+            if session is not None:
+                conversation.address = address_of_peer(http)
+            return conversation
         if known.actor != http.actor:
             refuse_stranger(self._server, http.actor)
         known.last_used = self._server.now()
@@ -282,22 +293,32 @@ class HttpUpstream:
     def new_conversation(self, headers: Headers) -> Conversation:
         return Conversation(self._server, partial(self._list_page, headers))
 
-    def remember(self, session: bytes, conversation: Conversation, *, actor: str) -> None:
-        """Only after the server accepted the session: nobody can crowd others out with invented ids."""
+    def remember(self, session: bytes, conversation: Conversation, *, actor: str, is_new: bool) -> bool:
+        """Only after the server accepted the session: nobody can crowd others out with invented ids.
+
+        False where it cannot be remembered: then no stream of this conversation can be resumed.
+        """
         known = self._sessions.get(session)
         if known is not None and known.conversation is conversation:
-            return
+            return True
+        if known is not None and not is_new:
+            return False  # two requests at once were the first that is known of it, and the other was answered first
         if known is not None:
-            self._room.remove(known)
-        leaver = self._room.find_leaver(conversation.address, _SESSIONS, spares_busy=False)
+            self._end(session)  # the server gives an id for the second time
+        try:
+            leaver = self._room.find_leaver(conversation.address, _SESSIONS)
+        except NoRoom as problem:
+            self._server.journal.diagnose(self._server.name, REFUSED, f"A session is not remembered: {problem}")
+            return False
         if leaver is not None:
             note_evicted(self._server)
-            self._forget(leaver.id, "The session was given up to make room for another.")
+            self._forget(leaver.id)
         now = self._server.now()
         known = self._sessions[session] = _Known(session, actor, conversation, opened=now, last_used=now)
         self._room.add(known)
         if self._sweeper is None:
             self._sweeper = asyncio.create_task(self._sweep())
+        return True
 
     async def _sweep(self) -> None:
         """A call whose stream broke off may be resumed, but not for ever."""
@@ -458,19 +479,27 @@ class HttpUpstream:
         return self._listening_client
 
     def lose(self, session: bytes) -> None:
-        """The server knows the session no more. It may have started anew, with other tools."""
-        if not self._forget(session, "The server ended the session before the answer came."):
+        """The server knows the session no more. It may have started anew, with other tools.
+
+        It may also have refused that one request, so whatever is relayed goes on.
+        """
+        if not self._end(session):
             self._server.journal.diagnose(self._server.name, "session.unknown", "The server does not know the session.")
             return
         self._server.learner.restart()
 
-    def _forget(self, session: bytes, reason: str) -> bool:
+    def _end(self, session: bytes) -> bool:
+        known = self._forget(session)
+        if known is not None:
+            known.conversation.close_unattended("The server ended the session before the answer came.")
+        return known is not None
+
+    def _forget(self, session: bytes) -> _Known | None:
         known = self._sessions.pop(session, None)
-        if known is None:
-            return False
-        self._room.remove(known)
-        known.conversation.close(reason)
-        return True
+        if known is not None:
+            self._room.remove(known)
+            known.conversation.session = None  # nothing in it can be resumed
+        return known
 
     def message_limit(self, method: str | None = None) -> int:
         """Of the answer to a request, or of what comes unasked."""

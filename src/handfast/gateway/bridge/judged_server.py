@@ -69,6 +69,10 @@ class JudgedServer:
         self._health.in_progress += pending.call is not None
         try:
             return await self._relay(conversation, pending, message, origin)
+        except asyncio.CancelledError as cancelled:
+            if cancelled.args and cancelled.args[0]:  # its session ended, and whoever ended it says why
+                conversation.close(str(cancelled.args[0]))
+            raise
         finally:
             self._health.in_progress -= pending.call is not None
             if pending.call is not None:
