@@ -122,6 +122,7 @@ class HttpUpstream:
                 ModernServer(self._bridge.modern_line, tells_logs_apart=True, ids=ids, listening=self._places),
                 LegacyServer(self._bridge, limits=limits, now=server.now, on_evict=lambda: note_evicted(server)),
                 leave_modern=self._bridge.leave_modern,
+                is_busy=lambda: self._client.is_busy,
             ),
             health=health,
             limits=limits,

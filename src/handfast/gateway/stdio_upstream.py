@@ -92,6 +92,7 @@ class StdioUpstream:
                     on_evict=lambda: note_evicted(server),
                 ),
                 leave_modern=self._bridge.leave_modern,
+                is_busy=self._bridge.is_busy,
             ),
             health=health,
             limits=limits,
