@@ -244,11 +244,15 @@ class OpenPost:
         self._connection.request(method, client.path, message or None, headers)
         self._response: http.client.HTTPResponse | None = None
 
-    def next_event(self) -> Json:
-        """The data of the next event that has any; None at the end."""
+    @property
+    def response(self) -> http.client.HTTPResponse:
         if self._response is None:
             self._response = self._connection.getresponse()
-        while line := self._response.readline():
+        return self._response
+
+    def next_event(self) -> Json:
+        """The data of the next event that has any; None at the end."""
+        while line := self.response.readline():
             if line.startswith(b"data: "):
                 return json.loads(line.removeprefix(b"data: "))
         return None

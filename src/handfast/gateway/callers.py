@@ -56,6 +56,16 @@ def _network_of(peer: str) -> str:
     return str(mapped) if mapped.version == 4 else mapped.packed[:8].hex()
 
 
+def address_of_request(http: Peer, message: Message) -> str:
+    """Whose room a request without a session counts towards. Raises: AmbiguousKeys, NotJson."""
+    return http.actor or address_of(http.peer, caller_of(http, message))
+
+
+def address_of_peer(http: Peer) -> str:
+    """Whose room it is where nothing but the connection is known: of a session that was opened before a restart."""
+    return http.actor or address_of(http.peer, name_caller(http.peer, b""))
+
+
 def address_of_opener(http: Peer, opening: Message) -> str:
     """Whose room a session counts towards, from its initialize."""
     if http.actor:

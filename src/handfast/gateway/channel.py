@@ -107,6 +107,11 @@ class Channel:
             entry.listener.fail(text)
 
     @property
+    def is_busy(self) -> bool:
+        """Whether the child has requests of clients to answer."""
+        return bool(self._open)
+
+    @property
     def has_room(self) -> bool:
         """Whether the child reads what it was sent."""
         return self._has_room.is_set()

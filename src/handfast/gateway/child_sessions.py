@@ -10,7 +10,7 @@ from handfast.gateway.children import Children
 from handfast.gateway.conversation import Conversation
 from handfast.gateway.event_log import EventLog, EventShelf
 from handfast.gateway.http_exchange import HttpExchange, HttpProblem
-from handfast.gateway.room import REFUSED, NoRoom, Room
+from handfast.gateway.room import REFUSED, H, NoRoom, Room
 from handfast.gateway.server_side import ServerSide
 from handfast.gateway.session import Session
 from handfast.gateway.session_owner import UNKNOWN_SESSION, note_evicted, refuse_stranger
@@ -19,6 +19,14 @@ from handfast.wire.message import Message
 from handfast.wire.splice import replace_values
 
 _SESSIONS = 10_000  # on shared children, where a session costs a kilobyte
+
+
+def _find_leaver(room: Room[H], address: str, most: int) -> H | None:
+    """Raises: HttpProblem 503."""
+    try:
+        return room.find_leaver(address, most)
+    except NoRoom as problem:
+        raise HttpProblem(503, str(problem), rule=REFUSED) from None
 
 
 @dataclass(slots=True, eq=False)
@@ -76,7 +84,7 @@ class ChildSessions:
         if owns_channel:
             self._owning.add(session)
         else:
-            leaver = self._sharing.find_leaver(address, _SESSIONS, spares_busy=False)
+            leaver = _find_leaver(self._sharing, address, _SESSIONS)
             if leaver is not None:
                 note_evicted(self._server)
                 self._open.pop(leaver.id, None)
@@ -91,11 +99,14 @@ class ChildSessions:
     def on(self, channel: Channel) -> list[Session]:
         return [session for session in self._open.values() if session.channel is channel]
 
-    async def end(self, session: Session) -> None:
+    async def end(self, session: Session, reason: str = "") -> None:
+        """With a `reason` the calls under way in it end too."""
         self._open.pop(session.id, None)
         self._owning.remove(session)
         self._sharing.remove(session)
         session.close()
+        if reason:
+            session.conversation.close(reason)
         session.conversation.dismiss("The session ended while the call waited, so it never reached the server.")
         if session.owns_channel:
             await self._children.stop(session.channel)
@@ -116,10 +127,7 @@ class ChildSessions:
     @contextlib.asynccontextmanager
     async def room_for_own(self, address: str) -> AsyncIterator[None]:
         """Own children are bounded, those that are being started included. Raises: HttpProblem 503."""
-        try:
-            leaver = self._owning.find_leaver(address, self._limits().sessions)
-        except NoRoom as problem:
-            raise HttpProblem(503, str(problem), rule=REFUSED) from None
+        leaver = _find_leaver(self._owning, address, self._limits().sessions)
         starting = _Starting(address, self._server.now())
         self._owning.add(starting)
         try:

@@ -103,12 +103,24 @@ class Conversation:
             self._greeting = None
 
     def close(self, reason: str) -> None:
-        """No answer can come any more: whatever is still open is recorded as it stands."""
-        self.dismiss(f"{reason} It never reached the server.")
-        for pending in self._pending.values():
-            if pending.call is not None:
-                self._server.path.conclude(pending.call, Status.CANCELLED, rule="session.ended", reason=reason)
-        self._pending.clear()
+        """No answer can come any more: whatever is still open ends with this reason, to its client and on record."""
+        ended, self._pending = self._pending, {}
+        for pending in ended.values():
+            self._end(pending, reason)
+
+    def close_unattended(self, reason: str) -> None:
+        """The same for requests that were sent and have nobody who relays their answer; the others go on."""
+        for key in [key for key, pending in self._pending.items() if pending.alias and not pending.is_attended]:
+            self._end(self._pending.pop(key), reason)
+
+    def _end(self, pending: Pending, reason: str) -> None:
+        pending.ended = reason if pending.place is None else f"{reason} It never reached the server."
+        if pending.call is not None:
+            self._server.path.conclude(pending.call, Status.CANCELLED, rule="session.ended", reason=pending.ended)
+        if pending.place is not None:
+            pending.place.dismiss(pending.ended)
+        if pending.when_over is not None:
+            pending.when_over()
 
     def dismiss(self, text: str) -> None:
         """Send away the calls that still wait in line for the server."""
@@ -177,8 +189,8 @@ class Conversation:
                 pending.is_cancelled = True
                 if pending.call is not None:
                     self._server.path.conclude(pending.call, Status.CANCELLED, reason="The client cancelled the call.")
-                if pending.when_cancelled is not None:
-                    pending.when_cancelled()
+                if pending.when_over is not None:
+                    pending.when_over()
         elif message.method == "notifications/initialized":
             self._server.learner.discover(self._list_page, self._view)
         return Step(to_server=message.raw)
@@ -206,6 +218,8 @@ class Conversation:
             raise
         if step.to_server is None:
             self._pending.pop(message.id, None)
+            if pending.ended:
+                return Step(to_client=error_reply(message.id, UPSTREAM_FAILED, pending.ended))
         return step
 
     def _open(self, message: Message, method: str, client: Client | None) -> Pending:
@@ -265,8 +279,8 @@ class Conversation:
             return Step(to_client=error_reply(message.id, RECORDING_FAILED, str(problem)))
         if isinstance(decision, Blocked):
             return Step(to_client=_refusal(message.id, decision.reason, policy, is_modern=pending.is_modern))
-        if pending.is_cancelled:
-            return NOTHING  # cancelled while it was being judged: it never reaches the tool
+        if pending.is_cancelled or pending.ended:
+            return NOTHING  # while it was being judged: it never reaches the tool
         if server.places is not None:
             try:
                 place = server.places.ask(server.name, call.caller)

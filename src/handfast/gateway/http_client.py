@@ -159,6 +159,11 @@ class HttpClient:
         response.dismiss()
         return await self._exchange(method, self._render_opening(method, moved_to) + fields, body, deadline)
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request is under way."""
+        return self._pool.is_busy
+
     def dismiss(self, text: str) -> None:
         """Requests under way fail with this text."""
         self._pool.dismiss(text)

@@ -54,6 +54,10 @@ class ConnectionPool:
         self._all_lost: asyncio.Future[None] | None = None
         self._is_closed = False
 
+    @property
+    def is_busy(self) -> bool:
+        return len(self._open) > len(self._idle)
+
     def take_warm(self) -> Connection | None:
         """An idle connection, without the cost of a coroutine; None where `acquire` has to be asked."""
         if not self._free_places or not self._idle:

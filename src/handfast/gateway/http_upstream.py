@@ -16,7 +16,7 @@ from handfast.gateway.bridge.modern_server import ModernServer
 from handfast.gateway.bridge.native_server import NativeServer
 from handfast.gateway.call_time import CallTime
 from handfast.gateway.caller_ids import CallerIds
-from handfast.gateway.callers import address_of_opener
+from handfast.gateway.callers import address_of_opener, address_of_peer, address_of_request
 from handfast.gateway.compact.backend import CompactBackend
 from handfast.gateway.conversation import Conversation
 from handfast.gateway.event_relay import EventRelay
@@ -31,22 +31,27 @@ from handfast.gateway.http_client import (
 )
 from handfast.gateway.http_exchange import JSON, STREAM_HEADERS, Headers, HttpExchange, HttpProblem
 from handfast.gateway.http_headers import Form, UpstreamHeaders, form_of, has_extensions, to_client
+from handfast.gateway.listening_places import REFUSED as NO_PLACE
+from handfast.gateway.listening_places import ListeningPlaces, ListeningRefused
 from handfast.gateway.param_headers import modern_headers, refuse_mismatch, refuse_param_mismatch
 from handfast.gateway.post_relay import PostRelay, without_answer
 from handfast.gateway.repeats import note_repeat
-from handfast.gateway.room import Room
+from handfast.gateway.room import REFUSED, NoRoom, Room
 from handfast.gateway.server_health import ServerHealth, State, UpstreamResting
 from handfast.gateway.server_side import ServerSide
-from handfast.gateway.session_owner import UNKNOWN_SESSION, held_calls, note_evicted, refuse_stranger
+from handfast.gateway.session_owner import ENDED, UNKNOWN_SESSION, held_calls, note_evicted, refuse_stranger
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.codes import UPSTREAM_FAILED
 from handfast.wire.eras import META_VERSION
 from handfast.wire.message import BadMessage, Message, RequestId, read_message
-from handfast.wire.replies import notification
+from handfast.wire.replies import error_reply, notification
 from handfast.wire.sse import OverlongEvent, SseAssembler
 
 # Remembered for who opened them and for streams that are resumed. How long a session lives is the server's to say.
 _SESSIONS = 10_000
+# Streams that only listen. Half of it is for clients; the rest is for what handfast hears itself, a stream for each of
+# its sessions, and for answers that are resumed.
+_LISTENING = 10_000
 _SWEEP_SECONDS = 30.0
 _RECONNECT_SECONDS = 0.2  # a server that starts anew is back by then, and nobody minds so short a wait
 _ACCEPT = (b"accept", b"application/json, text/event-stream")
@@ -97,6 +102,11 @@ class HttpUpstream:
         self._headers = headers
         self.health = health
         self._limits = limits
+        # No more clients can listen than may have connections; sessions between two requests have none.
+        self._places = ListeningPlaces(
+            lambda: min(limits().connections, _LISTENING // 2),
+            on_refusal=lambda reason: server.journal.diagnose(server.name, NO_PLACE, reason),
+        )
         self._bridge = HttpSessions(
             self,
             modern_headers=lambda message: modern_headers(server, message),
@@ -108,9 +118,11 @@ class HttpUpstream:
         self.backend = JudgedServer(
             server,
             NativeServer(
-                ModernServer(self._bridge.modern_line, tells_logs_apart=True, ids=ids),  # a stream for each request
+                # A stream for each request.
+                ModernServer(self._bridge.modern_line, tells_logs_apart=True, ids=ids, listening=self._places),
                 LegacyServer(self._bridge, limits=limits, now=server.now, on_evict=lambda: note_evicted(server)),
                 leave_modern=self._bridge.leave_modern,
+                is_busy=lambda: self._client.is_busy,
             ),
             health=health,
             limits=limits,
@@ -135,7 +147,9 @@ class HttpUpstream:
         """It is about to be closed: calls under way end with this text, which says why."""
         self.is_closed = True
         self._reason = text
-        self._client.dismiss(text)
+        for client in (self._client, self._listening_client):
+            if client is not None:
+                client.dismiss(text)
 
     async def close(self) -> None:
         self._server.learner.close()
@@ -181,7 +195,15 @@ class HttpUpstream:
             if mismatch is not None:
                 await http.respond(400, [JSON], mismatch)
                 return
-        await PostRelay(self, http, conversation, message).run(headers, body)
+        relay = PostRelay(self, http, conversation, message)
+        if message.method != "subscriptions/listen":
+            await relay.run(headers, body)
+            return
+        try:
+            with self._places.hold(conversation.address or address_of_request(http, message)):
+                await relay.run(headers, body)
+        except ListeningRefused as problem:
+            await http.respond(503, [JSON], error_reply(message.id, UPSTREAM_FAILED, str(problem)))
 
     async def refuse(self, http: HttpExchange, message: Message, _text: str) -> None:
         """It could not be reached a moment ago; what is sent on fails in the same way, judged and on record."""
@@ -200,6 +222,13 @@ class HttpUpstream:
     async def get(self, http: HttpExchange) -> None:
         """The client's listening stream, or one that it resumes; answers on it are judged like any other."""
         conversation = self._conversation(http)
+        try:
+            with self._places.hold(conversation.address or address_of_peer(http)):
+                await self._listen(http, conversation)
+        except ListeningRefused as problem:
+            raise HttpProblem(503, str(problem), code=UPSTREAM_FAILED) from None
+
+    async def _listen(self, http: HttpExchange, conversation: Conversation) -> None:
         response = await self._request_or_explain(http, "GET")
         if form_of(response.headers) is not Form.EVENTS or response.status != 200:
             raise without_answer(response, status_of_success=405)  # no stream is offered, and clients go on without
@@ -212,16 +241,25 @@ class HttpUpstream:
             pass  # the stream ends; clients resume or reconnect
         finally:
             self._listening.discard(response)
+            response.abort()  # nothing on it can be paired, so nothing else is asked on its connection
             http.unwatch()
             await http.end_stream()
 
     async def delete(self, http: HttpExchange) -> None:
-        self._conversation(http)  # only who opened the session may end it
-        response = await self._request_or_explain(http, "DELETE")
-        # A server may refuse to end sessions (405), and then it goes on.
-        is_over = response.status < 400 or response.status == 404
+        conversation = self._conversation(http)  # only who opened the session may end it
+        is_over = False
+        # Streams that the server ends with the session cannot be resumed.
+        session, conversation.session = conversation.session, None
+        try:
+            response = await self._request_or_explain(http, "DELETE")
+            # A server may refuse to end sessions (405), and then it goes on.
+            is_over = response.status < 400 or response.status == 404
+        finally:
+            if not is_over:
+                conversation.session = session
         if is_over:
-            self._forget(http.header(b"mcp-session-id") or b"", "The client ended the session before the answer came.")
+            self._forget(http.header(b"mcp-session-id") or b"")
+            conversation.close(ENDED)
         if response.status >= 300:
             raise without_answer(response)
         response.dismiss()  # the status says it all
@@ -244,7 +282,10 @@ class HttpUpstream:
             if session is not None and http.actor:
                 # Nobody knows who opened it, before a restart say. Anonymous callers are all one and may go on.
                 raise HttpProblem(404, UNKNOWN_SESSION, rule="session.unknown")
-            return self.new_conversation(http.headers)
+            conversation = self.new_conversation(http.headers)
+            if session is not None:
+                conversation.address = address_of_peer(http)
+            return conversation
         if known.actor != http.actor:
             refuse_stranger(self._server, http.actor)
         known.last_used = self._server.now()
@@ -253,22 +294,32 @@ class HttpUpstream:
     def new_conversation(self, headers: Headers) -> Conversation:
         return Conversation(self._server, partial(self._list_page, headers))
 
-    def remember(self, session: bytes, conversation: Conversation, *, actor: str) -> None:
-        """Only after the server accepted the session: nobody can crowd others out with invented ids."""
+    def remember(self, session: bytes, conversation: Conversation, *, actor: str, is_new: bool) -> bool:
+        """Only after the server accepted the session: nobody can crowd others out with invented ids.
+
+        False where it cannot be remembered: then no stream of this conversation can be resumed.
+        """
         known = self._sessions.get(session)
         if known is not None and known.conversation is conversation:
-            return
+            return True
+        if known is not None and not is_new:
+            return False  # two requests at once were the first that is known of it, and the other was answered first
         if known is not None:
-            self._room.remove(known)
-        leaver = self._room.find_leaver(conversation.address, _SESSIONS, spares_busy=False)
+            self._end(session)  # the server gives an id for the second time
+        try:
+            leaver = self._room.find_leaver(conversation.address, _SESSIONS)
+        except NoRoom as problem:
+            self._server.journal.diagnose(self._server.name, REFUSED, f"A session is not remembered: {problem}")
+            return False
         if leaver is not None:
             note_evicted(self._server)
-            self._forget(leaver.id, "The session was given up to make room for another.")
+            self._forget(leaver.id)
         now = self._server.now()
         known = self._sessions[session] = _Known(session, actor, conversation, opened=now, last_used=now)
         self._room.add(known)
         if self._sweeper is None:
             self._sweeper = asyncio.create_task(self._sweep())
+        return True
 
     async def _sweep(self) -> None:
         """A call whose stream broke off may be resumed, but not for ever."""
@@ -336,19 +387,22 @@ class HttpUpstream:
         headers: Headers,
         body: bytes,
         *,
+        listens: bool,
         repeats: Callable[[UpstreamFailed], bool],
         is_cancelled: Callable[[], bool],
     ) -> Response:
-        return await self._request("POST", headers, body, repeats=repeats, is_cancelled=is_cancelled)
+        return await self._request("POST", headers, body, listens=listens, repeats=repeats, is_cancelled=is_cancelled)
 
-    async def request(self, method: str, headers: Headers, body: bytes = b"", *, is_harmless: bool = False) -> Response:
+    async def request(
+        self, method: str, headers: Headers, body: bytes = b"", *, is_harmless: bool = False, listens: bool = False
+    ) -> Response:
         """A request of handfast's own, with the operator's headers. Raises: UpstreamFailed."""
 
         def repeats(problem: UpstreamFailed) -> bool:
             """Always where nothing was sent, else only where that does no harm."""
             return (is_harmless or isinstance(problem, UpstreamRefused)) and self._repeats_own(problem)
 
-        return await self._request(method, self._headers.choose(headers), body, repeats=repeats)
+        return await self._request(method, self._headers.choose(headers), body, listens=listens, repeats=repeats)
 
     async def _request(
         self,
@@ -356,6 +410,7 @@ class HttpUpstream:
         headers: Headers,
         body: bytes = b"",
         *,
+        listens: bool = False,
         timeout: float | None = None,
         repeats: Callable[[UpstreamFailed], bool] = lambda _problem: False,
         is_cancelled: Callable[[], bool] = lambda: False,
@@ -367,7 +422,7 @@ class HttpUpstream:
         health.check_admission()
         seconds = timeout or self.call_timeout
         try:
-            client = self._client_for(method)
+            client = self._listener() if listens or method == "GET" else self._client
             try:
                 response = await client.request(method, headers, body, response_timeout=seconds)
             except (UpstreamHungUp, UpstreamRefused) as problem:
@@ -418,28 +473,34 @@ class HttpUpstream:
         note_repeat(None, self._server, str(problem))
         return True
 
-    def _client_for(self, method: str) -> HttpClient:
+    def _listener(self) -> HttpClient:
         """Clients that only listen hold a connection each: from one pool, a few hundred would leave none for calls."""
-        if method != "GET":
-            return self._client
         if self._listening_client is None:
-            self._listening_client = HttpClient(self._url, max_connections=_SESSIONS)
+            self._listening_client = HttpClient(self._url, max_connections=_LISTENING, waits_for_pairing=True)
         return self._listening_client
 
     def lose(self, session: bytes) -> None:
-        """The server knows the session no more. It may have started anew, with other tools."""
-        if not self._forget(session, "The server ended the session before the answer came."):
+        """The server knows the session no more. It may have started anew, with other tools.
+
+        It may also have refused that one request, so whatever is relayed goes on.
+        """
+        if not self._end(session):
             self._server.journal.diagnose(self._server.name, "session.unknown", "The server does not know the session.")
             return
         self._server.learner.restart()
 
-    def _forget(self, session: bytes, reason: str) -> bool:
+    def _end(self, session: bytes) -> bool:
+        known = self._forget(session)
+        if known is not None:
+            known.conversation.close_unattended("The server ended the session before the answer came.")
+        return known is not None
+
+    def _forget(self, session: bytes) -> _Known | None:
         known = self._sessions.pop(session, None)
-        if known is None:
-            return False
-        self._room.remove(known)
-        known.conversation.close(reason)
-        return True
+        if known is not None:
+            self._room.remove(known)
+            known.conversation.session = None  # nothing in it can be resumed
+        return known
 
     def message_limit(self, method: str | None = None) -> int:
         """Of the answer to a request, or of what comes unasked."""

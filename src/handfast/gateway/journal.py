@@ -15,6 +15,7 @@ _REFUSALS = frozenset(
     (
         "connection.refused",
         "access.foreign",
+        "listening.no_room",
         "message.ambiguous",
         "message.header_mismatch",
         "message.refused",

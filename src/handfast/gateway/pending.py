@@ -22,7 +22,8 @@ class Pending:
     task_id: str | None = None  # of a request about a task
     cursor: bytes | None = None  # of a tools/list: which page was asked for
     is_cancelled: bool = False
-    when_cancelled: Callable[[], None] | None = None  # for whoever waits: a cancelled request need not be answered
+    ended: str = ""  # why no answer can come any more: its session ended before
+    when_over: Callable[[], None] | None = None  # for whoever waits: it was cancelled, or has ended
     progress_token: RequestId | None = None
     touched: float = 0.0  # when the request or its last progress passed; never, while it waits in line
     began: float = 0.0  # when it was opened, or its turn came

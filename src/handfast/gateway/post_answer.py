@@ -60,7 +60,7 @@ class PostAnswer:
         self._pending: Pending = conversation.open_requests[message.id]
         self._arrived = Backlog()
         self._is_congested = False
-        self._pending.when_cancelled = self._wake
+        self._pending.when_over = self._wake
         self._waiter: asyncio.Future[None] | None = None
         self._failure: tuple[str, int] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -176,7 +176,7 @@ class PostAnswer:
             self._recover()
             if self._timer is not None:
                 self._timer.cancel()
-            self._pending.when_cancelled = None  # or both would be left to the garbage collector
+            self._pending.when_over = None  # or both would be left to the garbage collector
 
     def _arm(self) -> None:
         if self._timer is not None:
@@ -219,10 +219,11 @@ class PostAnswer:
 
     async def _relay_next(self) -> bool:
         """Send the next thing; True when that was the last."""
-        while not self._arrived or self._has_timed_out:  # a flood that never ebbs must not keep its call open
+        # A flood that never ebbs must not keep its call open.
+        while not self._arrived or self._has_timed_out or self._pending.ended:
             if self.has_left and self._pending.is_modern:
                 return True
-            if self._pending.is_cancelled:
+            if self._pending.is_cancelled or self._pending.ended:
                 await self._end_unanswered()
                 return True
             if self._failure is not None:
@@ -295,7 +296,14 @@ class PostAnswer:
         await self._finish(status, reply)
 
     async def _end_unanswered(self) -> None:
-        """A legacy client cancelled: no answer is due, and nothing the server says later may still end up here."""
+        """A legacy client cancelled: no answer is due, and nothing the server says later may still end up here.
+
+        It is, where the session ended under the call.
+        """
+        if self._pending.ended:
+            self._cancel_upstream("the session ended")
+            await self._finish(200, error_reply(self._request_id, UPSTREAM_FAILED, self._pending.ended))
+            return
         if self._stream is not None:
             # Its events have ids, and clients come back for the rest of such a stream until they see an answer.
             await self._finish(200, error_reply(self._request_id, INVALID_REQUEST, "The request was cancelled."))

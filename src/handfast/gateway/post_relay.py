@@ -19,10 +19,15 @@ from handfast.gateway.server_health import Era
 from handfast.wire.alias import Alias, token_of
 from handfast.wire.codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from handfast.wire.message import BadMessage, Message, read_message
+from handfast.wire.replies import error_reply
 from handfast.wire.sse import render_event
 
 if TYPE_CHECKING:
     from handfast.gateway.http_upstream import HttpUpstream
+
+
+# A server may send an answer on another stream of the session as well.
+_ELSEWHERE = "The answer to this request was sent on another stream of its session."
 
 
 class PostRelay:
@@ -43,6 +48,7 @@ class PostRelay:
         self._response: Response | None = None
         self._given: bytes | None = None  # a session that the server gives with its answer
         self._is_cancelled = False
+        self._is_stopped = False
         self._time: CallTime | None = None
         self._has_timed_out = False
 
@@ -64,13 +70,20 @@ class PostRelay:
             body = pending.alias.take_raw()
         try:
             self._response = await self._upstream.send(
-                headers, body, repeats=self._repeats, is_cancelled=self._has_been_cancelled
+                headers,
+                body,
+                listens=self._message.method == "subscriptions/listen",
+                repeats=self._repeats,
+                is_cancelled=self._has_been_cancelled,
             )
             await self._relay(self._response)
         except UpstreamFailed as problem:
             await self._explain(problem)
         except asyncio.CancelledError:
-            if not self._is_cancelled:
+            if self._is_stopped and self._task is not None:
+                self._task.uncancel()
+                await self._answer(_ELSEWHERE)
+            elif not self._is_cancelled:
                 raise
         finally:
             health.in_progress -= self._is_call()
@@ -83,7 +96,7 @@ class PostRelay:
     def _repeats(self, problem: UpstreamFailed) -> bool:
         """Whether to send it once more: always where nothing was sent, else only where that does no harm."""
         pending, server = self._pending, self._upstream.server
-        if pending is not None and (pending.is_cancelled or (pending.call is not None and pending.call.is_recorded)):
+        if self._has_been_cancelled() or (pending is not None and pending.call and pending.call.is_recorded):
             return False
         if not isinstance(problem, UpstreamRefused) and (pending is None or not is_repeatable(pending, server)):
             return False
@@ -91,11 +104,15 @@ class PostRelay:
         return True
 
     def _has_been_cancelled(self) -> bool:
-        return self._pending is not None and self._pending.is_cancelled
+        return self._pending is not None and (self._pending.is_cancelled or bool(self._pending.ended))
+
+    def _has_ended(self) -> bool:
+        """Its session did, so that no answer can come."""
+        return self._pending is not None and bool(self._pending.ended)
 
     def _attend(self, is_attended: bool) -> None:
         if self._pending is not None:
-            self._pending.when_cancelled = self._stop_if_left if is_attended else None
+            self._pending.when_over = self._stop if is_attended else None
             self._pending.is_attended = is_attended
             self._pending.touched = self._upstream.server.now()  # from here on it may be resumed for a while
 
@@ -108,14 +125,20 @@ class PostRelay:
             self._upstream.server.path.conclude(
                 self._pending.call, Status.CANCELLED, reason="The client closed the connection."
             )
+        self._stop_waiting()
+
+    def _stop_waiting(self) -> None:
         if self._response is not None:
             self._response.abort()
         elif self._task is not None:
             self._task.cancel()
 
-    def _stop_if_left(self) -> None:
-        """The client cancelled the call. If it has left as well, nobody is there whom the rest could reach."""
-        if self._http.has_left:
+    def _stop(self) -> None:
+        """Its session ended, or the client cancelled the call: if that has left, the rest could reach nobody."""
+        if self._has_ended():
+            self._is_stopped = True
+            self._stop_waiting()
+        elif self._http.has_left:
             self._client_left()
 
     def _abandon(self) -> None:
@@ -136,7 +159,7 @@ class PostRelay:
             await self._refuse(response, "it is of another session.")
             return
         elif response.status < 400:
-            self._enter(session)
+            self._enter(session, is_new=False)
         try:
             if self._pending is None:
                 await self._acknowledge(response)
@@ -146,14 +169,14 @@ class PostRelay:
             if session is not None and response.status == 404:
                 self._upstream.lose(session)
 
-    def _enter(self, session: bytes) -> None:
-        self._conversation.session = session
-        self._upstream.remember(session, self._conversation, actor=self._http.actor)
+    def _enter(self, session: bytes, *, is_new: bool) -> None:
+        is_kept = self._upstream.remember(session, self._conversation, actor=self._http.actor, is_new=is_new)
+        self._conversation.session = session if is_kept else None
 
     def _paired(self, response: Response) -> None:
         """Only now is it known that what the server gave is this client's."""
         if self._given is not None and response.status < 400:
-            self._enter(self._given)
+            self._enter(self._given, is_new=True)
 
     async def _relay_answer(self, response: Response) -> None:
         form = form_of(response.headers)
@@ -200,9 +223,11 @@ class PostRelay:
         alias.restore_answer(message)
         self._note_answer(has_error=message.has_error)
         reply = await self._conversation.from_server(message)
-        if reply is not None:
-            is_error = reply is message.raw and 400 <= response.status < 600
-            await self._http.respond(response.status if is_error else 200, [JSON, *to_client(response.headers)], reply)
+        if reply is None:
+            await self._answer(_ELSEWHERE)
+            return
+        is_error = reply is message.raw and 400 <= response.status < 600
+        await self._http.respond(response.status if is_error else 200, [JSON, *to_client(response.headers)], reply)
 
     async def _refuse(self, response: Response, reason: str) -> None:
         """What is no answer to this request goes no further; the client gets our own error, and a status to act on."""
@@ -231,7 +256,7 @@ class PostRelay:
         text = "The server closed its answer before it was complete."
         if self._events.was_overlong:
             text = overlong_text(self._limit)
-        if self._open_pending() is None:
+        if self._open_pending() is None and not self._has_ended():
             response.release()
             self._note_answer(has_error=False)
         elif not self._http.has_started:
@@ -249,7 +274,7 @@ class PostRelay:
         """Whether the client may still get its answer elsewhere: only in a session, which 2026-07-28 has not."""
         is_modern = self._pending is not None and self._pending.is_modern
         is_kept = self._conversation.session is not None and not self._upstream.is_closed
-        return self._events.is_resumable and is_kept and not is_modern
+        return self._events.is_resumable and is_kept and not is_modern and not self._has_ended()
 
     def _note_answer(self, *, has_error: bool) -> None:
         health, pending = self._upstream.health, self._pending
@@ -290,7 +315,7 @@ class PostRelay:
             await self._answer(text, code=code)
             return
         # A stream that can be resumed just ends: the client will ask for the rest of it.
-        if self._open_pending() is not None and (is_timeout or not self._is_resumable()):
+        if is_timeout or not self._is_resumable():
             await self._send_event(text, code=code)
         await self._http.end_stream()
 
@@ -305,6 +330,8 @@ class PostRelay:
 
     def _give_up(self, text: str, *, code: int = UPSTREAM_FAILED) -> bytes | None:
         pending, request_id = self._open_pending(), self._request_id
+        if self._pending is not None and self._pending.ended:
+            return error_reply(request_id, UPSTREAM_FAILED, self._pending.ended)
         if pending is None or request_id is None:
             return None
         del self._conversation.open_requests[request_id]

@@ -51,7 +51,7 @@ class Room(Generic[H]):
             if not self._count[held.address]:
                 del self._count[held.address]
 
-    def find_leaver(self, address: str, most: int, *, spares_busy: bool = True) -> H | None:
+    def find_leaver(self, address: str, most: int) -> H | None:
         """Which one makes way for another of this address; None where there is room. Raises: NoRoom.
 
         The address's own goes first. Of others it is one of the address that holds the most.
@@ -59,7 +59,7 @@ class Room(Generic[H]):
         share, own = share_of(most), self._count[address]
         if own < share and len(self._held) < most:
             return None
-        leavers = [held for held in self._held if held.is_idle or not spares_busy]
+        leavers = [held for held in self._held if held.is_idle]
         mine = [held for held in leavers if held.address == address]
         if mine:
             return min(mine, key=_order)

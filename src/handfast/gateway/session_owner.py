@@ -13,6 +13,7 @@ from handfast.gateway.settings.blocks import Limits
 
 # The same words for both, so that nobody learns which ids exist.
 UNKNOWN_SESSION = "This session is not known or has ended. Send initialize to begin a new one."
+ENDED = "The client ended the session before the answer came."
 
 
 def refuse_stranger(server: ServerSide, actor: str) -> NoReturn:

@@ -26,7 +26,7 @@ from handfast.gateway.post_answer import PostAnswer
 from handfast.gateway.server_health import ServerHealth, UpstreamResting
 from handfast.gateway.server_side import ServerSide
 from handfast.gateway.session import Session
-from handfast.gateway.session_owner import held_calls, note_evicted
+from handfast.gateway.session_owner import ENDED, held_calls, note_evicted
 from handfast.gateway.settings.blocks import Isolation, Limits
 from handfast.gateway.task_results import TASK_METHODS
 from handfast.wire.codes import INVALID_REQUEST, METHOD_NOT_FOUND, UPSTREAM_FAILED
@@ -92,6 +92,7 @@ class StdioUpstream:
                     on_evict=lambda: note_evicted(server),
                 ),
                 leave_modern=self._bridge.leave_modern,
+                is_busy=self._bridge.is_busy,
             ),
             health=health,
             limits=limits,
@@ -170,7 +171,7 @@ class StdioUpstream:
 
     async def delete(self, http: HttpExchange) -> None:
         session = self._sessions.find(http)
-        await self._sessions.end(session)
+        await self._sessions.end(session, ENDED)
         await http.respond(200, [])
 
     # --- sessions --------------------------------------------------------------------------------------------------

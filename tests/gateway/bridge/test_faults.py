@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from handfast.gateway.backend import Backend, Origin, leave
+from handfast.gateway.bridge import native_server
 from handfast.gateway.bridge.judged_server import JudgedServer
 from handfast.gateway.flow import Flow
 from handfast.wire.message import read_message
@@ -250,3 +251,48 @@ def test_a_request_that_changes_nothing_is_sent_again_when_the_server_breaks_off
 
 def _until_gone(pid: int) -> None:
     eventually(lambda: not is_running(pid), "its end")
+
+
+@pytest.mark.requirement("F7")
+@pytest.mark.parametrize("way", WAYS)
+def test_a_modern_server_at_work_keeps_its_era_when_it_is_asked_for_it_and_silent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: Way
+) -> None:
+    """It does one thing at a time: it answers `server/discover` when the call of another caller is done."""
+    monkeypatch.setattr(native_server, "_PROBE_SECONDS", 0.3)
+    discovery = {
+        "supportedVersions": MODERN,
+        "capabilities": {"tools": {}},
+        "serverInfo": {"name": "stub", "version": "1"},
+        "resultType": "complete",
+        "ttlMs": 0,
+        "cacheScope": "private",
+    }
+    silent = [answer(discovery), answer(None, "silence")]
+    answers = {
+        "slow": answer({"resultType": "complete", **FINE}, "slow:2"),
+        "add": answer({"resultType": "complete", **FINE}),
+        "odd": answer(None, error={"code": -32600, "message": "no such thing"}),
+    }
+    stub = write_stub(
+        tmp_path,
+        tools=[tool(name) for name in answers],
+        answers=answers,
+        methods={"server/discover": silent},
+        versions=MODERN,
+    )
+
+    async def work(backend: Backend) -> None:
+        mine, yours = Asker(backend, "mine"), Asker(backend, "yours")
+        assert "result" in await yours.call("add")
+        slow = asyncio.create_task(yours.call("slow"))
+        await asyncio.to_thread(stub.journal.wait_for, lambda journal: journal.calls("slow"))
+        assert (await mine.call("odd"))["error"]["code"] == -32600  # by which the era is to be found out again
+        assert "result" in await mine.call("add")
+        assert "result" in await slow
+        assert stub.journal.methods().count("server/discover") == 2
+        assert "initialize" not in stub.journal.methods()
+
+    with entry_for(stub, way) as entry:
+        asking(entry, tmp_path, work)
+    assert len(stub.journal.events("started")) == 1

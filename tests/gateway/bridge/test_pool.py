@@ -19,6 +19,10 @@ class Thing:
     has_called: bool = True
     closed: int = 0
     gone: asyncio.Event = field(default_factory=asyncio.Event)
+    done: asyncio.Event = field(default_factory=asyncio.Event)  # what is under way on it
+
+    async def finished(self) -> None:
+        await self.done.wait()
 
     async def close(self) -> None:
         self.closed += 1
@@ -113,10 +117,41 @@ def test_whoever_saw_the_end_of_one_does_not_close_the_next() -> None:
     async def run() -> None:
         bench = Bench()
         first = await bench.get("a")
-        await bench.pool.end("a", first)
+        bench.pool.retire("a", first)
         second = await bench.get("a")
-        await bench.pool.end("a", first)
+        bench.pool.retire("a", first)
+        first.done.set()
+        await asyncio.wait_for(first.gone.wait(), 5)
         assert (first.closed, second.closed) == (1, 0)
+        await bench.pool.close()
+
+    asyncio.run(run())
+
+
+def test_one_that_is_retired_or_died_is_closed_when_nothing_is_under_way_on_it_any_more() -> None:
+    async def run() -> None:
+        bench = Bench()
+        retired, died = await bench.get("a"), await bench.get("b")
+        bench.pool.retire("a", retired)
+        died.is_alive = False
+        assert [await bench.get("a"), await bench.get("b")] == bench.opened[2:]
+        assert (retired.closed, died.closed) == (0, 0)
+        retired.done.set()
+        await asyncio.wait_for(retired.gone.wait(), 5)
+        assert died.closed == 0
+        await bench.pool.close()  # that waits for nothing
+        assert [thing.closed for thing in bench.opened] == [1] * 4
+
+    asyncio.run(run())
+
+
+def test_one_that_died_under_a_call_makes_way_and_is_not_closed_under_it() -> None:
+    async def run() -> None:
+        bench = Bench()
+        died, _ = await bench.get("a"), await bench.get("b")
+        died.is_alive = False
+        await bench.get("c")
+        assert died.closed == 0
         await bench.pool.close()
 
     asyncio.run(run())

@@ -110,7 +110,7 @@ def test_a_session_that_is_deleted_takes_everything_with_it(running: Fronted) ->
     opened.next_event()
     headers = {"Mcp-Session-Id": client.session or ""}
     assert send(running.base, "DELETE", PATH, headers=headers).status == 200
-    assert opened.next_event()["error"]["message"] == "The request was cancelled."
+    assert opened.next_event()["error"]["message"] == "The client ended the session before the answer came."
     opened.leave()
     eventually(lambda: running.server.cancelled == ["hang", "subscriptions/listen"], "everything cancelled")
     assert send(running.base, "DELETE", PATH, headers=headers).status == 404

@@ -31,8 +31,10 @@ _RESUMPTIONS = 100  # of one answer; a server that never gets further is not wai
 class Http(Protocol):
     """The server's address, as far as a line needs it."""
 
-    async def request(self, method: str, headers: Headers, body: bytes = b"", *, is_harmless: bool = False) -> Response:
-        """`is_harmless`: it may be sent twice. Raises: UpstreamFailed."""
+    async def request(
+        self, method: str, headers: Headers, body: bytes = b"", *, is_harmless: bool = False, listens: bool = False
+    ) -> Response:
+        """`is_harmless`: it may be sent twice. `listens`: its answer may never end. Raises: UpstreamFailed."""
 
     @property
     def next_id(self) -> Callable[[], int]:
@@ -91,7 +93,12 @@ class HttpLine:
         self._open[alias.number] = _Open(alias, deliver)
         try:
             sent = own + [other for other in headers or () if other[0] not in named]
-            response = await self._post(alias.take_raw(), sent, is_harmless=message.method in HARMLESS)
+            response = await self._post(
+                alias.take_raw(),
+                sent,
+                is_harmless=message.method in HARMLESS,
+                listens=message.method == "subscriptions/listen",
+            )
             answer = await self._read(response, alias, room)
             if message.method == "initialize" and self._has_session:
                 self.session = response.header(_SESSION)  # only now is it known that it is ours
@@ -191,9 +198,11 @@ class HttpLine:
             alias.restore_subscription(message)
         return number in (None, alias.number)
 
-    async def _post(self, body: bytes, headers: Headers, *, is_harmless: bool = False) -> Response:
+    async def _post(
+        self, body: bytes, headers: Headers, *, is_harmless: bool = False, listens: bool = False
+    ) -> Response:
         whole = [_ACCEPT, *self._in_session(), *headers]
-        response = await self._http.request("POST", whole, body, is_harmless=is_harmless)
+        response = await self._http.request("POST", whole, body, is_harmless=is_harmless, listens=listens)
         if self.session is None:
             return response
         if response.header(_SESSION) not in (None, self.session):
@@ -245,9 +254,8 @@ class HttpLine:
                 seconds = _RETRY_SECONDS
                 try:
                     await self._take_strays(response)
-                except asyncio.CancelledError:
-                    response.abort()
-                    raise
+                finally:
+                    response.abort()  # nothing on it can be paired, so nothing else is asked on its connection
             await asyncio.sleep(seconds)
             seconds = min(seconds * 2, _LONGEST_RETRY_SECONDS)
 

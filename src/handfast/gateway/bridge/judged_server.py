@@ -15,6 +15,7 @@ from handfast.gateway.call_time import CallTime
 from handfast.gateway.caller_ids import Foreign
 from handfast.gateway.conversation import Conversation, is_sign_of_life
 from handfast.gateway.http_response import UpstreamFailed, UpstreamTimeout
+from handfast.gateway.listening_places import ListeningRefused
 from handfast.gateway.param_headers import param_mismatch
 from handfast.gateway.pending import Pending
 from handfast.gateway.server_health import ServerHealth, State, UpstreamResting
@@ -68,6 +69,10 @@ class JudgedServer:
         self._health.in_progress += pending.call is not None
         try:
             return await self._relay(conversation, pending, message, origin)
+        except asyncio.CancelledError as cancelled:
+            if cancelled.args and cancelled.args[0]:  # its session ended, and whoever ended it says why
+                conversation.close(str(cancelled.args[0]))
+            raise
         finally:
             self._health.in_progress -= pending.call is not None
             if pending.call is not None:
@@ -98,7 +103,8 @@ class JudgedServer:
             return await conversation.refuse_foreign(message.id, pending, problem)
         except (UpstreamFailed, BadMessage, AmbiguousKeys, NotJson) as problem:
             is_timeout = isinstance(problem, UpstreamTimeout)
-            if not isinstance(problem, UpstreamResting):  # that one only tells of an earlier error
+            # The one only tells of an earlier error, the other has nothing to do with the server.
+            if not isinstance(problem, UpstreamResting | ListeningRefused):
                 self._health.note_error(str(problem))
             return conversation.fail(
                 message.id,

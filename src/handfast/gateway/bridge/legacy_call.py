@@ -51,12 +51,12 @@ class LegacyCall:
         self._level: bytes | None = None
         self._news = asyncio.Event()
         self.take_up(message, origin)
-        self._exchange = asyncio.create_task(exchange(self))
-        self._exchange.add_done_callback(self._ended)
+        self.exchange = asyncio.create_task(exchange(self))
+        self.exchange.add_done_callback(self._ended)
 
     @property
     def may_ask(self) -> bool:
-        return self.method in INTERACTIVE and not self._exchange.done()
+        return self.method in INTERACTIVE and not self.exchange.done()
 
     @property
     def is_running(self) -> bool:
@@ -132,32 +132,32 @@ class LegacyCall:
     async def step(self) -> Message | None:
         """The answer, or None once the server waits for answers itself. Raises: UpstreamFailed."""
         try:
-            while not self._exchange.done():
+            while not self.exchange.done():
                 if self.questions:
                     return None
                 self._news.clear()
                 await self._news.wait()
                 await self._gather()
-            if self._exchange.cancelled():
+            if self.exchange.cancelled():
                 raise UpstreamFailed(self._lost)
-            return self._exchange.result()
+            return self.exchange.result()
         except asyncio.CancelledError:
             self.abandon()
             raise
 
     async def _gather(self) -> None:
-        while self.questions and not self._exchange.done():
+        while self.questions and not self.exchange.done():
             before = self._count
-            await asyncio.wait({self._exchange}, timeout=_TOGETHER_SECONDS)
+            await asyncio.wait({self.exchange}, timeout=_TOGETHER_SECONDS)
             if self._count == before:
                 return
 
     def abandon(self) -> None:
         """Nobody waits for the answer any more."""
         self._on_abandon()
-        self._exchange.cancel()
+        self.exchange.cancel()
 
     def lose(self, text: str) -> None:
         """No answer will come: whoever waits for it is told so."""
         self._lost = text
-        self._exchange.cancel()
+        self.exchange.cancel()

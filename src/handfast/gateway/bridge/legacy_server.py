@@ -86,7 +86,7 @@ class LegacyServer:
             return await session.request(message, origin)
         except SessionLost:
             # The request did nothing, or may be done twice: the server may have it again, in a new session.
-            await self._sessions.end(opening, session)
+            self._sessions.retire(opening, session)
             session = await self._session(opening)
             return await session.request(message, origin)
         finally:

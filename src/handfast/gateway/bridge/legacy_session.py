@@ -93,6 +93,12 @@ class LegacySession:
             call.lose(_CLOSED)
         await self.line.close()
 
+    async def finished(self) -> None:
+        """Return once no call is under way; clients that listen are to listen in another session."""
+        self._listens.end()
+        while running := {call.exchange for call in self._calls.values() if not call.exchange.done()}:
+            await asyncio.wait(running)
+
     def ended(self) -> None:
         """The server is gone. Calls under way end with their line; those that were held cannot be carried on."""
         self._listens.end()

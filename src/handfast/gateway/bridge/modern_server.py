@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from handfast.gateway.backend import Origin
 from handfast.gateway.bridge.line import Line, SessionLost
 from handfast.gateway.caller_ids import CallerIds, SharedRequest, asks_with_ids, brings_ids
+from handfast.gateway.listening_places import ListeningPlaces
 from handfast.wire.eras import INTERACTIVE, META_LOG_LEVEL
 from handfast.wire.message import Message, read_message
 from handfast.wire.reshape import put
@@ -21,19 +22,25 @@ class ModernServer:
         *,
         tells_logs_apart: bool,
         ids: CallerIds | None = None,
+        listening: ListeningPlaces | None = None,
     ) -> None:
         """`connect` gives a line for a caller, who may want log messages: only those do not say whose they are.
 
         `leave` closes what is kept for a caller alone. On a line that `tells_logs_apart` log messages cost nothing, and
         whoever takes them gets them unasked. `ids` keeps the callers of a shared line apart; there is one without it.
+        `listening` bounds subscriptions, where each takes a connection.
         """
         self._ids = ids
+        self._listening = listening
         self._connect = connect
         self._tells_logs_apart = tells_logs_apart
         self.leave = leave
 
     async def request(self, message: Message, origin: Origin) -> bytes:
         """Raises: UpstreamFailed, Foreign, AmbiguousKeys, NotJson."""
+        if message.method == "subscriptions/listen" and self._listening is not None:
+            with self._listening.hold(origin.address or origin.caller):
+                return await self._ask(await self._connect(origin, False), message, origin)
         has_level = message.may_mention(META_LOG_LEVEL) and META_LOG_LEVEL in message.meta()
         if self._tells_logs_apart and origin.takes_logs and not has_level and message.method in INTERACTIVE:
             message = read_message(put(message.raw, {("params", "_meta", META_LOG_LEVEL): _USUAL_LEVEL}))

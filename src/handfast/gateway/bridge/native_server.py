@@ -21,12 +21,22 @@ _MISFITS = frozenset((-32600, -32000, -32022))  # what servers say to whom they 
 
 class NativeServer:
     def __init__(
-        self, modern: ModernServer, legacy: LegacyServer, *, leave_modern: Callable[[], Awaitable[None]]
+        self,
+        modern: ModernServer,
+        legacy: LegacyServer,
+        *,
+        leave_modern: Callable[[], Awaitable[None]],
+        is_busy: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`leave_modern` gives up what was connected only to find out that the server is not modern."""
+        """`leave_modern` gives up what was connected only to find out that the server is not modern.
+
+        `is_busy`: the server has requests to answer, and some do one thing at a time.
+        """
         self._modern = modern
         self._legacy = legacy
         self._leave_modern = leave_modern
+        self._is_busy = is_busy
+        self._was_modern = False
         self._is_modern: bool | None = None
         self._takes_handshake: bool | None = None
         self._probe: asyncio.Task[bool] | None = None
@@ -71,7 +81,7 @@ class NativeServer:
 
     def knows(self, *, is_modern: bool) -> None:
         """Somebody else found out."""
-        self._is_modern = is_modern
+        self._is_modern = self._was_modern = is_modern
 
     def refused_handshake(self) -> None:
         """Somebody else tried."""
@@ -105,17 +115,20 @@ class NativeServer:
 
     async def _ask(self) -> bool:
         is_modern = False
+        was_busy = self._is_busy()
         try:
             answer = await asyncio.wait_for(ask(self._modern, "server/discover"), _PROBE_SECONDS)
             is_modern = is_discovery(answer)
-        except (TimeoutError, ServerExited):
-            pass  # silence, or an end, is what some legacy servers have for a message that they do not know
+        except (TimeoutError, ServerExited) as problem:
+            # Silence, or an end, is what some legacy servers have for a message that they do not know. A modern one
+            # that is at work on calls answers when it comes to it, and they must not end with its process.
+            is_modern = self._was_modern and was_busy and isinstance(problem, TimeoutError)
         except HttpRefused as problem:
             if problem.status >= 500:
                 raise  # a server in trouble says nothing about its era
         if not is_modern:
             await self._leave_modern()
-        self._is_modern = is_modern
+        self._is_modern = self._was_modern = is_modern
         return is_modern
 
     def _look_again(self, raw: bytes) -> None:

@@ -19,6 +19,8 @@ class Pooled(Protocol):
     @property
     def is_idle(self) -> bool: ...
     async def close(self) -> None: ...
+    async def finished(self) -> None:
+        """Return once nothing is under way on it; what only listens ends now."""
 
 
 Key = TypeVar("Key", bound=Hashable)
@@ -43,6 +45,7 @@ class Pool(Generic[Key, Value]):
         self._is_shared = is_shared
         self._opened: dict[Key, asyncio.Task[Value]] = {}
         self._closing: set[asyncio.Task[None]] = set()
+        self._finishing: set[asyncio.Task[None]] = set()
         self._sweeper: asyncio.Task[None] | None = None
 
     async def get(self, key: Key, open_it: Callable[[Key], Awaitable[Value]], *, address: str = "") -> Value:
@@ -73,18 +76,30 @@ class Pool(Generic[Key, Value]):
     ) -> Value:
         if old is not None:
             self._give_up_place(key)
-            await _close(old)
+            self._let_finish(old)
         if not self._is_shared(key):
             await self._take_place(key, address)
         return await open_it(key)
 
-    async def end(self, key: Key, value: Value | None = None) -> None:
-        """Close the one for this key; `value`: only if it still is that one, as others may have seen its end too."""
+    async def end(self, key: Key) -> None:
+        """Close the one for this key. One that can be used no more may still have calls under way."""
+        task = self._forget(key)
+        if _is_usable(task):
+            await _close(task)
+        else:
+            self._let_finish(task)
+
+    def retire(self, key: Key, value: Value) -> None:
+        """Have the next who asks open another; if it still is this one, as others may have seen its end too."""
         task = self._opened.get(key)
-        if task is None or (value is not None and not (_has_opened(task) and task.result() is value)):
-            return
-        self._forget(key)
-        await _close(task)
+        if task is not None and _has_opened(task) and task.result() is value:
+            self._let_finish(self._forget(key))
+
+    def _let_finish(self, task: "asyncio.Task[Value]") -> None:
+        """Close it once nothing is under way on it: what one caller lost may still answer the others."""
+        finishing = asyncio.create_task(_finish(task))
+        self._finishing.add(finishing)
+        finishing.add_done_callback(self._finishing.discard)
 
     def leave(self, is_left: Callable[[Key], bool]) -> None:
         """Close these, whatever is under way on them."""
@@ -98,7 +113,10 @@ class Pool(Generic[Key, Value]):
             self._sweeper.cancel()
             await asyncio.wait((self._sweeper,))
         opened, self._opened = self._opened, {}
+        for finishing in self._finishing:
+            finishing.cancel()
         await asyncio.gather(*map(_close, opened.values()), *self._closing)
+        await asyncio.gather(*self._finishing, return_exceptions=True)
 
     async def _take_place(self, key: Key, address: str) -> None:
         """Raises: UpstreamFailed."""
@@ -127,7 +145,7 @@ class Pool(Generic[Key, Value]):
             await asyncio.sleep(min(30.0, seconds / 2))
             for key, task in list(self._opened.items()):
                 is_old = _is_idle(task) and self._now() - _last_used(task) > seconds
-                if is_old or not _is_usable(task):
+                if self._opened.get(key) is task and (is_old or not _is_usable(task)):
                     await self.end(key)
 
 
@@ -158,6 +176,14 @@ async def _close(task: "asyncio.Task[Value]") -> None:
         await asyncio.wait((task,))
     if _has_opened(task):
         await task.result().close()
+
+
+async def _finish(task: "asyncio.Task[Value]") -> None:
+    try:
+        if _has_opened(task):
+            await task.result().finished()
+    finally:
+        await _close(task)
 
 
 def _has_opened(task: "asyncio.Task[Value]") -> bool:

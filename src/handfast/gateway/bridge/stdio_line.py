@@ -72,6 +72,9 @@ class StdioLine:
             raise UpstreamFailed("The server has exited.")
         self._channel.send(raw)
 
+    async def finished(self) -> None:
+        """At once: what was under way ended with the process."""
+
     async def close(self) -> None:
         if self._stop is not None:
             await self._stop(self._channel)

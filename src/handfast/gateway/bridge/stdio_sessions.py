@@ -79,6 +79,11 @@ class StdioSessions:
         """The server is not modern, so the process that modern clients would share is of no use."""
         await self._children.stop_shared(MODERN)
 
+    def is_busy(self) -> bool:
+        """Whether the process that modern clients share has requests to answer."""
+        channel = self._children.running(MODERN)
+        return channel is not None and channel.is_busy
+
     def list_changed(self, message: Message) -> None:
         """The shared process said so."""
         if self._shared is not None:

@@ -69,6 +69,7 @@ class LegacyClient:
         self._greeting: asyncio.Future[bool] | None = None  # whether the server greeted, once that is known
         self._is_ready = False  # the client has said so
         self._is_closed = False
+        self._ended = ""
         self._open: dict[RequestId, asyncio.Task[bytes]] = {}
         self._ids = count(1)
 
@@ -76,11 +77,12 @@ class LegacyClient:
     def is_busy(self) -> bool:
         return bool(self._open)
 
-    def close(self) -> None:
-        """The client is gone: whatever it asked for is cancelled."""
+    def close(self, reason: str = "") -> None:
+        """The client is gone: whatever it asked for is cancelled, and answered with the reason where there is one."""
         self._is_closed = True
+        self._ended = reason
         for task in self._open.values():
-            task.cancel()
+            task.cancel(reason or None)
         if self._listening is not None:
             self._listening.close()
 
@@ -110,7 +112,9 @@ class LegacyClient:
         finally:
             del self._open[message.id]
             task.cancel()
-        return None if task.cancelled() else task.result()
+        if not task.cancelled():
+            return task.result()
+        return error_reply(message.id, UPSTREAM_FAILED, self._ended) if self._ended else None
 
     def take(self, message: Message) -> None:
         """A notification or an answer of the client's."""

@@ -12,7 +12,7 @@ from handfast.gateway.fronts.legacy_client import Diagnose
 from handfast.gateway.fronts.legacy_session import LegacySession
 from handfast.gateway.http_exchange import JSON, HttpExchange, HttpProblem
 from handfast.gateway.room import EVICTED, MADE_WAY, REFUSED, NoRoom, Room
-from handfast.gateway.session_owner import UNKNOWN_SESSION
+from handfast.gateway.session_owner import ENDED, UNKNOWN_SESSION
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.codes import INVALID_REQUEST
 from handfast.wire.eras import INTERACTIVE, LEGACY_REVISIONS
@@ -87,7 +87,7 @@ class LegacyFront:
             session.last_used = self._now()
 
     async def delete(self, http: HttpExchange) -> None:
-        self._end(self._session(http))
+        self._end(self._session(http), ENDED)
         await http.respond(200, [])
 
     # --- sessions --------------------------------------------------------------------------------------------------
@@ -149,10 +149,10 @@ class LegacyFront:
             self._diagnose(EVICTED, MADE_WAY)
             self._end(leaver)
 
-    def _end(self, session: LegacySession) -> None:
+    def _end(self, session: LegacySession, reason: str = "") -> None:
         self._sessions.pop(session.id, None)
         self._room.remove(session)
-        session.close()
+        session.close(reason)
         leave(self._backend, session.id)
 
     async def _sweep(self) -> None:

@@ -55,9 +55,10 @@ class LegacySession:
         self._is_closed = True
         self._stream.changed()
 
-    def close(self) -> None:
+    def close(self, reason: str = "") -> None:
+        """With a `reason` requests under way are answered with it."""
         self.stop_listening()
-        self.client.close()
+        self.client.close(reason)
         self.log.close()
 
     async def listen(self, http: HttpExchange) -> None:
