@@ -320,7 +320,9 @@ class Conversation:
         try:
             if self._greeting is not None:
                 await asyncio.wait({self._greeting}, timeout=_GREETING_SECONDS)
-            call.contract = await learner.find(tool, self._list_page, self._view, must_be_listed=must_be_listed)
+            call.contract = await learner.find(
+                tool, self._list_page, self._view, must_be_listed=must_be_listed, asker=call.caller
+            )
         finally:
             if client is not None:
                 client.unwatch()
