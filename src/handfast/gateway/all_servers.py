@@ -6,6 +6,7 @@ from urllib.parse import parse_qs
 
 from handfast.gateway.backend import Backend
 from handfast.gateway.combined.backend import CombinedBackend
+from handfast.gateway.draining import STOPPING
 from handfast.gateway.fronts.both import BothFronts
 from handfast.gateway.http_exchange import HttpProblem
 
@@ -50,6 +51,7 @@ class AllServers:
         for fronts in (self._every, *self._chosen.values()):
             fronts.quiesce()
 
-    async def close(self) -> None:
+    async def close(self, text: str = STOPPING) -> None:
+        """Requests that are still under way get this text."""
         for fronts in (self._every, *self._chosen.values()):
-            await fronts.close()
+            await fronts.close(text)

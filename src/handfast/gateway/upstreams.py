@@ -12,7 +12,6 @@ from handfast.gateway.combined.backend import CombinedBackend
 from handfast.gateway.combined.endpoint import Endpoint
 from handfast.gateway.combined.opaque import Seal
 from handfast.gateway.compact.surface import ChosenSurface
-from handfast.gateway.draining import STOPPING
 from handfast.gateway.endpoint import ServerEndpoint
 from handfast.gateway.fronts.both import BothFronts
 from handfast.gateway.fronts.legacy_http import LegacyFront
@@ -28,6 +27,7 @@ from handfast.gateway.settings.changes import ServerChanges, changed_servers
 from handfast.gateway.upstream import Upstream, http_upstream, stdio_upstream
 
 RESTARTED = "The server was restarted by a change of settings before it answered. Repeat the call if that is safe."
+STOPPED = "The gateway stopped before the server answered. The call may have run: repeat it only if that is safe."
 REMOVED = "The server was taken out of the settings before it answered. The call may have run."
 
 
@@ -98,8 +98,19 @@ class Upstreams:
             served.quiesce()
 
     async def close(self) -> None:
-        await self.all.close()
-        await asyncio.gather(*(served.close(STOPPING) for served in self._by_name.values()), *self._closing)
+        await self.close_servers()
+        await self.close_fronts()
+
+    async def close_servers(self) -> None:
+        """Calls under way end with their servers, and say so; whatever is given up in front afterwards does not."""
+        for served in self._by_name.values():
+            served.dismiss(STOPPED)
+        await asyncio.gather(*(served.upstream.close() for served in self._by_name.values()), *self._closing)
+
+    async def close_fronts(self) -> None:
+        for served in self._by_name.values():
+            await served.endpoint.close(STOPPED)
+        await self.all.close(STOPPED)
 
     def _open(self, names: Iterable[str]) -> None:
         for name in names:

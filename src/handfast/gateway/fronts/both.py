@@ -1,5 +1,6 @@
 """Clients of either era at one address: what each of them sends decides."""
 
+from handfast.gateway.draining import STOPPING
 from handfast.gateway.fronts.legacy_http import LegacyFront
 from handfast.gateway.fronts.modern_http import ModernFront
 from handfast.gateway.http_exchange import HttpExchange
@@ -32,6 +33,6 @@ class BothFronts:
         self._modern.quiesce()
         self._legacy.quiesce()
 
-    async def close(self) -> None:
-        await self._modern.close()
-        await self._legacy.close()
+    async def close(self, text: str = STOPPING) -> None:
+        await self._modern.close(text)
+        await self._legacy.close(text)

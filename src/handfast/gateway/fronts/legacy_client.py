@@ -69,6 +69,7 @@ class LegacyClient:
         self._greeting: asyncio.Future[bool] | None = None  # whether the server greeted, once that is known
         self._is_ready = False  # the client has said so
         self._is_closed = False
+        self._ending = ""  # what is said to requests that end with the client's session
         self._open: dict[RequestId, asyncio.Task[bytes]] = {}
         self._ids = count(1)
 
@@ -76,9 +77,10 @@ class LegacyClient:
     def is_busy(self) -> bool:
         return bool(self._open)
 
-    def close(self) -> None:
-        """The client is gone: whatever it asked for is cancelled."""
+    def close(self, text: str = "") -> None:
+        """The client is gone, or with a text the gateway is: whatever was asked for is cancelled."""
         self._is_closed = True
+        self._ending = text
         for task in self._open.values():
             task.cancel()
         if self._listening is not None:
@@ -96,7 +98,7 @@ class LegacyClient:
         """The answer; None where the client cancelled the request. What belongs to it is sent before."""
         assert message.id is not None
         if self._is_closed:
-            return None
+            return self._give_up(message.id)
         if message.id in self._open:
             text = "This id is that of a request under way. Use each id once."
             return error_reply(message.id, INVALID_REQUEST, text)
@@ -110,7 +112,10 @@ class LegacyClient:
         finally:
             del self._open[message.id]
             task.cancel()
-        return None if task.cancelled() else task.result()
+        return self._give_up(message.id) if task.cancelled() else task.result()
+
+    def _give_up(self, request_id: RequestId) -> bytes | None:
+        return error_reply(request_id, UPSTREAM_FAILED, self._ending) if self._ending else None
 
     def take(self, message: Message) -> None:
         """A notification or an answer of the client's."""

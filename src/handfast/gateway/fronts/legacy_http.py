@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from handfast.gateway.backend import Backend, ignore, leave
 from handfast.gateway.callers import address_of_opener
+from handfast.gateway.draining import STOPPING
 from handfast.gateway.event_log import EventShelf
 from handfast.gateway.fronts.http_reply import HttpReply
 from handfast.gateway.fronts.legacy_client import Diagnose
@@ -47,11 +48,12 @@ class LegacyFront:
         for session in self._sessions.values():
             session.stop_listening()
 
-    async def close(self) -> None:
+    async def close(self, text: str = STOPPING) -> None:
+        """Requests that are still under way get this text."""
         if self._sweeper is not None:
             self._sweeper.cancel()
         for session in list(self._sessions.values()):
-            self._end(session)
+            self._end(session, text)
 
     def knows(self, session_id: bytes) -> bool:
         """Whether it is the id of one of these sessions."""
@@ -135,7 +137,7 @@ class LegacyFront:
         finally:
             if not is_open:
                 self._end(session)
-        greeting = greeting or error_reply(message.id, INVALID_REQUEST, "The gateway is stopping.")
+        greeting = greeting or error_reply(message.id, INVALID_REQUEST, STOPPING)
         headers = [(b"mcp-session-id", session.id.encode())] if is_open else []
         await http.respond(200, [JSON, *headers], greeting)
 
@@ -149,10 +151,10 @@ class LegacyFront:
             self._diagnose(EVICTED, MADE_WAY)
             self._end(leaver)
 
-    def _end(self, session: LegacySession) -> None:
+    def _end(self, session: LegacySession, text: str = "") -> None:
         self._sessions.pop(session.id, None)
         self._room.remove(session)
-        session.close()
+        session.close(text)
         leave(self._backend, session.id)
 
     async def _sweep(self) -> None:

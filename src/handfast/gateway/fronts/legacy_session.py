@@ -55,9 +55,9 @@ class LegacySession:
         self._is_closed = True
         self._stream.changed()
 
-    def close(self) -> None:
+    def close(self, text: str = "") -> None:
         self.stop_listening()
-        self.client.close()
+        self.client.close(text)
         self.log.close()
 
     async def listen(self, http: HttpExchange) -> None:
