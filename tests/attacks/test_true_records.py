@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -18,7 +19,7 @@ from handfast.gateway.upstreams import RESTARTED, STOPPED
 from handfast.wire.codes import RECORDING_FAILED
 from tests.contracts.rig import HttpGateway, Json, Route, rig
 from tests.gateway.bridge.asking import LEGACY, MODERN, WAYS, Way, entry_for
-from tests.gateway.running import Serving, meanwhile, one_record, running
+from tests.gateway.running import Serving, call, meanwhile, one_record, running, wrapping
 from tests.stubs.run import answer, tool, write_stub
 from tests.test_nothing_is_lost import locked
 
@@ -40,23 +41,33 @@ OWN: Json = {"compact": {"surface": "compact"}, "own": {"isolation": "session"}}
 ERAS = ["legacy", "modern", "legacy-to-modern", "modern-to-legacy"]
 
 
+@dataclass(frozen=True, slots=True)
+class Slow:
+    """A gateway with a call under way in its server."""
+
+    gateway: Serving
+    entry: Json  # of the server
+    client: HttpGateway
+    text: "Future[str]"  # what the call will get
+
+
 @contextmanager
-def calling_slow(folder: Path, front: str, way: Way, eras: str) -> Iterator[tuple[Serving, Json, "Future[str]"]]:
-    """A gateway with a call under way in its server; the entry of that server, and the text that the call will get."""
+def calling_slow(folder: Path, front: str, way: Way, eras: str, **limits: Json) -> Iterator[Slow]:
     client_era, _, server_era = eras.partition("-to-")
     versions = MODERN if (server_era or client_era) == "modern" else LEGACY
     stub = write_stub(folder, tools=[tool("slow")], answers={"slow": answer(FINE, "slow:20")}, versions=versions)
     with ExitStack() as stack:
         entry = stack.enter_context(entry_for(stub, way))
         entry["handfast"] = OWN.get(front, {})
-        limits = {"drain_timeout_s": 0.1}
-        gateway = stack.enter_context(running({"up": entry}, folder, leaves_calls=True, limits=limits))
+        limits["drain_timeout_s"] = 0.1
+        gateway = stack.enter_context(running({"up": entry}, folder, limits=limits))
         client = gateway.client(is_modern=client_era == "modern", opens=False)
         client.path = "/mcp" if front == "all" else "/mcp/up"
         client.open()
-        call = stack.enter_context(meanwhile(partial(call_slow, client, front)))
+        text = stack.enter_context(meanwhile(partial(call_slow, client, front)))
         stub.journal.wait_for(lambda journal: journal.calls("slow"))
-        yield gateway, entry, call
+        stack.callback(gateway.process.kill)  # before the call is waited for
+        yield Slow(gateway, entry, client, text)
 
 
 @pytest.mark.requirement("F11")
@@ -66,10 +77,11 @@ def calling_slow(folder: Path, front: str, way: Way, eras: str) -> Iterator[tupl
 def test_a_call_whose_server_is_restarted_by_new_settings_says_so(
     tmp_path: Path, front: str, way: Way, eras: str
 ) -> None:
-    with calling_slow(tmp_path, front, way, eras) as (gateway, entry, call):
+    with calling_slow(tmp_path, front, way, eras) as slow:
+        gateway, entry = slow.gateway, slow.entry
         changed = {"env": {"CHANGED": "1"}} if way == "stdio" else {"headers": {"X-Changed": "1"}}
         gateway.write_settings({"mcpServers": {"up": entry | changed}})
-        assert call.result(20).removeprefix("up: ") == RESTARTED
+        assert slow.text.result(20).removeprefix("up: ") == RESTARTED
         record = one_record(gateway.state, type="tool_call", tool="slow")
         assert (record.status.value, record.rule, record.reason) == ("error", "upstream.failed", RESTARTED)
 
@@ -80,9 +92,10 @@ def test_a_call_whose_server_is_restarted_by_new_settings_says_so(
 @pytest.mark.parametrize("front", ["server", "all", "compact", "own"])
 def test_a_call_that_a_gateway_stops_in_the_middle_of_says_so(tmp_path: Path, front: str, way: Way, eras: str) -> None:
     """Nobody cancelled it, and to send it again may run it twice."""
-    with calling_slow(tmp_path, front, way, eras) as (gateway, _, call):
+    with calling_slow(tmp_path, front, way, eras) as slow:
+        gateway = slow.gateway
         gateway.process.terminate()
-        assert call.result(20).removeprefix("up: ") == STOPPED
+        assert slow.text.result(20).removeprefix("up: ") == STOPPED
         assert gateway.process.wait(10) == 0
         record = one_record(gateway.state, type="tool_call", tool="slow")
         assert (record.status.value, record.rule, record.reason) == ("error", "upstream.failed", STOPPED)
@@ -107,10 +120,10 @@ def test_a_call_whose_server_still_starts_when_the_gateway_stops_says_what_its_r
         gateway = stack.enter_context(running({"up": entry}, tmp_path, leaves_calls=True, limits=limits))
         client = gateway.client(is_modern=True, opens=False)
         client.path = "/mcp" if front == "all" else "/mcp/up"
-        call = stack.enter_context(meanwhile(partial(call_slow, client, front)))
+        found = stack.enter_context(meanwhile(partial(call_slow, client, front)))
         stub.journal.wait_for(lambda journal: ("server/discover" if is_modern else "initialize") in journal.methods())
         gateway.process.terminate()
-        text = call.result(20).removeprefix("up: ")
+        text = found.result(20).removeprefix("up: ")
         assert gateway.process.wait(10) == 0
         record = one_record(gateway.state, type="tool_call")
         assert (record.status.value, record.rule, record.reason) == ("error", "upstream.failed", text)
@@ -189,3 +202,49 @@ def test_a_call_that_ran_while_its_record_could_not_be_written_says_so(tmp_path:
             error = gateway.call(name, arguments).message["error"]
     assert (error["code"], error["message"].removeprefix("up: ")) == (RECORDING_FAILED, RAN_UNRECORDED)
     assert len(stub.journal.calls("warned")) == 1
+
+
+@pytest.mark.requirement("F9")
+@pytest.mark.parametrize("eras", ERAS)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("front", ["server", "all", "compact", "own"])
+def test_a_call_over_the_limit_of_calls_in_progress_is_on_record(
+    tmp_path: Path, front: str, way: Way, eras: str
+) -> None:
+    with calling_slow(tmp_path, front, way, eras, concurrent_calls=1) as slow:
+        gateway = slow.gateway
+        other = gateway.client(is_modern=eras.startswith("modern"), opens=False)
+        other.path = "/mcp" if front == "all" else "/mcp/up"
+        other.open()
+        text = call_slow(other, front).removeprefix("up: ")
+        assert text == "The gateway has 1 calls in progress, which is its limit. Try again in a moment."
+        record = one_record(gateway.state, type="tool_call")
+        found = (record.server, record.tool, record.status.value, record.rule, record.reason)
+        assert found == ("up", "slow", "error", "calls.full", text)
+
+
+@pytest.mark.requirement("F9")
+@pytest.mark.parametrize("eras", ["legacy", "legacy-to-modern"])
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("front", ["server", "all", "compact", "own"])
+def test_a_call_whose_id_is_in_use_is_on_record(tmp_path: Path, front: str, way: Way, eras: str) -> None:
+    with calling_slow(tmp_path, front, way, eras) as slow:
+        name = {"all": "up__slow", "compact": "up"}.get(front, "slow")
+        error = slow.client.post(call(slow.client.next_id() - 1, name)).message["error"]
+        assert error["code"] == -32600
+        record = one_record(slow.gateway.state, type="tool_call")
+        found = (record.tool, record.status.value, record.rule, record.reason)
+        assert found == (name, "error", "message.id_in_use", error["message"])
+
+
+@pytest.mark.requirement("F9")
+@pytest.mark.parametrize("versions", [LEGACY, MODERN])
+def test_a_call_through_wrap_whose_id_is_in_use_is_on_record(tmp_path: Path, versions: list[str]) -> None:
+    stub = write_stub(tmp_path, tools=[tool("slow")], answers={"slow": answer(FINE, "slow:20")}, versions=versions)
+    with wrapping(stub.command, tmp_path) as client:
+        client.send(call("same", "slow"))
+        stub.journal.wait_for(lambda journal: journal.calls("slow"))
+        error = client.exchange(call("same", "slow")).message["error"]
+        record = one_record(client.state, type="tool_call")
+        found = (record.server, record.status.value, record.rule, record.reason)
+        assert found == ("up", "error", "message.id_in_use", error["message"])

@@ -184,10 +184,10 @@ class Conversation:
         assert message.id is not None
         assert message.method is not None
         if message.id in self._pending:
-            return Step(to_client=error_reply(message.id, INVALID_REQUEST, "This id is in use. Use a fresh id."))
+            return self._turn_away(message, client, "message.id_in_use", "This id is in use. Use a fresh id.")
         if len(self._pending) >= _OPEN_REQUESTS:
             text = f"{_OPEN_REQUESTS} requests are open. Wait for answers before sending more."
-            return Step(to_client=error_reply(message.id, INVALID_REQUEST, text))
+            return self._turn_away(message, client, "calls.full", text)
         pending = self._open(message, message.method)
         if message.method == "tools/list":
             pending.cursor = _cursor(message)
@@ -231,11 +231,12 @@ class Conversation:
         tool = _name(params)
         if tool is None:
             text = "params.name must be the name of a tool. Add it and call again."
+            self._server.journal.diagnose(self._server.name, "message.refused", f"A call was refused: {text}")
             return Step(to_client=error_reply(message.id, INVALID_PARAMS, text))
         server = self._server
         if server.path.open_calls >= (most := server.most_calls()) <= server.path.open_calls - server.waiting():
             text = f"The gateway has {most} calls in progress, which is its limit. Try again in a moment."
-            return Step(to_client=error_reply(message.id, UPSTREAM_FAILED, text))
+            return self._turn_away(message, client, "calls.full", text, code=UPSTREAM_FAILED)
         policy = server.policy_of(tool)
         is_strict = policy.blocks_unknown_tools
         call = server.path.open(
@@ -333,13 +334,29 @@ class Conversation:
 
     def abandon(self, message: Message) -> None:
         """Put on record a call whose client left before anything was done about it."""
+        call = self._open_unsent(message)
+        if call is not None:
+            self._leave(call)
+
+    def _turn_away(
+        self, message: Message, client: Client | None, rule: str, text: str, *, code: int = INVALID_REQUEST
+    ) -> Step:
+        """Refuse a request before anything is done about it. A call is on record all the same."""
+        call = self._open_unsent(message)
+        if call is not None:
+            call.caller = self._caller(client)
+            self._server.path.conclude(call, Status.ERROR, rule=rule, reason=text, refusal=())
+        return Step(to_client=error_reply(message.id, code, text))
+
+    def _open_unsent(self, message: Message) -> Exchange | None:
+        """A call that will not reach the server, to be recorded; None where the message is no call of a tool."""
         tool = _name(message.params()) if message.method == "tools/call" and message.is_request else None
-        if tool is not None:
-            server, policy = self._server, self._server.policy_of(tool)
-            name = scrub_name(tool)
-            self._leave(
-                server.path.open(server=server.name, tool=name, policy=policy, contract=None, actor=server.actor)
-            )
+        if tool is None:
+            return None
+        server, policy = self._server, self._server.policy_of(tool)
+        return server.path.open(
+            server=server.name, tool=scrub_name(tool), policy=policy, contract=None, actor=server.actor
+        )
 
     # --- from the server -----------------------------------------------------------------------------------------
 

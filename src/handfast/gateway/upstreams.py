@@ -18,7 +18,7 @@ from handfast.gateway.fronts.legacy_http import LegacyFront
 from handfast.gateway.fronts.modern_http import ModernFront
 from handfast.gateway.http_exchange import HttpProblem
 from handfast.gateway.launch import Launch, child_environment
-from handfast.gateway.refused_calls import record_left, record_templated, record_unrouted
+from handfast.gateway.refused_calls import record_left, record_refused_call, record_templated, record_unrouted
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.server_health import HealthReport, State
 from handfast.gateway.settings import Settings, Transport
@@ -163,6 +163,7 @@ def _fronts(runtime: Runtime, name: str, backend: Backend) -> tuple[ModernFront,
         backend,
         limits=lambda: runtime.settings.limits,
         diagnose=lambda rule, reason: runtime.journal.diagnose(name, rule, reason),
+        record_refused=partial(record_refused_call, runtime, name),
         now=runtime.clock.monotonic,
     )
     return ModernFront(backend), legacy

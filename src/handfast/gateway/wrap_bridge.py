@@ -3,9 +3,11 @@
 import asyncio
 import contextlib
 import signal
+from functools import partial
 
 from handfast.gateway.compact.surface import ChosenSurface
 from handfast.gateway.fronts.stdio import StdioFront
+from handfast.gateway.refused_calls import record_refused_call
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.settings.blocks import Surface
 from handfast.gateway.upstream import Upstream
@@ -25,6 +27,7 @@ async def serve_on_stdio(runtime: Runtime, name: str, upstream: Upstream, *, mis
         ChosenSurface(upstream.backend, upstream.compact, surface),
         message_limit=runtime.settings.limits.message_bytes,
         diagnose=lambda rule, reason: runtime.journal.diagnose(name, rule, reason),
+        record_refused=partial(record_refused_call, runtime, name),
     )
     loop = asyncio.get_running_loop()
     for number in _ENDS:

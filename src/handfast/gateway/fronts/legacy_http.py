@@ -9,7 +9,7 @@ from handfast.gateway.callers import address_of_opener
 from handfast.gateway.draining import STOPPING
 from handfast.gateway.event_log import EventShelf
 from handfast.gateway.fronts.http_reply import HttpReply
-from handfast.gateway.fronts.legacy_client import Diagnose
+from handfast.gateway.fronts.legacy_client import Diagnose, RecordRefused, record_nothing
 from handfast.gateway.fronts.legacy_session import LegacySession
 from handfast.gateway.http_exchange import JSON, HttpExchange, HttpProblem
 from handfast.gateway.room import EVICTED, MADE_WAY, REFUSED, NoRoom, Room
@@ -30,12 +30,14 @@ class LegacyFront:
         *,
         limits: Callable[[], Limits],
         diagnose: Diagnose,
+        record_refused: RecordRefused = record_nothing,
         now: Callable[[], float] = time.monotonic,
         most_sessions: int = _SESSIONS,
     ) -> None:
         self._backend = backend
         self._limits = limits
         self._diagnose = diagnose
+        self._record_refused = record_refused
         self._now = now
         self._most_sessions = most_sessions
         self._sessions: dict[str, LegacySession] = {}
@@ -123,6 +125,7 @@ class LegacyFront:
             address=address,
             now=self._now,
             diagnose=self._diagnose,
+            record_refused=self._record_refused,
             # Whoever has not answered by then will not: their session would have expired.
             question_seconds=self._limits().session_idle_s,
         )

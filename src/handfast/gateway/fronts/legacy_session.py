@@ -7,7 +7,7 @@ from secrets import token_urlsafe
 from handfast.gateway.backend import Backend
 from handfast.gateway.event_log import EventLog, EventShelf, UnknownEvent
 from handfast.gateway.event_stream import follow, is_primed, prime, rest, send_since
-from handfast.gateway.fronts.legacy_client import Diagnose, LegacyClient
+from handfast.gateway.fronts.legacy_client import Diagnose, LegacyClient, RecordRefused, record_nothing
 from handfast.gateway.http_exchange import STREAM_HEADERS, HttpExchange, HttpProblem
 from handfast.wire.sse import KEEP_ALIVE
 
@@ -22,6 +22,7 @@ class LegacySession:
         address: str = "",
         now: Callable[[], float],
         diagnose: Diagnose,
+        record_refused: RecordRefused = record_nothing,
         question_seconds: float,
     ) -> None:
         self.id = token_urlsafe(24)
@@ -40,6 +41,7 @@ class LegacySession:
             actor=actor,
             address=address,
             diagnose=diagnose,
+            record_refused=record_refused,
             question_seconds=question_seconds,
         )
 
