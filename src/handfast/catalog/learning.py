@@ -35,7 +35,7 @@ class Learner:
         self._monotonic = monotonic
         self._asking: dict[bytes | int, _Question] = {}  # by view, or where that brought no list by asker
         self._not_before: dict[int, float] = {}  # by asker, the longest ago first
-        self._has_discovered = self._is_closed = False
+        self.has_discovered = self._is_closed = False
         self._rest = FIRST_REST
         self._rests_until = 0.0
         self._due: dict[bytes, asyncio.TimerHandle] = {}  # lists that changed while the server rested
@@ -77,16 +77,16 @@ class Learner:
             return True
         return not must_be_listed and self.contracts.find(tool) is not None
 
-    def discover(self, list_page: ListPage, view: bytes = b"") -> None:
+    def discover(self, list_page: ListPage, view: bytes = b"", *, asker: Hashable = None) -> None:
         """Ask once per start of the server, so that contracts kept from an earlier start do not go stale."""
-        if not self._has_discovered:
-            self._has_discovered = True
+        if not self.has_discovered:
+            self.has_discovered = True
             self._not_before.clear()
-            self._ask(list_page, view, view, _SERVER)
+            self._ask(list_page, view, view, hash((view, asker)))
 
     def restart(self) -> None:
         """The server started anew: what it offers may differ from what it offered before."""
-        self._has_discovered = False
+        self.has_discovered = False
         self.contracts.start_anew()
 
     def refresh(self, list_page: ListPage, view: bytes = b"") -> None:

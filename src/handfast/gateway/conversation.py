@@ -177,7 +177,7 @@ class Conversation:
                 if pending.when_cancelled is not None:
                     pending.when_cancelled()
         elif message.method == "notifications/initialized":
-            self._server.learner.discover(self._list_page, self._view)
+            self._discover(None)
         return Step(to_server=message.raw)
 
     async def _request_from_client(self, message: Message, client: Client | None) -> Step:
@@ -188,7 +188,7 @@ class Conversation:
         if len(self._pending) >= _OPEN_REQUESTS:
             text = f"{_OPEN_REQUESTS} requests are open. Wait for answers before sending more."
             return self._turn_away(message, client, "calls.full", text)
-        pending = self._open(message, message.method)
+        pending = self._open(message, message.method, client)
         if message.method == "tools/list":
             pending.cursor = _cursor(message)
         self._pending[message.id] = pending  # after all that may refuse the request, or its id would stay in use
@@ -205,16 +205,19 @@ class Conversation:
             self._pending.pop(message.id, None)
         return step
 
-    def _open(self, message: Message, method: str) -> Pending:
+    def _discover(self, client: Client | None) -> None:
+        self._server.learner.discover(self._list_page, self._view, asker=self._caller(client))
+
+    def _open(self, message: Message, method: str, client: Client | None) -> Pending:
         meta = message.meta() if message.may_mention("_meta") else {}
         now = self._server.now()
         pending = Pending(method, META_VERSION in meta, touched=now, began=now)
         if pending.is_modern:
             self._view = _view(meta.get(META_CAPABILITIES))
             self._meta = {key: meta[key] for key in (META_VERSION, META_CAPABILITIES, META_CLIENT) if key in meta}
-            if method != "server/discover":
+            if method != "server/discover" and not self._server.learner.has_discovered:
                 # A probe is not yet a way of speaking: a legacy server would refuse our list, or give half of one.
-                self._server.learner.discover(self._list_page, self._view)
+                self._discover(client)
         elif method == "initialize":
             self._meta = {}  # the client tried the modern way and fell back
             self._view = _view(message.params().get("capabilities"))
