@@ -48,7 +48,7 @@ class Upstreams:
                 record_templated=partial(record_templated, runtime),
             )
         )
-        self.all = AllServers(self.combined, lambda backend: BothFronts(*_fronts(runtime, "", backend)))
+        self.all = AllServers(self.combined, BothFronts(*_fronts(runtime, "", self.combined)))
         self._open(name for name, server in runtime.settings.servers.items() if not server.disabled)
 
     def names(self) -> list[str]:

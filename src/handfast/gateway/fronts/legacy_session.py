@@ -26,6 +26,8 @@ class LegacySession:
         question_seconds: float,
     ) -> None:
         self.id = token_urlsafe(24)
+        self.backend = backend
+        self.chose: frozenset[str] | None = None  # the servers that it is for; None for all that the front has
         self.actor = actor  # who opened it, and nobody else may use it
         self.address = address  # whose room it counts towards
         self.opened = self.last_used = now()
