@@ -8,7 +8,7 @@ import pytest
 
 from tests.attacks.test_shared_process import Caller
 from tests.contracts.rig import MODERN_META, Answer, Json
-from tests.gateway.bridge.asking import LEGACY, PREFIX, Way, entry_for
+from tests.gateway.bridge.asking import LEGACY, MODERN, PREFIX, WAYS, Way, entry_for
 from tests.gateway.running import Serving, read_records, running
 from tests.stubs.run import answer, tool, write_stub
 
@@ -17,6 +17,7 @@ pytestmark = pytest.mark.requirement("F7")
 FINE = {"content": [{"type": "text", "text": "fine"}]}
 ROOTS: Json = {"roots": {}}
 LIMITS = {"sessions": 4}
+STRICT: Json = {"mode": "strict"}
 
 
 @contextmanager
@@ -156,3 +157,39 @@ def test_a_server_that_lists_without_measure_takes_no_tool_from_itself_or_anothe
             )  # the rest is left out, and said to be
         for caller in callers:
             assert [caller.call(f"{name}__add").text for name in ("big", "well")] == ["fine", "fine"]
+
+
+class Kind(Caller):
+    """A client that can do something which no other can."""
+
+    def __init__(self, gateway: Serving, place: str, number: int, *, is_modern: bool) -> None:
+        super().__init__(gateway, place, "greedy", is_modern=is_modern)
+        self.capabilities: Json = {"experimental": {f"x{number}": {}}}
+
+    def render(self, method: str, params: Json = None) -> Json:
+        message = super().render(method, params)
+        if self.is_modern:
+            message["params"]["_meta"][PREFIX + "clientCapabilities"] = self.capabilities
+        return message
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("is_modern", [True, False])
+@pytest.mark.parametrize("place", ["/mcp/up", "/mcp#up"])
+def test_kinds_of_clients_and_refused_lists_stop_no_calls_of_another(
+    tmp_path: Path, place: str, is_modern: bool, way: Way
+) -> None:
+    """In strict mode a call is judged by what its own kind of client was listed; all of that can be learnt again."""
+    versions = MODERN if is_modern else LEGACY
+    stub = write_stub(tmp_path, tools=[tool("add")], answers={"add": answer(FINE)}, versions=versions)
+    with entry_for(stub, way) as entry, running({"up": entry}, tmp_path, input_validation=STRICT) as gateway:
+        victim = Caller(gateway, place, "victim", is_modern=is_modern)
+        victim.open()
+        assert victim.run("add").text == "fine"
+        for number in range(20):
+            greedy = Kind(gateway, place, number, is_modern=is_modern)
+            greedy.open(greedy.capabilities)
+            assert greedy.list_tools()
+        Caller(gateway, place, "greedy", is_modern=False).run("add")  # without a session
+        assert victim.run("add").text == "fine"
+    assert read_records(gateway.state, rule="contract.unavailable") == []

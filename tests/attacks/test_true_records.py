@@ -2,6 +2,10 @@
 
 import http.client
 import json
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -11,11 +15,11 @@ import pytest
 
 from handfast.core.exchange import RAN_UNRECORDED
 from handfast.gateway.conversation import LEFT
-from handfast.gateway.upstreams import RESTARTED
+from handfast.gateway.upstreams import RESTARTED, STOPPED
 from handfast.wire.codes import RECORDING_FAILED
 from tests.contracts.rig import HttpGateway, Json, Route, rig
 from tests.gateway.bridge.asking import LEGACY, MODERN, WAYS, Way, entry_for
-from tests.gateway.running import meanwhile, one_record, running
+from tests.gateway.running import Serving, call, meanwhile, one_record, running, wrapping
 from tests.stubs.run import answer, tool, write_stub
 from tests.test_nothing_is_lost import locked
 
@@ -33,31 +37,97 @@ DISCOVERY = {
 UNKNOWN = {"code": -32601, "message": "there is no such method"}
 
 
+OWN: Json = {"compact": {"surface": "compact"}, "own": {"isolation": "session"}}
+ERAS = ["legacy", "modern", "legacy-to-modern", "modern-to-legacy"]
+
+
+@dataclass(frozen=True, slots=True)
+class Slow:
+    """A gateway with a call under way in its server."""
+
+    gateway: Serving
+    entry: Json  # of the server
+    client: HttpGateway
+    text: "Future[str]"  # what the call will get
+
+
+@contextmanager
+def calling_slow(folder: Path, front: str, way: Way, eras: str, **limits: Json) -> Iterator[Slow]:
+    client_era, _, server_era = eras.partition("-to-")
+    versions = MODERN if (server_era or client_era) == "modern" else LEGACY
+    stub = write_stub(folder, tools=[tool("slow")], answers={"slow": answer(FINE, "slow:20")}, versions=versions)
+    with ExitStack() as stack:
+        entry = stack.enter_context(entry_for(stub, way))
+        entry["handfast"] = OWN.get(front, {})
+        limits["drain_timeout_s"] = 0.1
+        gateway = stack.enter_context(running({"up": entry}, folder, limits=limits))
+        client = gateway.client(is_modern=client_era == "modern", opens=False)
+        client.path = "/mcp" if front == "all" else "/mcp/up"
+        client.open()
+        text = stack.enter_context(meanwhile(partial(call_slow, client, front)))
+        stub.journal.wait_for(lambda journal: journal.calls("slow"))
+        stack.callback(gateway.process.kill)  # before the call is waited for
+        yield Slow(gateway, entry, client, text)
+
+
 @pytest.mark.requirement("F11")
-@pytest.mark.parametrize("eras", ["legacy", "modern", "legacy-to-modern", "modern-to-legacy"])
+@pytest.mark.parametrize("eras", ERAS)
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("front", ["server", "all", "compact"])
+@pytest.mark.parametrize("front", ["server", "all", "compact", "own"])
 def test_a_call_whose_server_is_restarted_by_new_settings_says_so(
     tmp_path: Path, front: str, way: Way, eras: str
 ) -> None:
-    client_era, _, server_era = eras.partition("-to-")
-    versions = MODERN if (server_era or client_era) == "modern" else LEGACY
-    stub = write_stub(tmp_path, tools=[tool("slow")], answers={"slow": answer(FINE, "slow:20")}, versions=versions)
-    own = {"surface": "compact"} if front == "compact" else {}
-    with entry_for(stub, way) as entry:
-        entry["handfast"] = own
-        with running({"up": entry}, tmp_path, leaves_calls=True) as gateway:
-            client = gateway.client(is_modern=client_era == "modern", opens=False)
-            client.path = "/mcp" if front == "all" else "/mcp/up"
-            client.open()
-            with meanwhile(partial(call_slow, client, front)) as call:
-                stub.journal.wait_for(lambda journal: journal.calls("slow"))
-                changed = {"env": {"CHANGED": "1"}} if way == "stdio" else {"headers": {"X-Changed": "1"}}
-                gateway.write_settings({"mcpServers": {"up": entry | changed}})
-                text = call.result(20)
-            assert text.removeprefix("up: ") == RESTARTED
-            record = one_record(gateway.state, type="tool_call", tool="slow")
-            assert (record.status.value, record.rule, record.reason) == ("error", "upstream.failed", RESTARTED)
+    with calling_slow(tmp_path, front, way, eras) as slow:
+        gateway, entry = slow.gateway, slow.entry
+        changed = {"env": {"CHANGED": "1"}} if way == "stdio" else {"headers": {"X-Changed": "1"}}
+        gateway.write_settings({"mcpServers": {"up": entry | changed}})
+        assert slow.text.result(20).removeprefix("up: ") == RESTARTED
+        record = one_record(gateway.state, type="tool_call", tool="slow")
+        assert (record.status.value, record.rule, record.reason) == ("error", "upstream.failed", RESTARTED)
+
+
+@pytest.mark.requirement("F11")
+@pytest.mark.parametrize("eras", ERAS)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("front", ["server", "all", "compact", "own"])
+def test_a_call_that_a_gateway_stops_in_the_middle_of_says_so(tmp_path: Path, front: str, way: Way, eras: str) -> None:
+    """Nobody cancelled it, and to send it again may run it twice."""
+    with calling_slow(tmp_path, front, way, eras) as slow:
+        gateway = slow.gateway
+        gateway.process.terminate()
+        assert slow.text.result(20).removeprefix("up: ") == STOPPED
+        assert gateway.process.wait(10) == 0
+        record = one_record(gateway.state, type="tool_call", tool="slow")
+        assert (record.status.value, record.rule, record.reason) == ("error", "upstream.failed", STOPPED)
+        assert not any(b"Traceback" in line for line in gateway.errors)
+
+
+@pytest.mark.requirement("F11")
+@pytest.mark.parametrize("eras", ["modern", "modern-to-legacy"])
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("front", ["server", "all", "compact", "own"])
+def test_a_call_whose_server_still_starts_when_the_gateway_stops_says_what_its_record_says(
+    tmp_path: Path, front: str, way: Way, eras: str
+) -> None:
+    is_modern = eras == "modern"
+    late = {"initialize": answer(GREETING, "slow:20"), "server/discover": answer(None, error=UNKNOWN)}
+    if is_modern:
+        late = {"server/discover": answer(DISCOVERY, "slow:20")}
+    stub = write_stub(tmp_path, tools=[tool("slow")], methods=late, versions=MODERN if is_modern else LEGACY)
+    limits = {"drain_timeout_s": 0.1}
+    with ExitStack() as stack:
+        entry = stack.enter_context(entry_for(stub, way)) | {"handfast": OWN.get(front, {})}
+        gateway = stack.enter_context(running({"up": entry}, tmp_path, leaves_calls=True, limits=limits))
+        client = gateway.client(is_modern=True, opens=False)
+        client.path = "/mcp" if front == "all" else "/mcp/up"
+        found = stack.enter_context(meanwhile(partial(call_slow, client, front)))
+        stub.journal.wait_for(lambda journal: ("server/discover" if is_modern else "initialize") in journal.methods())
+        gateway.process.terminate()
+        text = found.result(20).removeprefix("up: ")
+        assert gateway.process.wait(10) == 0
+        record = one_record(gateway.state, type="tool_call")
+        assert (record.status.value, record.rule, record.reason) == ("error", "upstream.failed", text)
+    assert stub.journal.calls("slow") == []
 
 
 def call_slow(client: HttpGateway, front: str) -> str:
@@ -132,3 +202,49 @@ def test_a_call_that_ran_while_its_record_could_not_be_written_says_so(tmp_path:
             error = gateway.call(name, arguments).message["error"]
     assert (error["code"], error["message"].removeprefix("up: ")) == (RECORDING_FAILED, RAN_UNRECORDED)
     assert len(stub.journal.calls("warned")) == 1
+
+
+@pytest.mark.requirement("F9")
+@pytest.mark.parametrize("eras", ERAS)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("front", ["server", "all", "compact", "own"])
+def test_a_call_over_the_limit_of_calls_in_progress_is_on_record(
+    tmp_path: Path, front: str, way: Way, eras: str
+) -> None:
+    with calling_slow(tmp_path, front, way, eras, concurrent_calls=1) as slow:
+        gateway = slow.gateway
+        other = gateway.client(is_modern=eras.startswith("modern"), opens=False)
+        other.path = "/mcp" if front == "all" else "/mcp/up"
+        other.open()
+        text = call_slow(other, front).removeprefix("up: ")
+        assert text == "The gateway has 1 calls in progress, which is its limit. Try again in a moment."
+        record = one_record(gateway.state, type="tool_call")
+        found = (record.server, record.tool, record.status.value, record.rule, record.reason)
+        assert found == ("up", "slow", "error", "calls.full", text)
+
+
+@pytest.mark.requirement("F9")
+@pytest.mark.parametrize("eras", ["legacy", "legacy-to-modern"])
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("front", ["server", "all", "compact", "own"])
+def test_a_call_whose_id_is_in_use_is_on_record(tmp_path: Path, front: str, way: Way, eras: str) -> None:
+    with calling_slow(tmp_path, front, way, eras) as slow:
+        name = {"all": "up__slow", "compact": "up"}.get(front, "slow")
+        error = slow.client.post(call(slow.client.next_id() - 1, name)).message["error"]
+        assert error["code"] == -32600
+        record = one_record(slow.gateway.state, type="tool_call")
+        found = (record.tool, record.status.value, record.rule, record.reason)
+        assert found == (name, "error", "message.id_in_use", error["message"])
+
+
+@pytest.mark.requirement("F9")
+@pytest.mark.parametrize("versions", [LEGACY, MODERN])
+def test_a_call_through_wrap_whose_id_is_in_use_is_on_record(tmp_path: Path, versions: list[str]) -> None:
+    stub = write_stub(tmp_path, tools=[tool("slow")], answers={"slow": answer(FINE, "slow:20")}, versions=versions)
+    with wrapping(stub.command, tmp_path) as client:
+        client.send(call("same", "slow"))
+        stub.journal.wait_for(lambda journal: journal.calls("slow"))
+        error = client.exchange(call("same", "slow")).message["error"]
+        record = one_record(client.state, type="tool_call")
+        found = (record.server, record.status.value, record.rule, record.reason)
+        assert found == ("up", "error", "message.id_in_use", error["message"])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.catalog.contracts import ContractChange, ServerContracts, short_key
+from handfast.catalog.contracts import ContractChange, ListPass, ServerContracts, short_key
 from handfast.core.contract import ToolContract
 from handfast.core.schema import SchemaBounds
 
@@ -179,3 +179,38 @@ def test_a_long_cursor_leads_on_and_is_not_kept() -> None:
     assert kept.contracts.is_complete()
     assert len(short_key(cursor)) == 32
     assert short_key(b'"2"') == b'"2"'
+
+
+@pytest.mark.requirement("F7")
+def test_a_kind_of_client_that_makes_calls_stays_however_many_other_kinds_list() -> None:
+    kept = Kept()
+    kept.contracts.learn([A], cursor=None, next_cursor=None, view=b"victim")
+    for number in range(10_000):
+        kept.contracts.learn([A], cursor=None, next_cursor=None, view=b"%d" % number)
+        assert number % 1_000 or kept.contracts.is_complete(b"victim")
+    assert not kept.contracts.is_complete(b"1"), "they are bounded"
+    assert kept.contracts.is_complete(b"9999")
+    assert kept.changes == [[("a", "added")]]
+
+
+@pytest.mark.requirement("F7")
+def test_lists_that_differ_by_the_kind_of_client_are_bounded_and_what_none_of_them_has_is_gone() -> None:
+    kept = Kept()
+    for number in range(50):
+        kept.contracts.learn(
+            [ToolContract(f"t{number}", None, None)], cursor=None, next_cursor=None, view=b"%d" % number
+        )
+    assert kept.names() == sorted(f"t{number}" for number in range(34, 50))
+    kept.contracts.learn([A], cursor=None, next_cursor=None, view=b"49")
+    assert kept.names() == sorted(["a", *(f"t{number}" for number in range(34, 49))])
+
+
+@pytest.mark.requirement("F7")
+def test_a_listing_of_our_own_is_forgotten_for_no_number_of_others() -> None:
+    kept, own = Kept(), ListPass()
+    kept.contracts.learn([A], cursor=None, next_cursor=b"2", own=own)
+    for number in range(200):
+        kept.contracts.learn([A], cursor=None, next_cursor=b"2", view=b"%d" % number)
+    kept.contracts.learn([B], cursor=b"2", next_cursor=None, own=own)
+    assert kept.contracts.is_complete()
+    assert kept.names() == ["a", "b"]

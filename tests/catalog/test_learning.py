@@ -240,3 +240,48 @@ def test_a_call_does_not_wait_for_a_server_that_rests() -> None:
         return found is not None
 
     assert asyncio.run(work())
+
+
+@pytest.mark.requirement("F7")
+def test_a_list_that_one_caller_is_refused_stops_no_other() -> None:
+    async def work() -> tuple[bool, bool, int]:
+        refusing, server, learning = Server(REFUSAL), Server(), learner()
+        refusing.may_answer.set()
+        server.may_answer.set()
+        refused = await learning.find("a", refusing.list_page, must_be_listed=True, asker="greedy")
+        again = await learning.find("a", refusing.list_page, must_be_listed=True, asker="greedy")
+        found = await learning.find("a", server.list_page, must_be_listed=True, asker="victim")
+        return (refused or again) is None, found is not None, refusing.asked
+
+    assert asyncio.run(work()) == (True, True, 1)
+
+
+@pytest.mark.requirement("F7")
+@pytest.mark.parametrize("is_refused", [True, False], ids=["refused", "never answered"])
+def test_a_caller_that_waited_for_anothers_list_in_vain_asks_in_its_own_session(is_refused: bool) -> None:
+    async def work() -> bool:
+        theirs, mine, learning = Server(REFUSAL), Server(), learner(timeout=1.0 if is_refused else 0.1)
+        mine.may_answer.set()
+        other = asyncio.create_task(learning.find("a", theirs.list_page, must_be_listed=True, asker="greedy"))
+        await turn_until(lambda: theirs.asked == 1)
+        waiting = asyncio.create_task(learning.find("a", mine.list_page, must_be_listed=True, asker="victim"))
+        if is_refused:
+            theirs.may_answer.set()
+        found = await waiting
+        await other
+        learning.close()
+        return found is not None
+
+    assert asyncio.run(work())
+
+
+@pytest.mark.requirement("F7")
+def test_callers_that_are_refused_are_forgotten_at_some_point() -> None:
+    async def work() -> int:
+        refusing, learning = Server(REFUSAL), learner()
+        refusing.may_answer.set()
+        for number in range(1_200):
+            await learning.find("a", refusing.list_page, asker=number)
+        return len(learning._not_before)
+
+    assert asyncio.run(work()) == 1_000

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.attacks.test_shared_process import Caller
 from tests.contracts.rig import HttpGateway, Json
 from tests.gateway.bridge.asking import LEGACY, MODERN
-from tests.gateway.running import TEXT, Serving, eventually, read_records, running, send
+from tests.gateway.running import TEXT, Serving, eventually, read_records, running, send, stdio
 from tests.stubs.run import answer, serving, tool, write_stub
 
 JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
@@ -92,6 +93,52 @@ def test_a_choice_that_cannot_be_met_is_refused_with_what_there_is(
     refused = send(gateway.base, "POST", f"/mcp{query}", b"{}", JSON)
     assert refused.status == status
     assert words in refused.error["message"]
+
+
+NAMES = "abcdefg"
+CHOICES = ["".join(name for bit, name in enumerate(NAMES) if number >> bit & 1) for number in range(1, 128)]
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    folder = tmp_path_factory.mktemp("many")
+    stub = write_stub(folder, tools=[tool("add")], answers={"add": answer(TEXT)}, versions=MODERN)
+    with running({name: stdio(stub) for name in NAMES}, folder) as gateway:
+        yield gateway
+
+
+def choose(gateway: Serving, choice: str, name: str, *, is_modern: bool) -> Caller:
+    caller = Caller(gateway, f"/mcp?servers={','.join(choice)}#{choice[0]}", name, is_modern=is_modern)
+    caller.open()
+    return caller
+
+
+@pytest.mark.requirement("F7")
+def test_a_session_whose_initialize_took_long_to_arrive_is_known(many: Serving) -> None:
+    """What others asked for meanwhile made the gateway forget the choice that it is for."""
+    victim = Caller(many, f"/mcp?servers={CHOICES[0]}#{CHOICES[0]}", "victim", is_modern=False)
+    whole = json.dumps(victim.render("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}})).encode()
+
+    def pieces() -> Iterator[bytes]:
+        yield whole[:40]
+        for choice in CHOICES[1:72]:
+            choose(many, choice, "greedy", is_modern=True).request("prompts/get", {"name": "none__x"})
+        yield whole[40:]
+
+    opened = send(many.base, "POST", victim.path, pieces(), victim.headers(whole))
+    victim.session = opened.headers["mcp-session-id"]
+    assert victim.run("add").text == "fine"
+
+
+@pytest.mark.requirement("F7")
+def test_choices_of_one_client_keep_no_other_from_its_own(many: Serving) -> None:
+    """Each of them was kept as long as a session was open there, and there were 64."""
+    victim = choose(many, CHOICES[0], "victim", is_modern=False)
+    for choice in CHOICES[1:-1]:
+        assert choose(many, choice, "greedy", is_modern=False).session
+    assert victim.run("add").text == "fine"
+    for is_modern in (False, True):
+        assert choose(many, CHOICES[-1], "victim", is_modern=is_modern).run("add").text == "fine"
 
 
 def test_a_session_belongs_to_the_choice_it_was_opened_for(gateway: Serving) -> None:

@@ -10,7 +10,8 @@ from handfast.core.contract import CompiledContract, ToolContract
 from handfast.core.schema import SchemaBounds
 
 _OPEN_PASSES = 64  # paged listings under way at once; an abandoned one is forgotten
-_VIEWS = 16  # kinds of clients, by what they can do, whose lists are told apart
+_VIEWS = 4096  # kinds of clients, by what they can do, whose lists are told apart: a megabyte, as they share lists
+_LISTINGS = 16  # different lists that those kinds are given; a server that gives one to each kind is odd
 _LONGEST_KEY = 256  # of a cursor, or of what a client can do
 _MOST_BYTES = 32 * 1024 * 1024  # of one listing, in memory and on disk; the largest real one has a hundredth of it
 
@@ -36,11 +37,19 @@ def short_key(text: bytes) -> bytes:
 
 
 @dataclass(slots=True)
-class _Pass:
+class ListPass:
     """A listing under way: the names so far, and how much there is of them."""
 
     names: set[str] = field(default_factory=set)
     size: int = 0
+
+
+@dataclass(slots=True)
+class _Listing:
+    """The names of a whole pass, and how many views have it: nearly always all of them."""
+
+    names: frozenset[str]
+    views: int = 0
 
 
 class ServerContracts:
@@ -60,9 +69,11 @@ class ServerContracts:
         self._contracts = {contract.name: CompiledContract(contract, bounds) for contract in known}
         self._size = sum(compiled.contract.size for compiled in self._contracts.values())
         # What was seen so far in each paged listing, by who asks and the cursor its next page will be asked with.
-        self._passes: OrderedDict[tuple[bytes, bytes], _Pass] = OrderedDict()
+        self._passes: OrderedDict[tuple[bytes, bytes], ListPass] = OrderedDict()
         # A server may list more tools to clients that can do more; each view is the last whole pass of one kind.
-        self._views: OrderedDict[bytes, frozenset[str]] = OrderedDict()
+        # The kind that was not judged by for longest goes first: a client can declare any number of kinds.
+        self._views: OrderedDict[bytes, _Listing] = OrderedDict()
+        self._listings: dict[frozenset[str], _Listing] = {}
 
     def __len__(self) -> int:
         return len(self._contracts)
@@ -81,12 +92,16 @@ class ServerContracts:
         return [compiled.contract for compiled in self._contracts.values()]
 
     def is_complete(self, view: bytes = b"") -> bool:
-        """Whether a whole pass was seen since the start."""
-        return view in self._views
+        """Whether a whole pass was seen since the start. A view that is asked for is in use, and stays."""
+        if view not in self._views:
+            return False
+        self._views.move_to_end(view)
+        return True
 
     def start_anew(self) -> None:
         """What was listed may differ from what will be: it still judges, but is complete no more."""
         self._views.clear()
+        self._listings.clear()
 
     def learn(
         self,
@@ -96,21 +111,22 @@ class ServerContracts:
         next_cursor: bytes | None,
         view: bytes = b"",
         is_cut: bool = False,
+        own: ListPass | None = None,
     ) -> int:
         """Take one page of a listing. A page adds and changes; only a complete pass removes.
 
         `view` says what the client that the list was made for can do; a tool is gone when no view has it. Returns how
         many of the page were within the bounds: where some were not, or the page itself is cut, the listing ends there.
+        `own` is a listing of our own, which is found by no cursor, so that no number of others can make it forgotten.
         """
-        # Two listings at a time, of a client and of our own, have the same cursors: what one has seen counts for both.
-        known = _Pass() if cursor is None else self._passes.get((view, short_key(cursor)))
-        seen = known or _Pass()
+        known = own or (ListPass() if cursor is None else self._passes.get((view, short_key(cursor))))
+        seen = known or ListPass()
         taken = self._count_within(page, seen)
         changes = [change for contract in page[:taken] if (change := self._take(contract)) is not None]
         if known is not None or taken < len(page):
             if next_cursor is None or is_cut or taken < len(page):
                 changes.extend(self._complete(view, frozenset(seen.names)))
-            else:
+            elif own is None:
                 following = (view, short_key(next_cursor))
                 self._passes[following] = seen
                 self._passes.move_to_end(following)
@@ -120,7 +136,7 @@ class ServerContracts:
             self._on_change(changes)
         return taken
 
-    def _count_within(self, page: Sequence[ToolContract], seen: _Pass) -> int:
+    def _count_within(self, page: Sequence[ToolContract], seen: ListPass) -> int:
         """How many of these still fit into the listing; they are in it then."""
         # While a listing is under way the tools of the one before are still there; what other kinds of clients are
         # listed, and pages that belong to no listing, find room beside them or none.
@@ -145,11 +161,20 @@ class ServerContracts:
         return ContractChange(contract.name, known.contract if known else None, contract)
 
     def _complete(self, view: bytes, names: frozenset[str]) -> list[ContractChange]:
-        self._views[view] = names
-        self._views.move_to_end(view)
-        if len(self._views) > _VIEWS:
-            self._views.popitem(last=False)
-        listed = frozenset[str]().union(*self._views.values())
+        listing = self._listings.setdefault(names, _Listing(names))
+        listing.views += 1
+        self._forget_view(view)
+        self._views[view] = listing
+        while len(self._views) > _VIEWS or len(self._listings) > _LISTINGS:
+            self._forget_view(next(iter(self._views)))
+        listed = frozenset[str]().union(*self._listings)
         gone = [self._contracts.pop(name).contract for name in list(self._contracts) if name not in listed]
         self._size -= sum(contract.size for contract in gone)
         return [ContractChange(contract.name, contract, None) for contract in gone]
+
+    def _forget_view(self, view: bytes) -> None:
+        listing = self._views.pop(view, None)
+        if listing is not None:
+            listing.views -= 1
+            if not listing.views:
+                del self._listings[listing.names]

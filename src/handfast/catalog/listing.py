@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from handfast.catalog.contracts import ServerContracts
+from handfast.catalog.contracts import ListPass, ServerContracts
 from handfast.core.bounds import MOST_ITEMS
 from handfast.core.contract import ToolContract
 from handfast.turns import LARGE_BYTES, take_turn
@@ -95,6 +95,7 @@ ListPage = Callable[[bytes | None], Awaitable[Message]]
 async def ask_for_all(contracts: ServerContracts, list_page: ListPage, view: bytes = b"") -> bool:
     """Ask for every page and learn it. False when the server did not answer with a list."""
     cursor: bytes | None = None
+    own = ListPass()
     for _ in range(_MAX_PAGES):
         answer = await list_page(cursor)
         try:
@@ -105,7 +106,7 @@ async def ask_for_all(contracts: ServerContracts, list_page: ListPage, view: byt
         if page is None:
             return False
         taken = contracts.learn(
-            page.contracts, cursor=cursor, next_cursor=page.next_cursor, view=view, is_cut=not page.is_whole
+            page.contracts, cursor=cursor, next_cursor=page.next_cursor, view=view, is_cut=not page.is_whole, own=own
         )
         if page.next_cursor is None or not page.is_whole or taken < len(page.contracts):
             return True

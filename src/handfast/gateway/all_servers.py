@@ -1,28 +1,41 @@
 """`/mcp`: all servers at one address, or those that a client chose with `?servers=a,b`."""
 
-from collections import OrderedDict
-from collections.abc import Callable
 from urllib.parse import parse_qs
 
-from handfast.gateway.backend import Backend
 from handfast.gateway.combined.backend import CombinedBackend
+from handfast.gateway.draining import STOPPING
 from handfast.gateway.fronts.both import BothFronts
-from handfast.gateway.http_exchange import HttpProblem
-
-_CHOICES = 64  # different choices of servers in use at once
+from handfast.gateway.http_exchange import HttpExchange, HttpProblem
+from handfast.wire.message import Message
 
 
 class AllServers:
-    def __init__(self, combined: CombinedBackend, make_fronts: Callable[[Backend], BothFronts]) -> None:
-        self._combined = combined
-        self._make_fronts = make_fronts
-        self._every = make_fronts(combined)
-        self._chosen: OrderedDict[frozenset[str], BothFronts] = OrderedDict()
+    """One pair of fronts for every choice, so that sessions are counted by caller whatever they chose."""
 
-    async def find(self, query: bytes) -> BothFronts:
-        """The fronts for what the address asks for. Raises: HttpProblem."""
+    def __init__(self, combined: CombinedBackend, fronts: BothFronts) -> None:
+        self._combined = combined
+        self._fronts = fronts
+
+    async def post(self, http: HttpExchange, message: Message) -> None:
+        """Raises: HttpProblem."""
+        await self._fronts.post(http, message, self._choose(http.query))  # only now: its body may have taken long
+
+    async def get(self, http: HttpExchange) -> None:
+        """Raises: HttpProblem."""
+        await self._fronts.get(http, self._choose(http.query))
+
+    async def delete(self, http: HttpExchange) -> None:
+        """Raises: HttpProblem."""
+        await self._fronts.delete(http, self._choose(http.query))
+
+    def check(self, query: bytes) -> None:
+        """Whether the address asks for what there is. Raises: HttpProblem."""
+        self._choose(query)
+
+    def _choose(self, query: bytes) -> CombinedBackend:
+        """What the address asks for. Raises: HttpProblem."""
         if not query:
-            return self._every
+            return self._combined
         try:
             wanted = parse_qs(query.decode("latin-1"), keep_blank_values=True, max_num_fields=20)
         except ValueError:  # more fields than that
@@ -30,26 +43,11 @@ class AllServers:
         if set(wanted) != {"servers"}:
             raise HttpProblem(400, "The address may only choose servers, as in /mcp?servers=a,b. Leave the rest out.")
         names = frozenset(name.strip() for part in wanted["servers"] for name in part.split(",") if name.strip())
-        found = self._chosen.get(names)
-        if found is None:
-            found = await self._choose(names)
-        self._chosen.move_to_end(names)
-        return found
-
-    async def _choose(self, names: frozenset[str]) -> BothFronts:
-        backend = self._combined.subset(names)
-        if len(self._chosen) >= _CHOICES:
-            unused = next((key for key, fronts in self._chosen.items() if fronts.is_unused), None)
-            if unused is None:
-                raise HttpProblem(503, "Too many different choices of servers are in use. Try again later.")
-            await self._chosen.pop(unused).close()
-        found = self._chosen[names] = self._make_fronts(backend)
-        return found
+        return self._combined.subset(names)
 
     def quiesce(self) -> None:
-        for fronts in (self._every, *self._chosen.values()):
-            fronts.quiesce()
+        self._fronts.quiesce()
 
-    async def close(self) -> None:
-        for fronts in (self._every, *self._chosen.values()):
-            await fronts.close()
+    async def close(self, text: str = STOPPING) -> None:
+        """Requests that are still under way get this text."""
+        await self._fronts.close(text)

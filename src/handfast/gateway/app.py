@@ -30,7 +30,6 @@ class Upstream(Protocol):
     async def post(self, http: HttpExchange, message: Message) -> None: ...
     async def get(self, http: HttpExchange) -> None: ...
     async def delete(self, http: HttpExchange) -> None: ...
-    async def close(self) -> None: ...
 
 
 class GatewayApp:
@@ -74,7 +73,8 @@ class GatewayApp:
         if name := _server_of(http):
             await self._mcp(http, self._upstreams.find(name))
         elif http.path in ("/mcp", _PREFIX):
-            await self._mcp(http, await self._upstreams.all.find(http.query))
+            self._upstreams.all.check(http.query)  # before its body is read
+            await self._mcp(http, self._upstreams.all)
         elif http.path == "/health":
             await self._health(http)
         else:

@@ -52,6 +52,14 @@ class Backend(Protocol):
         """
 
 
+class Choice(Backend, Protocol):
+    """A Backend of several servers, of which an address may choose some."""
+
+    @property
+    def only(self) -> frozenset[str] | None:
+        """The chosen servers; None where all are meant."""
+
+
 @runtime_checkable
 class Leavable(Protocol):
     """A Backend that keeps something for its callers."""

@@ -192,17 +192,17 @@ class Conversation:
                 if pending.when_over is not None:
                     pending.when_over()
         elif message.method == "notifications/initialized":
-            self._server.learner.discover(self._list_page, self._view)
+            self._discover(None)
         return Step(to_server=message.raw)
 
     async def _request_from_client(self, message: Message, client: Client | None) -> Step:
         assert message.id is not None
         assert message.method is not None
         if message.id in self._pending:
-            return Step(to_client=error_reply(message.id, INVALID_REQUEST, "This id is in use. Use a fresh id."))
+            return self._turn_away(message, client, "message.id_in_use", "This id is in use. Use a fresh id.")
         if len(self._pending) >= _OPEN_REQUESTS:
             text = f"{_OPEN_REQUESTS} requests are open. Wait for answers before sending more."
-            return Step(to_client=error_reply(message.id, INVALID_REQUEST, text))
+            return self._turn_away(message, client, "calls.full", text)
         pending = self._open(message, message.method, client)
         if message.method == "tools/list":
             pending.cursor = _cursor(message)
@@ -222,6 +222,9 @@ class Conversation:
                 return Step(to_client=error_reply(message.id, UPSTREAM_FAILED, pending.ended))
         return step
 
+    def _discover(self, client: Client | None) -> None:
+        self._server.learner.discover(self._list_page, self._view, asker=self._caller(client))
+
     def _open(self, message: Message, method: str, client: Client | None) -> Pending:
         meta = message.meta() if message.may_mention("_meta") else {}
         now = self._server.now()
@@ -229,9 +232,9 @@ class Conversation:
         if pending.is_modern:
             self._view = _view(meta.get(META_CAPABILITIES))
             self._meta = {key: meta[key] for key in (META_VERSION, META_CAPABILITIES, META_CLIENT) if key in meta}
-            if method != "server/discover":
+            if method != "server/discover" and not self._server.learner.has_discovered:
                 # A probe is not yet a way of speaking: a legacy server would refuse our list, or give half of one.
-                self._server.learner.discover(self._list_page, self._view)
+                self._discover(client)
         elif method == "initialize":
             self._meta = {}  # the client tried the modern way and fell back
             self._view = _view(message.params().get("capabilities"))
@@ -250,11 +253,12 @@ class Conversation:
         tool = _name(params)
         if tool is None:
             text = "params.name must be the name of a tool. Add it and call again."
+            self._server.journal.diagnose(self._server.name, "message.refused", f"A call was refused: {text}")
             return Step(to_client=error_reply(message.id, INVALID_PARAMS, text))
         server = self._server
         if server.path.open_calls >= (most := server.most_calls()) <= server.path.open_calls - server.waiting():
             text = f"The gateway has {most} calls in progress, which is its limit. Try again in a moment."
-            return Step(to_client=error_reply(message.id, UPSTREAM_FAILED, text))
+            return self._turn_away(message, client, "calls.full", text, code=UPSTREAM_FAILED)
         policy = server.policy_of(tool)
         is_strict = policy.blocks_unknown_tools
         call = server.path.open(
@@ -350,7 +354,9 @@ class Conversation:
         try:
             if self._greeting is not None:
                 await asyncio.wait({self._greeting}, timeout=_GREETING_SECONDS)
-            call.contract = await learner.find(tool, self._list_page, self._view, must_be_listed=must_be_listed)
+            call.contract = await learner.find(
+                tool, self._list_page, self._view, must_be_listed=must_be_listed, asker=call.caller
+            )
         finally:
             if client is not None:
                 client.unwatch()
@@ -361,13 +367,29 @@ class Conversation:
 
     def abandon(self, message: Message) -> None:
         """Put on record a call whose client left before anything was done about it."""
+        call = self._open_unsent(message)
+        if call is not None:
+            self._leave(call)
+
+    def _turn_away(
+        self, message: Message, client: Client | None, rule: str, text: str, *, code: int = INVALID_REQUEST
+    ) -> Step:
+        """Refuse a request before anything is done about it. A call is on record all the same."""
+        call = self._open_unsent(message)
+        if call is not None:
+            call.caller = self._caller(client)
+            self._server.path.conclude(call, Status.ERROR, rule=rule, reason=text, refusal=())
+        return Step(to_client=error_reply(message.id, code, text))
+
+    def _open_unsent(self, message: Message) -> Exchange | None:
+        """A call that will not reach the server, to be recorded; None where the message is no call of a tool."""
         tool = _name(message.params()) if message.method == "tools/call" and message.is_request else None
-        if tool is not None:
-            server, policy = self._server, self._server.policy_of(tool)
-            name = scrub_name(tool)
-            self._leave(
-                server.path.open(server=server.name, tool=name, policy=policy, contract=None, actor=server.actor)
-            )
+        if tool is None:
+            return None
+        server, policy = self._server, self._server.policy_of(tool)
+        return server.path.open(
+            server=server.name, tool=scrub_name(tool), policy=policy, contract=None, actor=server.actor
+        )
 
     # --- from the server -----------------------------------------------------------------------------------------
 

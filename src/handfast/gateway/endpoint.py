@@ -58,7 +58,7 @@ class ServerEndpoint:
     async def close(self, text: str = STOPPING) -> None:
         """Whoever still waits gets this text."""
         await self._modern.close(text)
-        await self._legacy.close()
+        await self._legacy.close(text)
 
     async def post(self, http: HttpExchange, message: Message) -> None:
         session = http.header(b"mcp-session-id")

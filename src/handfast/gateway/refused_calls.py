@@ -23,6 +23,11 @@ def record_refused(
     runtime.path.conclude(call, Status.ERROR, rule=rule, reason=reason, refusal=())
 
 
+def record_refused_call(runtime: Runtime, server: str, message: Message, actor: str, rule: str, reason: str) -> None:
+    """A call that its front refused."""
+    record_refused(runtime, message, server=server, actor=actor, rule=rule, reason=reason)
+
+
 def record_left(runtime: Runtime, message: Message, actor: str) -> None:
     """A call whose client left while it was found out which server it is for."""
     tool = _tool_of(message)

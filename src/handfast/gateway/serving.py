@@ -17,6 +17,7 @@ from handfast.gateway.runtime import Runtime
 from handfast.gateway.settings import Settings
 from handfast.gateway.upstreams import Upstreams
 
+_ENDING_SECONDS = 1  # for calls to be answered with the end of their server, which takes milliseconds
 _GOODBYE_SECONDS = 2  # for what is left to be sent once the servers are gone
 
 
@@ -65,7 +66,9 @@ async def gateway(runtime: Runtime, listener: socket.socket, *, drain: Drain | N
         runtime.places.close()
         upstreams.quiesce()
         await drain.finished(runtime.settings.limits.drain_timeout_s)
-        await upstreams.close()
+        await upstreams.close_servers()
+        await drain.settled(_ENDING_SECONDS)
+        await upstreams.close_fronts()
         await clients.close(_GOODBYE_SECONDS)
         await runtime.close()
 

@@ -12,14 +12,13 @@ from handfast.gateway.combined.backend import CombinedBackend
 from handfast.gateway.combined.endpoint import Endpoint
 from handfast.gateway.combined.opaque import Seal
 from handfast.gateway.compact.surface import ChosenSurface
-from handfast.gateway.draining import STOPPING
 from handfast.gateway.endpoint import ServerEndpoint
 from handfast.gateway.fronts.both import BothFronts
 from handfast.gateway.fronts.legacy_http import LegacyFront
 from handfast.gateway.fronts.modern_http import ModernFront
 from handfast.gateway.http_exchange import HttpProblem
 from handfast.gateway.launch import Launch, child_environment
-from handfast.gateway.refused_calls import record_left, record_templated, record_unrouted
+from handfast.gateway.refused_calls import record_left, record_refused_call, record_templated, record_unrouted
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.server_health import HealthReport, State
 from handfast.gateway.settings import Settings, Transport
@@ -28,6 +27,7 @@ from handfast.gateway.settings.changes import ServerChanges, changed_servers
 from handfast.gateway.upstream import Upstream, http_upstream, stdio_upstream
 
 RESTARTED = "The server was restarted by a change of settings before it answered. Repeat the call if that is safe."
+STOPPED = "The gateway stopped before the server answered. The call may have run: repeat it only if that is safe."
 REMOVED = "The server was taken out of the settings before it answered. The call may have run."
 
 
@@ -48,7 +48,7 @@ class Upstreams:
                 record_templated=partial(record_templated, runtime),
             )
         )
-        self.all = AllServers(self.combined, lambda backend: BothFronts(*_fronts(runtime, "", backend)))
+        self.all = AllServers(self.combined, BothFronts(*_fronts(runtime, "", self.combined)))
         self._open(name for name, server in runtime.settings.servers.items() if not server.disabled)
 
     def names(self) -> list[str]:
@@ -98,8 +98,19 @@ class Upstreams:
             served.quiesce()
 
     async def close(self) -> None:
-        await self.all.close()
-        await asyncio.gather(*(served.close(STOPPING) for served in self._by_name.values()), *self._closing)
+        await self.close_servers()
+        await self.close_fronts()
+
+    async def close_servers(self) -> None:
+        """Calls under way end with their servers, and say so; whatever is given up in front afterwards does not."""
+        for served in self._by_name.values():
+            served.dismiss(STOPPED)
+        await asyncio.gather(*(served.upstream.close() for served in self._by_name.values()), *self._closing)
+
+    async def close_fronts(self) -> None:
+        for served in self._by_name.values():
+            await served.endpoint.close(STOPPED)
+        await self.all.close(STOPPED)
 
     def _open(self, names: Iterable[str]) -> None:
         for name in names:
@@ -152,6 +163,7 @@ def _fronts(runtime: Runtime, name: str, backend: Backend) -> tuple[ModernFront,
         backend,
         limits=lambda: runtime.settings.limits,
         diagnose=lambda rule, reason: runtime.journal.diagnose(name, rule, reason),
+        record_refused=partial(record_refused_call, runtime, name),
         now=runtime.clock.monotonic,
     )
     return ModernFront(backend), legacy

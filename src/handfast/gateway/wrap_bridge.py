@@ -3,10 +3,12 @@
 import asyncio
 import contextlib
 import signal
+from functools import partial
 from secrets import token_hex
 
 from handfast.gateway.compact.surface import ChosenSurface
 from handfast.gateway.fronts.stdio import StdioFront
+from handfast.gateway.refused_calls import record_refused_call
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.settings.blocks import Surface
 from handfast.gateway.upstream import Upstream
@@ -27,6 +29,7 @@ async def serve_on_stdio(runtime: Runtime, name: str, upstream: Upstream, *, mis
         message_limit=runtime.settings.limits.message_bytes,
         diagnose=lambda rule, reason: runtime.journal.diagnose(name, rule, reason),
         caller=token_hex(8),  # its tasks are those of this process alone
+        record_refused=partial(record_refused_call, runtime, name),
     )
     loop = asyncio.get_running_loop()
     for number in _ENDS:

@@ -190,3 +190,16 @@ def test_two_who_need_room_at_the_same_moment_open_one_each_and_no_more() -> Non
         await bench.pool.close()
 
     asyncio.run(run())
+
+
+@pytest.mark.requirement("F11")
+def test_a_pool_that_is_closed_opens_nothing_more() -> None:
+    async def run() -> None:
+        bench = Bench()
+        await bench.get("a")
+        await bench.pool.close()
+        with pytest.raises(UpstreamFailed, match="before the request reached it"):
+            await bench.get("b")
+        assert [thing.key for thing in bench.opened] == ["a"]
+
+    asyncio.run(run())

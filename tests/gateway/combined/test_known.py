@@ -188,3 +188,27 @@ def test_a_caller_that_leaves_gives_back_its_room() -> None:
         knowledge.forget(f"c{n}")
         knowledge.forget(f"c{n}")
     assert not last.is_forgotten
+
+
+@pytest.mark.requirement("F8")
+def test_links_outlast_callers_that_come_and_go() -> None:
+    knowledge = Knowledge()
+    linked, plain = knowledge.of("linked"), knowledge.of("plain")
+    linked.link("a", ["x:1"])
+    for number in range(20_000):
+        knowledge.of(f"c{number}")
+    assert (linked.is_forgotten, plain.is_forgotten) == (False, True)
+    assert _owner(knowledge.of("linked"), "x:1") == "a"
+
+
+@pytest.mark.requirement("F8")
+@pytest.mark.parametrize("has_links", [True, False])
+def test_an_address_with_many_callers_forgets_its_own(has_links: bool) -> None:
+    knowledge = Knowledge()
+    victim = knowledge.of("victim", "10.0.0.2")
+    for number in range(20_000):
+        mine = knowledge.of(f"c{number}", "10.0.0.1")
+        if has_links:
+            mine.link("a", ["x:1"])
+    assert not victim.is_forgotten
+    assert not mine.is_forgotten

@@ -1,5 +1,6 @@
 """Legacy clients over HTTP: sessions, who may use them, how many there are and for how long."""
 
+import asyncio
 import json
 import time
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from handfast.gateway.settings.blocks import Limits
 from tests.contracts.rig import HttpGateway
 from tests.gateway.fronts.fronted import JSON_AND_EVENTS, Fronted, fronted
 from tests.gateway.fronts.scripted import ELICITATION, ROOTS, SAMPLING, Json, ScriptedServer, text
-from tests.gateway.running import OpenPost, Response, call, eventually, notification, request, send
+from tests.gateway.running import OpenPost, Response, call, eventually, meanwhile, notification, request, send
 
 PATH = "/mcp/legacy"
 RIG = {"name": "rig", "version": "1"}
@@ -115,6 +116,16 @@ def test_a_session_that_is_deleted_takes_everything_with_it(running: Fronted) ->
     eventually(lambda: running.server.cancelled == ["hang", "subscriptions/listen"], "everything cancelled")
     assert send(running.base, "DELETE", PATH, headers=headers).status == 404
     assert client.call("echo").status == 404
+
+
+@pytest.mark.requirement("F11")
+@pytest.mark.parametrize("said", [0, 1])
+def test_a_request_under_way_when_the_front_is_closed_is_not_said_to_be_cancelled(running: Fronted, said: int) -> None:
+    client = running.client("legacy")
+    with meanwhile(lambda: client.call("hang", {"say": said}).message["error"]) as found:
+        eventually(lambda: running.server.asked("tools/call"), "the call under way")
+        running.on_loop(lambda: asyncio.ensure_future(running.legacy.close("It may have run.")))
+        assert found.result(10) == {"code": -31001, "message": "It may have run."}
 
 
 # --- whose session it is ---------------------------------------------------------------------------------------------

@@ -63,7 +63,11 @@ class NativeServer:
         if self._probe is None:
             self._probe = asyncio.create_task(self._ask())
             self._probe.add_done_callback(self._probed)
-        return await asyncio.shield(self._probe)
+        probe = self._probe
+        await asyncio.wait((probe,))
+        if probe.cancelled():
+            raise UpstreamFailed("The server was closed before it was known how to ask it. Call again later.")
+        return probe.result()
 
     def _probed(self, probe: "asyncio.Task[bool]") -> None:
         """Whoever asks after a failure asks anew, also where nobody waited for this one to the end."""

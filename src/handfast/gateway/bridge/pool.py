@@ -8,6 +8,8 @@ from handfast.gateway.http_response import UpstreamFailed
 from handfast.gateway.room import NoRoom, Room
 from handfast.gateway.settings.blocks import Limits
 
+_CLOSED = "The server was closed before the request reached it. Send it again later."
+
 
 class Pooled(Protocol):
     last_used: float
@@ -47,12 +49,14 @@ class Pool(Generic[Key, Value]):
         self._closing: set[asyncio.Task[None]] = set()
         self._finishing: set[asyncio.Task[None]] = set()
         self._sweeper: asyncio.Task[None] | None = None
+        self._is_closed = False
 
     async def get(self, key: Key, open_it: Callable[[Key], Awaitable[Value]], *, address: str = "") -> Value:
         """The one for this key, opened once however many ask at the same moment, in the room of this address.
 
-        Raises: what opening it does.
+        Raises: what opening it does, UpstreamFailed.
         """
+        self._require_open()
         task = self._opened.get(key)
         if task is None or not _is_usable(task):
             task = self._opened[key] = asyncio.create_task(self._open(key, task, open_it, address))
@@ -61,10 +65,16 @@ class Pool(Generic[Key, Value]):
                 self._sweeper = asyncio.create_task(self._sweep())
         await asyncio.wait((task,))
         if task.cancelled():
+            self._require_open()
             raise UpstreamFailed("The session was closed while it was being opened.")
         value = task.result()
         value.last_used = self._now()
         return value
+
+    def _require_open(self) -> None:
+        """Raises: UpstreamFailed."""
+        if self._is_closed:
+            raise UpstreamFailed(_CLOSED)
 
     def _opened_or_failed(self, key: Key, task: "asyncio.Task[Value]") -> None:
         """Nobody may be left who waits for it, and then an error would be reported as never seen."""
@@ -109,6 +119,7 @@ class Pool(Generic[Key, Value]):
             closing.add_done_callback(self._closing.discard)
 
     async def close(self) -> None:
+        self._is_closed = True
         if self._sweeper is not None:
             self._sweeper.cancel()
             await asyncio.wait((self._sweeper,))

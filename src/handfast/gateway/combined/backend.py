@@ -28,7 +28,7 @@ from handfast.wire.reshape import put
 from handfast.wire.scan import NotJson
 from handfast.wire.splice import Path, replace_values
 
-_MOST_SUBSETS: Final = 64  # kept with what they know; any other is made anew
+_MOST_SUBSETS: Final = 64  # kept because they are small; any other is made again, and what is known is not theirs
 _UPSTREAM_ERRORS: Final = frozenset((UPSTREAM_FAILED, UPSTREAM_TIMEOUT))
 Edits = dict[Path, bytes]
 
@@ -36,12 +36,17 @@ Edits = dict[Path, bytes]
 class CombinedBackend:
     """Judges nothing itself: the Backends of the servers do."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, discoveries: Discoveries | None = None) -> None:
         self._endpoint = endpoint
-        self._discoveries = Discoveries(endpoint)
+        self._discoveries = discoveries or Discoveries(endpoint)
         self._lists = Lists(endpoint, self._discoveries)
         self._resolver = Resolver(endpoint, self._lists)
         self._subsets: OrderedDict[frozenset[str], CombinedBackend] = OrderedDict()
+
+    @property
+    def only(self) -> frozenset[str] | None:
+        """The servers that were chosen; None where all of them are meant."""
+        return self._endpoint.only
 
     def subset(self, names: Iterable[str]) -> "CombinedBackend":
         """The same with only these servers. Raises: HttpProblem 404."""
@@ -50,7 +55,7 @@ class CombinedBackend:
         if not only or not only <= servers.keys():
             known = ", ".join(servers) or "none"
             raise HttpProblem(404, f"Not every server that was asked for is here. Servers: {known}.")
-        found = self._subsets.pop(only, None) or CombinedBackend(replace(self._endpoint, only=only))
+        found = self._subsets.pop(only, None) or CombinedBackend(replace(self._endpoint, only=only), self._discoveries)
         self._subsets[only] = found
         if len(self._subsets) > _MOST_SUBSETS:
             self._subsets.popitem(last=False)

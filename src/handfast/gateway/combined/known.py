@@ -88,9 +88,13 @@ class _Shown:
 class Known:
     """What one caller was shown."""
 
-    def __init__(self, address: str = "", on_change: Callable[["Known", int], None] | None = None) -> None:
+    def __init__(
+        self, address: str = "", on_change: Callable[["Known", int], None] | None = None, *, caller: str = ""
+    ) -> None:
         """`on_change` takes how many bytes more, or fewer, are kept now."""
+        self.caller = caller
         self.address = address
+        self.has_links = False
         self.is_forgotten = False
         self._on_change = on_change
         self._servers: dict[str, _Shown] = {}
@@ -112,6 +116,7 @@ class Known:
         shown = self._servers.setdefault(server, _Shown())
         before = shown.bytes
         shown.link(uris)
+        self.has_links = self.has_links or bool(shown.links)
         self._changed(shown.bytes - before)
 
     def _changed(self, more: int) -> None:
@@ -162,18 +167,32 @@ class Knowledge:
     def __init__(self, most_bytes: int = _ALL_BYTES) -> None:
         self._most_bytes = most_bytes
         self._callers: OrderedDict[str, Known] = OrderedDict()
+        # Those that can list again all that they were shown. They make way first: a link is shown once.
+        self._unlinked: OrderedDict[str, None] = OrderedDict()
+        self._counts: Counter[str] = Counter()  # callers by address
         self._bytes: Counter[str] = Counter()  # by address
         self._total = 0
 
     def of(self, caller: str, address: str = "") -> Known:
         known = self._callers.get(caller)
         if known is None:
-            if len(self._callers) >= _MOST_CALLERS:
-                self.forget(next(iter(self._callers)))
-            known = self._callers[caller] = Known(address or caller, self._changed)
+            address = address or caller
+            self._make_room(address)
+            known = self._callers[caller] = Known(address, self._changed, caller=caller)
+            self._unlinked[caller] = None
+            self._counts[address] += 1
             self._changed(known, _CALLER)
         self._callers.move_to_end(caller)
+        if not known.has_links and not known.is_forgotten:
+            self._unlinked.move_to_end(caller)
         return known
+
+    def _make_room(self, address: str) -> None:
+        """For one more caller. An address holds at most half of them, and forgets its own."""
+        if self._counts[address] >= _MOST_CALLERS // 2:
+            self.forget(next(caller for caller, known in self._callers.items() if known.address == address))
+        elif len(self._callers) >= _MOST_CALLERS:
+            self.forget(next(iter(self._unlinked or self._callers)))
 
     def forget(self, caller: str) -> None:
         """It will not come again."""
@@ -181,6 +200,10 @@ class Knowledge:
         if known is None:
             return
         known.is_forgotten = True
+        self._unlinked.pop(caller, None)
+        self._counts[known.address] -= 1
+        if not self._counts[known.address]:
+            del self._counts[known.address]
         self._total -= known.bytes + _CALLER
         self._bytes[known.address] -= known.bytes + _CALLER
         if not self._bytes[known.address]:
@@ -189,6 +212,8 @@ class Knowledge:
     def _changed(self, known: Known, more: int) -> None:
         if known.is_forgotten:
             return  # what is under way for it goes on with it, and then it is gone
+        if known.has_links:
+            self._unlinked.pop(known.caller, None)
         self._bytes[known.address] += more
         self._total += more
         while self._total > self._most_bytes and (leaver := self._find_leaver(known)) is not None:

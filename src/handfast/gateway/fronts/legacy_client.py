@@ -36,12 +36,29 @@ from handfast.wire.translate import greeting_of, to_legacy_answer, to_modern_req
 _LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 _BOTH_ERAS: Final = ("experimental", "sampling", "elicitation", "roots")  # capabilities of a client
 _ONLY_MODERN: Final = frozenset(("server/discover", "subscriptions/listen"))
-_OPEN: Final = 1000  # requests of one client under way; one with more is broken
+# Requests of one client under way; one with more is broken. On stdio answers to questions come on the same line, which
+# cannot simply be left unread.
+_OPEN: Final = 1000
 _LISTS: Final = {"tools": "toolsListChanged", "prompts": "promptsListChanged", "resources": "resourcesListChanged"}
 _UNUSABLE: Final = "The server's answer was not usable."
 
 Send = Callable[[bytes], None]
 Diagnose = Callable[[str, str], None]  # a rule, and the reason
+RecordRefused = Callable[[Message, str, str, str], None]  # a request, the actor, a rule, and the reason
+
+
+def record_nothing(_message: Message, _actor: str, _rule: str, _reason: str) -> None:
+    """For fronts whose refusals are not kept."""
+
+
+def check_open(message: Message, open_requests: Mapping[RequestId, object]) -> tuple[str, str, int] | None:
+    """Why a request cannot begin beside those that are under way: a rule, a text and a code."""
+    if message.id in open_requests:
+        return "message.id_in_use", "This id is that of a request under way. Use each id once.", INVALID_REQUEST
+    if len(open_requests) >= _OPEN:
+        text = f"There are {_OPEN} requests under way already. Wait for some of their answers."
+        return "calls.full", text, UPSTREAM_FAILED
+    return None
 
 
 class LegacyClient:
@@ -55,7 +72,9 @@ class LegacyClient:
         address: str = "",
         diagnose: Diagnose,
         question_seconds: float | None = None,
+        record_refused: RecordRefused = record_nothing,
     ) -> None:
+        self._record_refused = record_refused
         self._backend = backend
         self._deliver = deliver  # takes what belongs to no request
         self._caller = caller
@@ -69,7 +88,7 @@ class LegacyClient:
         self._greeting: asyncio.Future[bool] | None = None  # whether the server greeted, once that is known
         self._is_ready = False  # the client has said so
         self._is_closed = False
-        self._ended = ""
+        self._ending = ""  # what is said to requests that end with the client's session
         self._open: dict[RequestId, asyncio.Task[bytes]] = {}
         self._ids = count(1)
 
@@ -80,7 +99,7 @@ class LegacyClient:
     def close(self, reason: str = "") -> None:
         """The client is gone: whatever it asked for is cancelled, and answered with the reason where there is one."""
         self._is_closed = True
-        self._ended = reason
+        self._ending = reason
         for task in self._open.values():
             task.cancel(reason or None)
         if self._listening is not None:
@@ -98,13 +117,11 @@ class LegacyClient:
         """The answer; None where the client cancelled the request. What belongs to it is sent before."""
         assert message.id is not None
         if self._is_closed:
-            return None
-        if message.id in self._open:
-            text = "This id is that of a request under way. Use each id once."
-            return error_reply(message.id, INVALID_REQUEST, text)
-        if len(self._open) >= _OPEN:
-            text = f"There are {_OPEN} requests under way already. Wait for some of their answers."
-            return error_reply(message.id, UPSTREAM_FAILED, text)
+            return self._give_up(message.id)
+        if (refusal := check_open(message, self._open)) is not None:
+            rule, text, code = refusal
+            self._record_refused(message, self._actor, rule, text)
+            return error_reply(message.id, code, text)
         task = asyncio.create_task(self._answer(message, send, flow), name=message.method)
         self._open[message.id] = task
         try:
@@ -112,9 +129,10 @@ class LegacyClient:
         finally:
             del self._open[message.id]
             task.cancel()
-        if not task.cancelled():
-            return task.result()
-        return error_reply(message.id, UPSTREAM_FAILED, self._ended) if self._ended else None
+        return self._give_up(message.id) if task.cancelled() else task.result()
+
+    def _give_up(self, request_id: RequestId) -> bytes | None:
+        return error_reply(request_id, UPSTREAM_FAILED, self._ending) if self._ending else None
 
     def take(self, message: Message) -> None:
         """A notification or an answer of the client's."""

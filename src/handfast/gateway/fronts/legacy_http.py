@@ -4,11 +4,12 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from handfast.gateway.backend import Backend, ignore, leave
+from handfast.gateway.backend import Backend, Choice, ignore, leave
 from handfast.gateway.callers import address_of_opener
+from handfast.gateway.draining import STOPPING
 from handfast.gateway.event_log import EventShelf
 from handfast.gateway.fronts.http_reply import HttpReply
-from handfast.gateway.fronts.legacy_client import Diagnose
+from handfast.gateway.fronts.legacy_client import Diagnose, RecordRefused, record_nothing
 from handfast.gateway.fronts.legacy_session import LegacySession
 from handfast.gateway.http_exchange import JSON, HttpExchange, HttpProblem
 from handfast.gateway.room import EVICTED, MADE_WAY, REFUSED, NoRoom, Room
@@ -29,12 +30,14 @@ class LegacyFront:
         *,
         limits: Callable[[], Limits],
         diagnose: Diagnose,
+        record_refused: RecordRefused = record_nothing,
         now: Callable[[], float] = time.monotonic,
         most_sessions: int = _SESSIONS,
     ) -> None:
         self._backend = backend
         self._limits = limits
         self._diagnose = diagnose
+        self._record_refused = record_refused
         self._now = now
         self._most_sessions = most_sessions
         self._sessions: dict[str, LegacySession] = {}
@@ -47,27 +50,25 @@ class LegacyFront:
         for session in self._sessions.values():
             session.stop_listening()
 
-    async def close(self) -> None:
+    async def close(self, text: str = STOPPING) -> None:
+        """Requests that are still under way get this text."""
         if self._sweeper is not None:
             self._sweeper.cancel()
         for session in list(self._sessions.values()):
-            self._end(session)
+            self._end(session, text)
 
     def knows(self, session_id: bytes) -> bool:
         """Whether it is the id of one of these sessions."""
         return session_id.decode("latin-1") in self._sessions
 
-    @property
-    def is_unused(self) -> bool:
-        return not self._sessions
-
     # --- the three methods -----------------------------------------------------------------------------------------
 
-    async def post(self, http: HttpExchange, message: Message) -> None:
+    async def post(self, http: HttpExchange, message: Message, choice: Choice | None = None) -> None:
+        """`choice` is what the address chose, where it can choose."""
         if message.method == "initialize" and http.header(b"mcp-session-id") is None:
-            await self._initialize(http, message)
+            await self._initialize(http, message, choice)
             return
-        session = self._session(http)
+        session = self._session(http, choice)
         if not message.is_request:
             session.client.take(message)
             await http.respond(202, [])
@@ -79,20 +80,20 @@ class LegacyFront:
         finally:
             session.last_used = self._now()
 
-    async def get(self, http: HttpExchange) -> None:
-        session = self._session(http)
+    async def get(self, http: HttpExchange, choice: Choice | None = None) -> None:
+        session = self._session(http, choice)
         try:
             await session.listen(http)
         finally:
             session.last_used = self._now()
 
-    async def delete(self, http: HttpExchange) -> None:
-        self._end(self._session(http), ENDED)
+    async def delete(self, http: HttpExchange, choice: Choice | None = None) -> None:
+        self._end(self._session(http, choice), ENDED)
         await http.respond(200, [])
 
     # --- sessions --------------------------------------------------------------------------------------------------
 
-    def _session(self, http: HttpExchange) -> LegacySession:
+    def _session(self, http: HttpExchange, choice: Choice | None) -> LegacySession:
         """The caller's session. Raises: HttpProblem."""
         session_id = http.header(b"mcp-session-id")
         if session_id is None:
@@ -101,7 +102,7 @@ class LegacyFront:
         if session is not None and session.actor != http.actor:
             self._diagnose("session.stranger", "A session was used by another caller than the one that opened it.")
             raise HttpProblem(404, UNKNOWN_SESSION)
-        if session is None:
+        if session is None or (choice is not None and session.chose != choice.only):
             raise HttpProblem(404, UNKNOWN_SESSION, rule="session.unknown")
         version = http.header(b"mcp-protocol-version")
         if version is not None and version.decode("latin-1") not in LEGACY_REVISIONS:
@@ -109,21 +110,23 @@ class LegacyFront:
         session.last_used = self._now()
         return session
 
-    async def _initialize(self, http: HttpExchange, message: Message) -> None:
+    async def _initialize(self, http: HttpExchange, message: Message, choice: Choice | None) -> None:
         if not message.is_request:
             raise HttpProblem(400, "initialize is a request. Send it with an id.")
         address = address_of_opener(http, message)
         self._make_room(address)
         session = LegacySession(
-            self._backend,
+            choice or self._backend,
             self._shelf,
             actor=http.actor,
             address=address,
             now=self._now,
             diagnose=self._diagnose,
+            record_refused=self._record_refused,
             # Whoever has not answered by then will not: their session would have expired.
             question_seconds=self._limits().session_idle_s,
         )
+        session.chose = choice.only if choice is not None else None
         self._sessions[session.id] = session
         self._room.add(session)
         if self._sweeper is None:
@@ -135,7 +138,7 @@ class LegacyFront:
         finally:
             if not is_open:
                 self._end(session)
-        greeting = greeting or error_reply(message.id, INVALID_REQUEST, "The gateway is stopping.")
+        greeting = greeting or error_reply(message.id, INVALID_REQUEST, STOPPING)
         headers = [(b"mcp-session-id", session.id.encode())] if is_open else []
         await http.respond(200, [JSON, *headers], greeting)
 
@@ -153,7 +156,7 @@ class LegacyFront:
         self._sessions.pop(session.id, None)
         self._room.remove(session)
         session.close(reason)
-        leave(self._backend, session.id)
+        leave(session.backend, session.id)
 
     async def _sweep(self) -> None:
         while True:

@@ -7,7 +7,7 @@ from secrets import token_urlsafe
 from handfast.gateway.backend import Backend
 from handfast.gateway.event_log import EventLog, EventShelf, UnknownEvent
 from handfast.gateway.event_stream import follow, is_primed, prime, rest, send_since
-from handfast.gateway.fronts.legacy_client import Diagnose, LegacyClient
+from handfast.gateway.fronts.legacy_client import Diagnose, LegacyClient, RecordRefused, record_nothing
 from handfast.gateway.http_exchange import STREAM_HEADERS, HttpExchange, HttpProblem
 from handfast.wire.sse import KEEP_ALIVE
 
@@ -22,9 +22,12 @@ class LegacySession:
         address: str = "",
         now: Callable[[], float],
         diagnose: Diagnose,
+        record_refused: RecordRefused = record_nothing,
         question_seconds: float,
     ) -> None:
         self.id = token_urlsafe(24)
+        self.backend = backend
+        self.chose: frozenset[str] | None = None  # the servers that it is for; None for all that the front has
         self.actor = actor  # who opened it, and nobody else may use it
         self.address = address  # whose room it counts towards
         self.opened = self.last_used = now()
@@ -40,6 +43,7 @@ class LegacySession:
             actor=actor,
             address=address,
             diagnose=diagnose,
+            record_refused=record_refused,
             question_seconds=question_seconds,
         )
 

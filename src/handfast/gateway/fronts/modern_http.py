@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from handfast.gateway.backend import Backend, Origin
+from handfast.gateway.backend import Backend, Choice, Origin
 from handfast.gateway.callers import address_of, caller_of
 from handfast.gateway.draining import STOPPING
 from handfast.gateway.event_stream import KEEP_ALIVE_SECONDS
@@ -30,10 +30,6 @@ class ModernFront:
         self._keep_alive = keep_alive_seconds
         self._open: dict[HttpReply, Message] = {}
 
-    @property
-    def is_unused(self) -> bool:
-        return not self._open
-
     def quiesce(self) -> None:
         """The gateway is about to stop: streams that only listen end now, and say that they do."""
         for reply, message in self._open.items():
@@ -60,7 +56,8 @@ class ModernFront:
             return True
         return find_fault(message, http.headers, self._supported()) is not None
 
-    async def post(self, http: HttpExchange, message: Message) -> None:
+    async def post(self, http: HttpExchange, message: Message, choice: Choice | None = None) -> None:
+        """`choice` is what the address chose, where it can choose."""
         if message.is_notification:
             await http.respond(202, [])  # a modern client cancels by leaving, and has nothing else to notify of
         elif message.is_answer:
@@ -71,9 +68,9 @@ class ModernFront:
         elif missing := find_legacy_method(message):
             await http.respond(404, [JSON], missing)
         else:
-            await self._answer(http, message)
+            await self._answer(http, message, choice or self._backend)
 
-    async def _answer(self, http: HttpExchange, message: Message) -> None:
+    async def _answer(self, http: HttpExchange, message: Message, backend: Backend) -> None:
         reply = HttpReply(
             http,
             message.id,
@@ -88,6 +85,6 @@ class ModernFront:
         address = http.actor or address_of(http.peer, caller)
         origin = Origin(caller, reply.send, http.actor, params, reply.flow, address=address)
         try:
-            await reply.run(self._backend.request(message, origin))
+            await reply.run(backend.request(message, origin))
         finally:
             del self._open[reply]

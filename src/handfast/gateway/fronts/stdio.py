@@ -9,16 +9,22 @@ from typing import IO, Final
 
 from handfast.crashes import describe_crash
 from handfast.gateway.backend import Backend, Origin
-from handfast.gateway.fronts.legacy_client import Diagnose, LegacyClient, cancelled_id
+from handfast.gateway.fronts.legacy_client import (
+    Diagnose,
+    LegacyClient,
+    RecordRefused,
+    cancelled_id,
+    check_open,
+    record_nothing,
+)
 from handfast.pipes import InputPipe, OutputPipe
-from handfast.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, REQUEST_TOO_LARGE, UPSTREAM_FAILED
+from handfast.wire.codes import INTERNAL_ERROR, REQUEST_TOO_LARGE
 from handfast.wire.eras import MODERN_REVISION, says_modern
 from handfast.wire.lines import LineAssembler, OverlongLine, one_line
 from handfast.wire.message import BadMessage, Message, RequestId, read_message
 from handfast.wire.modern_request import find_fault, find_legacy_method
 from handfast.wire.replies import error_reply
 
-_OPEN: Final = 1000  # requests under way; answers to questions come on the same line, so it is never simply left unread
 _WAITING_BYTES: Final = 64 * 1024 * 1024  # what may wait for a client that does not read: one message of any size
 _FLUSH_SECONDS: Final = 5.0
 _BROKEN: Final = "handfast failed on this message. The operator finds the cause in its error output."
@@ -33,6 +39,7 @@ class StdioFront:
         *,
         message_limit: int,
         diagnose: Diagnose,
+        record_refused: RecordRefused = record_nothing,
         supported: Callable[[], Sequence[str]] = lambda: (MODERN_REVISION,),
         caller: str = "stdio",
         waiting_bytes: int = _WAITING_BYTES,
@@ -40,6 +47,7 @@ class StdioFront:
         self._backend = backend
         self._limit = message_limit
         self._diagnose = diagnose
+        self._record_refused = record_refused
         self._supported = supported
         self._caller = caller
         self._most_waiting = waiting_bytes
@@ -152,12 +160,10 @@ class StdioFront:
 
     def _begin(self, message: Message) -> None:
         assert message.id is not None
-        if message.id in self._open:
-            text = "This id is that of a request under way. Use each id once."
-            self._write(error_reply(message.id, INVALID_REQUEST, text))
-        elif len(self._open) >= _OPEN:
-            text = f"There are {_OPEN} requests under way already. Wait for some of their answers."
-            self._write(error_reply(message.id, UPSTREAM_FAILED, text))
+        if (refusal := check_open(message, self._open)) is not None:
+            rule, text, code = refusal
+            self._record_refused(message, "", rule, text)
+            self._write(error_reply(message.id, code, text))
         else:
             self._open[message.id] = _Request(self, message, is_modern=self._is_modern)
 
