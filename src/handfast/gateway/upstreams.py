@@ -148,10 +148,11 @@ class _Served:
 
 
 def _fronts(runtime: Runtime, name: str, backend: Backend) -> tuple[ModernFront, LegacyFront]:
+    diagnose = partial(runtime.journal.diagnose, name)
     legacy = LegacyFront(
         backend,
         limits=lambda: runtime.settings.limits,
-        diagnose=lambda rule, reason: runtime.journal.diagnose(name, rule, reason),
+        diagnose=diagnose,
         now=runtime.clock.monotonic,
     )
-    return ModernFront(backend), legacy
+    return ModernFront(backend, diagnose=diagnose), legacy

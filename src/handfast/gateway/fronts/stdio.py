@@ -10,6 +10,7 @@ from typing import IO, Final
 from handfast.crashes import describe_crash
 from handfast.gateway.backend import Backend, Origin
 from handfast.gateway.fronts.legacy_client import Diagnose, LegacyClient, cancelled_id
+from handfast.gateway.refused_requests import note_refused
 from handfast.pipes import InputPipe, OutputPipe
 from handfast.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, REQUEST_TOO_LARGE, UPSTREAM_FAILED
 from handfast.wire.eras import MODERN_REVISION, says_modern
@@ -119,6 +120,7 @@ class StdioFront:
             return  # nobody would read the answer
         if isinstance(line, OverlongLine):
             text = f"The message is over the limit of {self._limit} bytes. Send a smaller one."
+            self._diagnose("message.refused", text)
             self._write(error_reply(None, REQUEST_TOO_LARGE, text))
             return
         try:
@@ -183,7 +185,9 @@ class StdioFront:
         if not is_modern:
             return await self._legacy.request(message, request.send)
         refusal = find_fault(message, None, self._supported()) or find_legacy_method(message)
-        return refusal or await self._backend.request(message, Origin(self._caller, request.send))
+        if refusal is not None:
+            return note_refused(self._diagnose, message, refusal)
+        return await self._backend.request(message, Origin(self._caller, request.send))
 
     def send(self, message: bytes) -> None:
         self._write(message)
