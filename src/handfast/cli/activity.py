@@ -184,11 +184,16 @@ def _export(args: argparse.Namespace) -> int:
 
 def _verify(args: argparse.Namespace) -> int:
     from handfast.activity.reports import verify
+    from handfast.activity.sqlite_file import FILE_NAME
     from handfast.cli.activity_views import write_verdict
 
     progress = console.Progress("verifying")
     with _store(args, hint=False) as store:
         if store is None:
+            path = state_folder(args.state) / FILE_NAME
+            if path.exists():
+                text = f"{path} is empty, so nothing can be verified. Once records are written to it, it is a history."
+                raise console.CommandFailed(text)
             console.write("There is nothing to verify: no activity has been recorded here yet.")
             return 1 if args.head else 0
         report = verify(store, noted=args.head.strip().lower(), on_progress=progress)
