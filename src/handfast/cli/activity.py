@@ -1,6 +1,7 @@
 """`handfast activity`: read, follow, count, export and verify the history."""
 
 import argparse
+import errno
 import os
 import sys
 import time
@@ -228,10 +229,15 @@ def _destination(path: str | None) -> Iterator[TextIO]:
         yield sys.stdout
         return
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        # A named pipe that nothing reads would be waited for without end; one that is read takes the export.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)
+        descriptor = os.open(path, flags, 0o600)
+        os.set_blocking(descriptor, True)
         with open(descriptor, "w", encoding="utf-8", newline="") as out:
             yield out
     except OSError as error:
+        if error.errno == errno.ENXIO:
+            raise console.CommandFailed("The export could not be written: nothing reads from this pipe.") from error
         raise console.CommandFailed(f"The export could not be written: {error.strerror or error}.") from error
 
 
