@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -54,6 +55,41 @@ def test_an_empty_file_counts_as_no_store_to_read(tmp_path: Path) -> None:
     (tmp_path / "activity.db").touch()
     with pytest.raises(StoreMissing):
         SqliteStore.open_existing(tmp_path)
+
+
+@pytest.mark.requirement("F10")
+@pytest.mark.parametrize("opener", [SqliteStore.open, SqliteStore.open_existing])
+@pytest.mark.parametrize("version", [0, -1])
+def test_a_history_without_its_format_is_no_empty_one(
+    tmp_path: Path, opener: Callable[[Path], SqliteStore], version: int
+) -> None:
+    SqliteStore.open(tmp_path).close()
+    set_pragma(tmp_path, f"user_version = {version}")
+    with pytest.raises(StoreError, match="holds tables but no format of a history; move it aside") as refused:
+        opener(tmp_path)
+    assert not isinstance(refused.value, StoreMissing)
+
+
+@pytest.mark.requirement("F10")
+@pytest.mark.parametrize("opener", [SqliteStore.open, SqliteStore.open_existing])
+def test_a_file_cut_to_nothing_beside_its_log_is_refused_and_the_log_stays(
+    tmp_path: Path, opener: Callable[[Path], SqliteStore]
+) -> None:
+    store = SqliteStore.open(tmp_path)
+    store.append([RECORD])
+    log = (tmp_path / "activity.db-wal").read_bytes()
+    store.close()
+    (tmp_path / "activity.db").write_bytes(b"")
+    (tmp_path / "activity.db-wal").write_bytes(log)
+    with pytest.raises(StoreError, match="is empty beside its log"):
+        opener(tmp_path)
+    assert (tmp_path / "activity.db-wal").read_bytes() == log
+
+
+def test_a_format_that_was_set_back_is_set_right_again(tmp_path: Path) -> None:
+    SqliteStore.open(tmp_path).close()
+    set_pragma(tmp_path, "user_version = 1")
+    SqliteStore.open(tmp_path).close()
 
 
 @pytest.mark.parametrize("opener", [SqliteStore.open, SqliteStore.open_existing])

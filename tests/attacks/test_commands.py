@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import threading
@@ -13,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.contracts.rig import HANDFAST
+from tests.gateway.running import TEXT, eventually, read_records, running, stdio
+from tests.stubs.run import answer, tool, write_stub
 
 Behave = Callable[[socket.socket], None]
 
@@ -85,6 +88,8 @@ PEERS: dict[str, Behave] = {
     "result-is-null": says(b'{"jsonrpc":"2.0","id":1,"result":null}'),
     "no-version": says(b'{"jsonrpc":"2.0","id":1,"result":{}}'),
     "odd-version": says(b'{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"a\\r\\nX: y"}}'),
+    "error-of-lines": says(b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"a\\nb\\u2028c\\u001b[31m"}}'),
+    "error-without-end": says(b'{"jsonrpc":"2.0","id":1,"error":{"message":"%b"}}' % (b"x" * 100_000)),
     "error-is-text": says(b'{"jsonrpc":"2.0","id":1,"error":"no"}'),
     "error-without-text": says(b'{"jsonrpc":"2.0","id":1,"error":{"code":1}}'),
     "events-of-nonsense": says(b"data: no json\n\ndata: 7\n\n", "text/event-stream"),
@@ -125,7 +130,7 @@ def is_plain_failure(done: "subprocess.CompletedProcess[bytes]", codes: tuple[in
     lines = done.stderr.decode().splitlines()
     assert b"Traceback" not in done.stderr
     assert b"\x1b" not in done.stderr
-    return done.returncode in codes and len(lines) == 1
+    return done.returncode in codes and len(lines) == 1 and len(lines[0]) < 500
 
 
 @pytest.mark.requirement("F10")
@@ -157,6 +162,80 @@ def test_a_gateway_that_makes_no_sense_is_no_gateway(name: str, tmp_path: Path) 
     with peer(PEERS[name]) as url:
         done = run("servers", "--url", url, "--timeout", "3", folder=tmp_path)
     assert is_plain_failure(done), done
+    assert url.encode() in done.stderr or b"no answer within 3 s" in done.stderr
+
+
+@pytest.mark.requirement("F10")
+@pytest.mark.parametrize("method", ["tools/list", "tools/call"])
+def test_an_error_of_a_peer_is_one_short_line_after_its_handshake_too(method: str, tmp_path: Path) -> None:
+    words = ["tools", "up"] if method == "tools/list" else ["call", "up", "add"]
+    error = {"code": 1, "message": "first\nsecond\r" + "x" * 100_000}
+    sent = iter([{"result": {"protocolVersion": "2025-06-18", "capabilities": {}}}])
+
+    def behave(connection: socket.socket) -> None:
+        said = next(sent, {"error": error})
+        says(json.dumps({"jsonrpc": "2.0", "id": 1, **said}).encode())(connection)
+
+    with peer(behave) as url:
+        done = run(*words, "--url", url, "--timeout", "3", folder=tmp_path)
+    assert is_plain_failure(done), done
+    assert b": first second xxx" in done.stderr
+
+
+NO_FILES = ("pipe", "device", "folder", "huge")
+
+
+def put_instead(path: Path, name: str) -> None:
+    """Something that is no settings file."""
+    match name:
+        case "pipe":
+            os.mkfifo(path)
+        case "device":
+            path.symlink_to("/dev/zero")
+        case "folder":
+            path.mkdir()
+        case "huge":
+            entries = ",".join(f'"s{n}":{{"command":"x","handfast":{{"q{n}":1}}}}' for n in range(2_400))
+            path.write_text(f'{{"mcpServers":{{{entries}}}}}')
+
+
+@pytest.mark.requirement("F10")
+@pytest.mark.parametrize("name", NO_FILES)
+@pytest.mark.parametrize(
+    "words",
+    [["tools", "up"], ["tools"], ["call", "up", "add"], ["servers"], ["config", "check"], ["config", "show"]],
+    ids=" ".join,
+)
+def test_settings_that_are_no_file_cost_one_line(words: list[str], name: str, tmp_path: Path) -> None:
+    put_instead(tmp_path / "handfast.json", name)
+    timeout = [] if words[0] == "config" else ["--timeout", "3"]
+    done = run(*words, *timeout, timeout=20, folder=tmp_path)
+    assert done.returncode == 1, done
+    assert done.stderr.count(b"\n") <= (11 if name == "huge" else 1), "ten problems, and that there may be more"
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.requirement("F10")
+@pytest.mark.parametrize("words", [["activity", "export", "--output"], ["config", "init", "--force"]], ids=" ".join)
+def test_nothing_waits_for_a_pipe_that_is_not_read(words: list[str], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    done = run(*words, str(tmp_path / "pipe"), timeout=20, folder=tmp_path)
+    assert (done.returncode, b"written" in done.stderr) == (1, True)
+
+
+@pytest.mark.requirement("F10")
+@pytest.mark.requirement("F4")
+@pytest.mark.parametrize("name", NO_FILES)
+def test_a_running_gateway_goes_on_when_its_settings_become_no_file(name: str, tmp_path: Path) -> None:
+    stub = write_stub(tmp_path, tools=[tool("add")], answers={"add": answer(TEXT)})
+    with running({"up": stdio(stub)}, tmp_path) as gateway:
+        gateway.config.unlink()
+        put_instead(gateway.config, name)
+        gateway.process.send_signal(signal.SIGHUP)
+        eventually(lambda: read_records(gateway.state, rule="settings.refused"), "the refusal")
+        assert gateway.client().call("add").text == "fine"
+        gateway.process.terminate()
+        assert gateway.process.wait(15) == 0
 
 
 @pytest.mark.requirement("F10")

@@ -25,6 +25,16 @@ PLACES = [
     Place("all", "stdio", "modern", "legacy"),
     Place("all", "http-json", "legacy", "modern"),
 ]
+# Where the gateway gives out states. A modern server that is asked as it is knows its own.
+STATEFUL = [
+    Place("wrap", "stdio", "modern", "legacy"),
+    Place("wrap", "http-json", "modern", "legacy"),
+    Place("server", "stdio", "modern", "legacy"),
+    Place("server", "http-sse", "modern", "legacy"),
+    Place("server", "stdio", "modern", "modern"),
+    Place("all", "stdio", "modern", "legacy"),
+    Place("all", "http-json", "modern", "modern"),
+]
 FLOOD = 90
 FEW: Json = {"whole_refusals": 2}  # of one kind, so 60 of one caller and 120 of all
 
@@ -131,3 +141,44 @@ def test_what_one_caller_repeats_leaves_the_records_of_another_whole(tmp_path: P
         decisions = read_records(gateway.state, type="policy_decision")
         assert refused(decisions) - before == 5
         assert len([record for record in decisions[-5:] if record.request_id]) == 5
+
+
+@pytest.mark.requirement("F9")
+@pytest.mark.parametrize("place", [one for one in PLACES if one.front == "all"], ids=str)
+def test_uris_that_no_server_has_are_counted_at_the_combined_endpoint(place: Place, tmp_path: Path) -> None:
+    with server_in(tmp_path, place) as client:
+        asked = [client.begin_request("resources/read", b'"uri":"x:%d"' % number) for number in range(FLOOD)]
+        assert all("error" in one.answer().message for one in asked)
+
+        def recorded() -> list[Record]:
+            found = read_records(tmp_path / "state", rule="combined.unrouted")
+            return found if refused(found) == FLOOD else []
+
+        found = eventually(recorded, "every request is accounted for")
+    assert len(found) < 30
+    counted = next(record for record in found if "count" in record.details)
+    assert (counted.type, counted.reason) == (
+        "diagnostic",
+        f"{counted.details['count']} more requests of this kind were refused.",
+    )
+
+
+@pytest.mark.requirement("F9")
+@pytest.mark.requirement("F11")
+@pytest.mark.parametrize("place", STATEFUL, ids=str)
+def test_states_that_were_never_given_out_are_counted_and_refused_in_the_gateways_name(
+    place: Place, tmp_path: Path
+) -> None:
+    with server_in(tmp_path, place) as client:
+        client.ask("tools/list")
+        asked = [
+            client.begin_call("add", b'{"n":1}', more=b',"requestState":"s%d","inputResponses":{}' % number)
+            for number in range(FLOOD)
+        ]
+        (text,) = {one.answer().message["error"]["message"] for one in asked}
+        decisions = read_records(tmp_path / "state", type="policy_decision")
+        assert refused(decisions) == FLOOD  # on disk when the replies are there
+        assert len(decisions) < 30
+    calls = [one for one in read_records(tmp_path / "state", type="tool_call") if "count" not in one.details]
+    assert {(one.status, one.reason) for one in calls} == {("blocked", text)}
+    assert not read_records(tmp_path / "state", rule="message.unowned")

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.contracts.rig import Json
+from tests.contracts.matrix.places import Place, connected
+from tests.contracts.rig import MODERN_META, Json
 from tests.gateway.edge.listening import Answer, read_answer, read_to_end
 from tests.gateway.running import (
     TEXT,
@@ -33,7 +34,19 @@ PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 BATCH = b"[" + PING + b"]"
 TWICE = b'{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}'
 PLACES = {"a child": b"/mcp/up", "an HTTP server": b"/mcp/far", "a compact one": b"/mcp/small", "all": b"/mcp"}
-OF_SERVER = {b"/mcp/up": "up", b"/mcp/far": "far", b"/mcp/small": "small", b"/mcp": ""}
+OF_SERVER = {b"/mcp/up": "up", b"/mcp/far": "far", b"/mcp/small": "small", b"/mcp/new": "new", b"/mcp": ""}
+EVERY_FRONT = [
+    Place("wrap", "stdio", "legacy", "legacy"),
+    Place("wrap", "stdio", "modern", "legacy"),
+    Place("wrap", "http-json", "legacy", "modern"),
+    Place("server", "stdio", "legacy", "legacy"),
+    Place("server", "stdio", "modern", "modern"),
+    Place("server", "stdio", "legacy", "modern"),
+    Place("server", "http-sse", "modern", "legacy"),
+    Place("server", "http-json", "legacy", "legacy"),
+    Place("all", "stdio", "legacy", "legacy"),
+    Place("all", "http-json", "modern", "modern"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -43,11 +56,20 @@ def stub(tmp_path_factory: pytest.TempPathFactory) -> Stub:
 
 @pytest.fixture(scope="module")
 def gateway(stub: Stub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    with serving(stub, "http-json") as url:
+    folder = tmp_path_factory.mktemp("modern")
+    modern_stub = write_stub(folder, tools=[tool("add")], answers={"add": answer(TEXT)}, versions=["2026-07-28"])
+    legacy_stub = write_stub(
+        tmp_path_factory.mktemp("legacy"),
+        tools=[tool("add")],
+        answers={"add": answer(TEXT)},
+        versions=["2025-11-25"],
+    )
+    with serving(legacy_stub, "http-json") as url:
         servers = {
             "up": stdio(stub),
             "far": {"url": url},
             "small": stdio(stub, handfast={"surface": "compact"}),
+            "new": stdio(modern_stub),
         }
         with running(servers, tmp_path_factory.mktemp("edge"), limits={"body_bytes": LIMIT}) as found:
             yield found
@@ -123,6 +145,86 @@ def test_what_is_refused_before_it_can_be_a_call_is_on_record(gateway: Serving, 
         assert refused.json["error"]["message"].count("\n") == 0
     eventually(lambda: len(recorded(gateway, rule, OF_SERVER[path])) == before + 1, "its record")
     assert recorded(gateway, rule, OF_SERVER[path])[-1] == ("diagnostic", "blocked")
+
+
+CALL = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add"%b}}'
+MODERN_CALL = CALL % (b',"_meta":' + json.dumps(MODERN_META).encode())
+MODERN = b"MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: add\r\n"
+LATER = MODERN_CALL.replace(b"2026-07-28", b"2099-07-28"), MODERN.replace(b"2026-07-28", b"2099-07-28")
+# Where a server is asked itself, as one over HTTP is without a session, it is not for the gateway to refuse.
+ILL_FORMED: dict[str, tuple[bytes, bytes, int, tuple[bytes, ...]]] = {
+    "without a session": (CALL % b"", b"", 400, (b"/mcp/up", b"/mcp/small", b"/mcp")),
+    "modern without headers": (MODERN_CALL, b"", 400, (b"/mcp/up", b"/mcp/far", b"/mcp/small", b"/mcp/new", b"/mcp")),
+    "with half a _meta": (
+        CALL % b',"_meta":{}',
+        MODERN,
+        400,
+        (b"/mcp/up", b"/mcp/far", b"/mcp/small", b"/mcp/new", b"/mcp"),
+    ),
+    "in a revision to come": (*LATER, 400, (b"/mcp/up", b"/mcp/far", b"/mcp/small", b"/mcp")),
+    "for a server that is not there": (CALL % b"", b"", 404, (b"/mcp/none",)),
+    "for a path that is not there": (CALL % b"", b"", 404, (b"/none",)),
+    "for servers that are not there": (MODERN_CALL, MODERN, 404, (b"/mcp?servers=none",)),
+    "for a choice of nothing known": (MODERN_CALL, MODERN, 400, (b"/mcp?tools=none",)),
+}
+
+
+@pytest.mark.requirement("F9")
+@pytest.mark.parametrize(
+    ("what", "path"),
+    [(what, path) for what, (*_, paths) in ILL_FORMED.items() for path in paths],
+    ids=lambda value: value.decode() if isinstance(value, bytes) else value,
+)
+def test_a_call_that_is_refused_before_it_is_judged_is_on_record(gateway: Serving, what: str, path: bytes) -> None:
+    body, more, status, _ = ILL_FORMED[what]
+    server = OF_SERVER.get(path, "")
+    before = len(recorded(gateway, "request.refused", server))
+    refused = ask(gateway, post(path, body, head=HOST + JSON + more))
+    assert refused.status == status
+    text = refused.json["error"]["message"]
+    eventually(lambda: len(recorded(gateway, "request.refused", server)) == before + 1, "its record")
+    assert recorded(gateway, "request.refused", server)[-1] == ("diagnostic", "blocked")
+    assert read_records(gateway.state, rule="request.refused")[-1].reason == f"A request was refused: {text}"
+
+
+@pytest.mark.requirement("F9")
+def test_a_request_that_is_no_call_and_is_not_understood_leaves_no_record(gateway: Serving) -> None:
+    """A client that looks for the right revision, or a browser at the wrong place, is no refused call."""
+    before = len(read_records(gateway.state, rule="request.refused"))
+    body, more = (text.replace(b"tools/call", b"server/discover") for text in LATER)
+    assert ask(gateway, post(b"/mcp/up", body, head=HOST + JSON + more)).status == 400
+    assert ask(gateway, b"GET /favicon.ico HTTP/1.1\r\n%b\r\n" % HOST).status == 404
+    assert ask(gateway, post(b"/none", PING)).status == 404
+    eventually(lambda: len(read_records(gateway.state, rule="request.refused")) == before + 1, "the last one's record")
+
+
+NAMELESS = (b'"arguments":{}', b'"name":5,"arguments":{}', b'"name":"add","name":"b"')
+
+
+@pytest.mark.requirement("F9")
+@pytest.mark.parametrize("place", EVERY_FRONT, ids=str)
+def test_a_call_without_a_name_to_go_by_is_on_record(place: Place, tmp_path: Path) -> None:
+    stub = write_stub(tmp_path, tools=[tool("add")], answers={"add": answer(TEXT)}, versions=place.versions)
+    with connected(place, stub, tmp_path, {}) as client:
+        client.ask("tools/list")
+        before = len(blocked(tmp_path / "state"))
+        for members in NAMELESS:
+            assert "error" in client.ask("tools/call", members).message
+        eventually(lambda: len(blocked(tmp_path / "state")) == before + len(NAMELESS), "a record of each")
+
+
+def blocked(state: Path) -> list[Json]:
+    return [record.rule for record in read_records(state) if record.status in ("blocked", "error")]
+
+
+@pytest.mark.requirement("F9")
+@pytest.mark.parametrize("place", [one for one in EVERY_FRONT if one.front == "wrap"], ids=str)
+def test_a_line_that_is_too_long_is_on_record(place: Place, tmp_path: Path) -> None:
+    stub = write_stub(tmp_path, tools=[tool("add")], answers={"add": answer(TEXT)}, versions=place.versions)
+    with connected(place, stub, tmp_path, {}, limits={"message_bytes": 5000, "body_bytes": 5000}) as client:
+        client.ask("tools/list")
+        client.send(CALL % (b',"arguments":{"n":"%b"}' % (b"x" * 6000)))
+        eventually(lambda: read_records(tmp_path / "state", rule="message.refused"), "its record")
 
 
 @pytest.mark.requirement("F9")

@@ -287,6 +287,51 @@ def test_verify_names_the_first_broken_record(folder: Path, capsys: Captured) ->
     assert capsys.readouterr().out == expected
 
 
+TAMPERED = {
+    "UPDATE records SET payload = CAST(payload AS BLOB) WHERE seq = 2": "its content does not match its hash",
+    "UPDATE records SET payload = x'ff00' WHERE seq = 2": "its content does not match its hash",
+    "UPDATE records SET hash = CAST(hash AS BLOB) WHERE seq = 2": "its content does not match its hash",
+    "UPDATE records SET id = x'ff' WHERE seq = 2": "the columns it is found by differ from its content",
+    "UPDATE head SET seq = 'x'": "the noted end differs",
+    "UPDATE head SET seq = seq + 0.5": "the noted end differs",
+    "UPDATE head SET hash = CAST(hash AS BLOB)": "the noted end differs",
+    "INSERT INTO removed VALUES (2, 'x', 'x', x'00')": "what retention noted about removed records cannot be read",
+    "INSERT INTO removed VALUES (2, 1, x'00', x'00')": "what retention noted about removed records cannot be read",
+    "INSERT INTO removed VALUES (2, 1, 'x', 'x')": "what retention noted about removed records cannot be read",
+    "PRAGMA user_version = 0": "it holds tables but no format of a history",
+    "PRAGMA user_version = -1": "it holds tables but no format of a history",
+    "DELETE FROM secret": "its key is gone or changed",
+    "UPDATE secret SET digest_key = 1000000000000": "its key is gone or changed",
+}
+
+
+@pytest.mark.requirement("F10")
+@pytest.mark.parametrize("change", list(TAMPERED))
+def test_verify_says_in_words_what_was_done_to_the_file(folder: Path, capsys: Captured, change: str) -> None:
+    damage(folder, change)
+    assert invoke("verify", folder) == 1
+    shown = capsys.readouterr()
+    assert TAMPERED[change] in shown.out + shown.err
+    assert (shown.out + shown.err).count("\n") <= 2, "what is broken, and how much before it holds"
+
+
+@pytest.mark.requirement("F10")
+def test_verify_takes_a_file_that_was_cut_to_nothing_for_no_empty_history(folder: Path, capsys: Captured) -> None:
+    (folder / "activity.db").write_bytes(b"")
+    for log in (b"", b"what was not yet moved into the file"):
+        (folder / "activity.db-wal").write_bytes(log)
+        assert invoke("verify", folder) == 1
+        assert "is empty" in capsys.readouterr().err
+    assert (folder / "activity.db-wal").read_bytes(), "what is left stays for inspection"
+
+
+@pytest.mark.parametrize("command", ["list", "show", "export", "summary"])
+def test_a_record_that_cannot_be_read_is_named_in_one_line(folder: Path, capsys: Captured, command: str) -> None:
+    damage(folder, f"UPDATE records SET payload = '{'[' * 100_000}' WHERE seq = 2")
+    assert invoke(command, folder, *(["0002"] if command == "show" else [])) == 1
+    assert capsys.readouterr().err.endswith("cannot be read; run `handfast activity verify`.\n")
+
+
 def test_verify_fails_on_a_head_that_is_not_in_the_chain(folder: Path) -> None:
     assert invoke("verify", folder, "--head", "f" * 64) == 1
 

@@ -321,7 +321,7 @@ class ThreadRecorder:
         try:
             # One small step at a time, with batches in between, until nothing is left to do.
             is_done = not self._store.prune(self._retention, now=datetime.now(UTC))
-        except StoreError as error:
+        except Exception as error:  # noqa: BLE001 - as in `_try_append`: records are written all the same
             _log.error("Old activity records could not be removed. %s", error)
         self._retention_kept = time.monotonic()
         self._retention_due = self._retention_kept + (_RETENTION_EVERY_S if is_done else 0.0)

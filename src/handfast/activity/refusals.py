@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Final
 
 from handfast.clock import Clock
-from handfast.core.exchange import Detail, Record, Tally
+from handfast.core.exchange import Detail, Record, RecordType, Tally
 from handfast.core.recording import WHOLE_REFUSALS
 
 _WINDOW_S: Final = 60.0
@@ -74,6 +74,7 @@ def _record_of(key: _Key, tally: Tally, clock: Clock) -> Record:
     _, caller, server, tool = (*key, "", "", "")[:4]
     first = tally.first
     whose = "of this kind" if len(key) == 4 else "of this caller" if caller else "of several callers"
+    noun = "requests" if first.type is RecordType.DIAGNOSTIC else "calls"
     details: dict[str, Detail] = {"count": tally.count, "first_time": first.time, "last_time": tally.last_time}
     if caller:
         details["caller"] = caller
@@ -86,7 +87,7 @@ def _record_of(key: _Key, tally: Tally, clock: Clock) -> Record:
         tool=tool,
         mode=first.mode if server else "",
         rule=first.rule,
-        reason=f"{tally.count} more calls {whose} were refused.",
+        reason=f"{tally.count} more {noun} {whose} were refused.",
         actor=first.actor if caller else "",
         details=details,
     )

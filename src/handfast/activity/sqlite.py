@@ -29,6 +29,7 @@ _INSERTS = {rows: f"INSERT INTO records VALUES {', '.join([_ROW] * rows)}" for r
 _SELECT = "SELECT seq, payload, hash FROM records"
 _LINKS = "SELECT seq, payload, hash, id, time, type, status, server, tool, rule, request_id FROM records ORDER BY seq"
 _STRETCHES = "SELECT first, last, last_hash, hashes FROM removed ORDER BY last"
+_STRETCH_TYPES = (int, int, str, bytes | None)
 
 Row = tuple[int, str, str]
 
@@ -42,7 +43,12 @@ class SqliteStore:
         try:
             with explained(path):
                 self._inode = path.stat().st_ino
-                key = bytes(connection.execute("SELECT digest_key FROM secret").fetchone()[0])
+                row = connection.execute("SELECT digest_key FROM secret").fetchone()
+            if row is None or not isinstance(key := row[0], bytes):
+                raise StoreError(
+                    f"The activity store {path} is damaged: its key is gone or changed;"
+                    " move it aside to start a new one, and keep it for inspection."
+                )
         except StoreError:
             connection.close()
             raise
@@ -65,10 +71,10 @@ class SqliteStore:
 
     def head(self) -> Head:
         with explained(self._path):
-            row = self._connection.execute("SELECT seq, hash FROM head").fetchone()
-        if row is None:
+            head = _head(self._connection)
+        if head is None:
             raise StoreError(f"The activity store {self._path} has lost its head; run `handfast activity verify`.")
-        return Head(*row)
+        return head
 
     def query(self, wanted: RecordFilter, *, oldest_first: bool = False) -> Iterator[StoredRecord]:
         low, high = self._bounds(wanted)
@@ -113,8 +119,7 @@ class SqliteStore:
         with explained(self._path):
             self._connection.execute("BEGIN")
             try:
-                row = self._connection.execute("SELECT seq, hash FROM head").fetchone()
-                head = Head(*row) if row else Head(-1, "")
+                head = _head(self._connection) or Head(-1, "")
                 links = _links(self._connection.execute(_LINKS))
                 yield from walk_chain(links, head, self._stretches(), noted=noted)
             finally:
@@ -230,7 +235,11 @@ class SqliteStore:
 
     def _stretches(self) -> Iterator[Stretch]:
         if self._number("SELECT count(*) FROM sqlite_master WHERE name = 'removed'"):  # not so in format 1
-            yield from (Stretch(*row) for row in self._connection.execute(_STRETCHES))
+            for row in self._connection.execute(_STRETCHES):
+                if not all(isinstance(value, kind) for value, kind in zip(row, _STRETCH_TYPES, strict=True)):
+                    problem = "what retention noted about removed records cannot be read"
+                    raise StoreError(f"The activity store {self._path} is damaged: {problem}; keep it for inspection.")
+                yield Stretch(*row)
 
     def _number(self, statement: str, *values: str) -> int:
         with explained(self._path):
@@ -259,7 +268,7 @@ class SqliteStore:
             payload["type"] = RecordType(payload["type"])
             payload["status"] = Status(payload["status"])
             return StoredRecord(seq, Record(**payload), previous, link_hash)
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             message = f"Record {seq} in {self._path} cannot be read; run `handfast activity verify`."
             raise StoreError(message) from None
 
@@ -281,9 +290,17 @@ def _conditions(wanted: RecordFilter) -> tuple[list[str], list[str]]:
     return conditions, values
 
 
-def _links(rows: Iterable[tuple[int, str, str, str | None]]) -> Iterator[Link]:
+def _head(connection: sqlite3.Connection) -> Head | None:
+    """None where there is none, or something else in its place: a column takes values of any type."""
+    row = connection.execute("SELECT seq, hash FROM head").fetchone()
+    return Head(*row) if row and isinstance(row[0], int) and isinstance(row[1], str) else None
+
+
+def _links(rows: Iterable[tuple[int, object, object, object]]) -> Iterator[Link]:
     for seq, payload, link_hash, *indexed in rows:
-        yield Link(seq, payload, link_hash, tuple(value or "" for value in indexed))
+        # No record has the hash of what is no text, so it is found to be changed.
+        text = payload if isinstance(payload, str) else ""
+        yield Link(seq, text, str(link_hash), tuple("" if value is None else str(value) for value in indexed))
 
 
 def _size(path: str) -> int:

@@ -21,7 +21,8 @@ _BUSY_SECONDS = 10.0
 # Since format 2: what retention removed from between other records. `last` and `first` are places in the chain, and
 # `hashes` those of the removed records, until they are let go as well.
 _REMOVED = (
-    "CREATE TABLE removed (last INTEGER PRIMARY KEY, first INTEGER NOT NULL, last_hash TEXT NOT NULL, hashes BLOB)"
+    "CREATE TABLE IF NOT EXISTS removed"
+    " (last INTEGER PRIMARY KEY, first INTEGER NOT NULL, last_hash TEXT NOT NULL, hashes BLOB)"
 )
 _SCHEMA = f"""
 CREATE TABLE records (
@@ -74,6 +75,7 @@ def open_for_writing(folder: Path) -> sqlite3.Connection:
     with explained(path):
         # Made here because SQLite would make it readable for everybody; its -wal and -shm take over this mode.
         prepare_database(folder, FILE_NAME)
+        _check_log(path)
         connection = _connect(f"{path.absolute().as_uri()}?mode=rw")
         return _prepared(connection, path)
 
@@ -86,6 +88,7 @@ def open_for_reading(folder: Path) -> sqlite3.Connection:
             check_folder(folder)
             raise StoreMissing(f"There is no activity store in {folder} yet.")
         check_readable(path)
+        _check_log(path)
         connection = _connect(f"{path.absolute().as_uri()}?mode=ro")
         try:
             if _version(connection, path) == 0:
@@ -94,6 +97,16 @@ def open_for_reading(folder: Path) -> sqlite3.Connection:
             connection.close()
             raise
         return connection
+
+
+def _check_log(path: Path) -> None:
+    """SQLite would throw away the log of an empty file, and with it what is left of the history."""
+    log = Path(f"{path}{BESIDE[0]}")
+    if log.exists() and log.stat().st_size and not path.stat().st_size:
+        raise StoreError(
+            f"The activity store {path} is empty beside its log {log.name}, which a history never is;"
+            " move both aside to start a new one, and keep them for inspection."
+        )
 
 
 def _is_present(path: Path) -> bool:
@@ -146,6 +159,11 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
         raise StoreError(
             f"The activity store {path} was written by a newer handfast (format {version}, this one reads up to"
             f" {SCHEMA_VERSION}); upgrade handfast."
+        )
+    if version <= 0 and connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+        raise StoreError(
+            f"The activity store {path} is damaged: it holds tables but no format of a history;"
+            " move it aside to start a new one, and keep it for inspection."
         )
     return version
 

@@ -1,6 +1,7 @@
 """`handfast activity`: read, follow, count, export and verify the history."""
 
 import argparse
+import errno
 import os
 import sys
 import time
@@ -184,11 +185,16 @@ def _export(args: argparse.Namespace) -> int:
 
 def _verify(args: argparse.Namespace) -> int:
     from handfast.activity.reports import verify
+    from handfast.activity.sqlite_file import FILE_NAME
     from handfast.cli.activity_views import write_verdict
 
     progress = console.Progress("verifying")
     with _store(args, hint=False) as store:
         if store is None:
+            path = state_folder(args.state) / FILE_NAME
+            if path.exists():
+                text = f"{path} is empty, so nothing can be verified. Once records are written to it, it is a history."
+                raise console.CommandFailed(text)
             console.write("There is nothing to verify: no activity has been recorded here yet.")
             return 1 if args.head else 0
         report = verify(store, noted=args.head.strip().lower(), on_progress=progress)
@@ -223,10 +229,15 @@ def _destination(path: str | None) -> Iterator[TextIO]:
         yield sys.stdout
         return
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        # A named pipe that nothing reads would be waited for without end; one that is read takes the export.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)
+        descriptor = os.open(path, flags, 0o600)
+        os.set_blocking(descriptor, True)
         with open(descriptor, "w", encoding="utf-8", newline="") as out:
             yield out
     except OSError as error:
+        if error.errno == errno.ENXIO:
+            raise console.CommandFailed("The export could not be written: nothing reads from this pipe.") from error
         raise console.CommandFailed(f"The export could not be written: {error.strerror or error}.") from error
 
 

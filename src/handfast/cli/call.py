@@ -117,14 +117,14 @@ def _value(text: str) -> Any:  # Any: JSON
 
 
 async def _call(args: argparse.Namespace, target: Target, arguments: Any) -> int:  # Any: JSON
-    from handfast.cli.gateway_session import open_session
+    from handfast.cli.gateway_session import open_session, reason_of
 
     async with open_session(args, target.server, target.path) as session:
         answer = await session.ask("tools/call", {"name": target.tool, "arguments": arguments})
     if args.output == "json":
         write(json_text(answer.get("result", answer)))
     if "error" in answer:
-        raise CommandFailed(str(answer["error"].get("message", "the call failed")))
+        raise CommandFailed(reason_of(answer, "the call failed"))
     result = answer["result"]
     is_error = result.get("isError") is True
     if args.output == "text":

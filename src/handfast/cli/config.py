@@ -107,6 +107,7 @@ def run_init(args: argparse.Namespace) -> int:
     path = Path(args.file or os.environ.get("HANDFAST_CONFIG") or "handfast.json")
     # Servers' tokens end up in this file, so only its owner may read it; without --force nothing is replaced.
     flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if args.force else os.O_EXCL)
+    flags |= getattr(os, "O_NONBLOCK", 0)  # a named pipe would be waited for without end
     try:
         with os.fdopen(os.open(path, flags, 0o600), "w", encoding="utf-8") as file:
             file.write(STARTER)

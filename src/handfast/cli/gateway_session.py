@@ -26,6 +26,7 @@ _HEADERS = [(b"content-type", b"application/json"), (b"accept", b"application/js
 _VERSION = re.compile(r"[0-9A-Za-z.-]{1,32}")
 _CLOSING_S = 5.0
 _OBJECTS = ("result", "error")
+_LONGEST_REASON = 400  # our own longest refusals fit, and half a screen does as well
 Answer = dict[str, Any]  # Any: decoded JSON
 
 
@@ -63,7 +64,7 @@ class GatewaySession:
         self._headers = [(b"mcp-protocol-version", MODERN_REVISION.encode())]
         discovered = await self.ask("server/discover", {})
         if "result" not in discovered:
-            raise CommandFailed(_reason(answer))
+            raise CommandFailed(reason_of(answer))
 
     async def ask(self, method: str, params: dict[str, Any]) -> Answer:  # Any: JSON
         """The server's answer, decoded. Raises: CommandFailed."""
@@ -113,7 +114,7 @@ async def _read_answer(response: Response) -> Answer:
         text = f"the answer has HTTP status {response.status} and is no MCP message; check the address of the gateway"
         raise CommandFailed(text)
     if response.status in (403, 404) and "error" in answer and answer.get("id") is None:
-        raise CommandFailed(_reason(answer))
+        raise CommandFailed(reason_of(answer))
     return answer
 
 
@@ -133,8 +134,10 @@ def _header_value(text: str) -> bytes:
     return b"=?base64?" + base64.b64encode(text.encode()) + b"?="
 
 
-def _reason(answer: Answer) -> str:
-    return str(answer.get("error", {}).get("message", "the server gave no reason"))
+def reason_of(answer: Answer, otherwise: str = "the server gave no reason") -> str:
+    """What an error says, as one line that a person reads: a peer may send any text."""
+    text = " ".join(str(answer.get("error", {}).get("message", otherwise)).split())
+    return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
 
 
 @contextlib.asynccontextmanager

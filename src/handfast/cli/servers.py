@@ -7,7 +7,16 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from handfast.cli.call import add_connection_flags
-from handfast.cli.console import Cell, cut, display_width, render_table, run_command, terminal_width, write
+from handfast.cli.console import (
+    Cell,
+    CommandFailed,
+    cut,
+    display_width,
+    render_table,
+    run_command,
+    terminal_width,
+    write,
+)
 from handfast.cli.options import read_settings, settings_path, within
 
 if TYPE_CHECKING:  # at run time imported by what reads them, so that --help stays fast
@@ -66,7 +75,9 @@ def _servers(args: argparse.Namespace) -> int:
     named = named_gateway(args)
     base = named or gateway_address(args)
     health = run_async(within(args.timeout, read_health(base)))
-    is_all_we_know = named is not None and health is not None and not _has_settings(args)
+    is_all_we_know = named is not None and not _has_settings(args)
+    if is_all_we_know and health is None:
+        raise CommandFailed(f"no gateway answers at {base}. Check the address, or start `handfast serve` there.")
     settings = None if is_all_we_know else read_settings(settings_path(args.config), {})
     names = (health or {}) if settings is None else settings.servers
     rows = [

@@ -83,13 +83,15 @@ async def _tools(args: argparse.Namespace, server: str) -> list[dict[str, Any]]:
 
 async def fetch_tools(session: "GatewaySession") -> list[dict[str, Any]]:  # Any: JSON
     """The tools on every page of a server's list. Raises: CommandFailed."""
+    from handfast.cli.gateway_session import reason_of
+
     found: list[dict[str, Any]] = []  # Any: JSON
     params: dict[str, Any] = {}  # Any: JSON
     seen: list[object] = []
     while True:
         answer = await session.ask("tools/list", params)
         if "error" in answer:
-            raise CommandFailed(str(answer["error"].get("message", "the server would not list its tools")))
+            raise CommandFailed(reason_of(answer, "the server would not list its tools"))
         page = answer["result"].get("tools", [])
         if not isinstance(page, list) or not all(isinstance(tool, dict) for tool in page):
             raise CommandFailed("the server's list of tools is no list of objects; it is to send one")

@@ -7,7 +7,7 @@ import msgspec
 
 from handfast.crashes import describe_crash
 from handfast.gateway.draining import STOPPING, Drain
-from handfast.gateway.http_exchange import JSON, ClientLeft, HttpExchange, HttpProblem
+from handfast.gateway.http_exchange import JSON, REFUSED, ClientLeft, HttpExchange, HttpProblem
 from handfast.gateway.http_headers import check_described, check_repeated
 from handfast.gateway.refused_calls import record_refused
 from handfast.gateway.runtime import Runtime
@@ -43,7 +43,8 @@ class GatewayApp:
         try:
             await self._route(http)
         except HttpProblem as problem:
-            self.note(problem, server=_server_of(http))
+            if http.method == "POST" or problem.rule != REFUSED:  # nothing else can have been a call
+                self.note(problem, server=_server_of(http))
             reply = error_reply(None, problem.code, problem.text)
             await http.respond(problem.status, [JSON, *problem.headers], reply)
         except ClientLeft:

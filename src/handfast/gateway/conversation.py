@@ -5,6 +5,7 @@ Knows nothing of transports: `wrap`, a stdio child behind HTTP and an HTTP serve
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from math import inf
 from typing import NamedTuple, Protocol
 
@@ -22,6 +23,7 @@ from handfast.gateway.caller_ids import FOREIGN, Foreign
 from handfast.gateway.callers import Holder, Peer, address_of, name_caller
 from handfast.gateway.learnt_lists import learn_list
 from handfast.gateway.pending import Pending
+from handfast.gateway.refused_requests import note_refused
 from handfast.gateway.result_view import view_result
 from handfast.gateway.server_side import ServerSide
 from handfast.gateway.settings.blocks import Limits
@@ -253,8 +255,10 @@ class Conversation:
         tool = _name(params)
         if tool is None:
             text = "params.name must be the name of a tool. Add it and call again."
-            self._server.journal.diagnose(self._server.name, "message.refused", f"A call was refused: {text}")
-            return Step(to_client=error_reply(message.id, INVALID_PARAMS, text))
+            reply = error_reply(message.id, INVALID_PARAMS, text)
+            return Step(
+                to_client=note_refused(partial(self._server.journal.diagnose, self._server.name), message, reply)
+            )
         server = self._server
         if server.path.open_calls >= (most := server.most_calls()) <= server.path.open_calls - server.waiting():
             text = f"The gateway has {most} calls in progress, which is its limit. Try again in a moment."

@@ -26,13 +26,22 @@ _UNREAD_SECONDS = 60.0  # as long as the official clients wait for anything
 _ONE_PIECE = 64 * 1024
 
 
+REFUSED = "request.refused"
+
+
 class HttpProblem(Exception):
     """A request that is answered with a status and one line, and goes no further."""
 
     def __init__(
-        self, status: int, text: str, *, code: int = INVALID_REQUEST, rule: str = "", headers: Headers | None = None
+        self,
+        status: int,
+        text: str,
+        *,
+        code: int = INVALID_REQUEST,
+        rule: str = REFUSED,
+        headers: Headers | None = None,
     ) -> None:
-        """`rule` puts it on record under that name."""
+        """`rule` puts it on record under that name; empty for what is on record already."""
         super().__init__(text)
         self.status = status
         self.text = text

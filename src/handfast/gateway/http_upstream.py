@@ -270,7 +270,7 @@ class HttpUpstream:
         try:
             return await self._request(method, self._headers.choose_without_body(http.headers))
         except UpstreamFailed as problem:
-            raise HttpProblem(502, str(problem), code=UPSTREAM_FAILED) from None
+            raise HttpProblem(502, str(problem), code=UPSTREAM_FAILED, rule="") from None
 
     # --- conversations ---------------------------------------------------------------------------------------------
 

@@ -16,12 +16,15 @@ _REFUSALS = frozenset(
         "connection.refused",
         "access.foreign",
         "listening.no_room",
+        "combined.refused",
+        "gateway.stopping",
         "message.ambiguous",
         "message.header_mismatch",
         "message.refused",
         "request.body_too_large",
         "request.head_too_large",
         "request.malformed",
+        "request.refused",
         "request.repeated_header",
         "request.slow",
         "request.unknown_host",
@@ -72,21 +75,25 @@ class Journal:
         reason: str,
         actor: str = "",
         details: dict[str, Detail] | None = None,
-    ) -> int:
-        return self._recorder.record(
-            Record(
-                id=self._clock.new_id(),
-                time=self._clock.now(),
-                type=kind,
-                status=status,
-                server=server,
-                tool=tool,
-                rule=rule,
-                reason=scrub_sentence(reason),
-                actor=actor,
-                details=details or {},
-            )
+        caller: str | None = None,
+    ) -> None:
+        """Given its `caller`, it is a refused request, which is only counted where they repeat it."""
+        record = Record(
+            id=self._clock.new_id(),
+            time=self._clock.now(),
+            type=kind,
+            status=status,
+            server=server,
+            tool=tool,
+            rule=rule,
+            reason=scrub_sentence(reason),
+            actor=actor,
+            details=details or {},
         )
+        if caller is None:
+            self._recorder.record(record)
+        else:
+            self._recorder.record_refusal(caller, record)
 
     def diagnose(self, server: str, rule: str, reason: str, *, tool: str = "") -> None:
         """Something is odd. After twenty of one kind in an hour the rest is counted, and the count is on record."""

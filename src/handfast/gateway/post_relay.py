@@ -341,7 +341,7 @@ class PostRelay:
     async def _answer(self, text: str, *, code: int = UPSTREAM_FAILED) -> None:
         reply = self._give_up(text, code=code)
         if reply is None:
-            raise HttpProblem(502, text, code=code)
+            raise HttpProblem(502, text, code=code, rule="")
         await self._http.respond(200, [JSON], reply)
 
     async def _send_event(self, text: str, *, code: int = UPSTREAM_FAILED) -> None:
@@ -359,7 +359,7 @@ def without_answer(response: Response, *, status_of_success: int = 502) -> HttpP
     text = describe_status(response.status)
     # A session is the client's of the answer that gives it, and this is nobody's.
     headers = [header for header in to_client(response.headers) if header[0] != b"mcp-session-id"]
-    return HttpProblem(status, text, code=UPSTREAM_FAILED, headers=headers)
+    return HttpProblem(status, text, code=UPSTREAM_FAILED, rule="", headers=headers)
 
 
 class _IdleTimer:

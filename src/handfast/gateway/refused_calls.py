@@ -5,6 +5,7 @@ import msgspec
 from handfast.core.exchange import RecordingFailed, RecordType, Status
 from handfast.core.policy import Violation
 from handfast.core.redaction import scrub_name
+from handfast.gateway.backend import Origin
 from handfast.gateway.conversation import LEFT
 from handfast.gateway.runtime import Runtime
 from handfast.wire.message import AmbiguousKeys, Members, Message
@@ -12,14 +13,18 @@ from handfast.wire.scan import NotJson
 
 
 def record_refused(
-    runtime: Runtime, message: Message, *, server: str = "", actor: str = "", rule: str, reason: str
+    runtime: Runtime, message: Message, *, server: str = "", actor: str = "", caller: str = "", rule: str, reason: str
 ) -> None:
-    """Ignores requests that are not tools/call, and calls without a tool name."""
+    """Ignores requests that are not tools/call."""
+    if message.method != "tools/call":
+        return
     tool = _tool_of(message)
     if tool is None:
+        runtime.journal.diagnose(server, rule, f"A request was refused: {reason}")
         return
     policy = runtime.settings.policy(server, tool)
     call = runtime.path.open(server=server, tool=scrub_name(tool), policy=policy, contract=None, actor=actor)
+    call.caller = caller
     runtime.path.conclude(call, Status.ERROR, rule=rule, reason=reason, refusal=())
 
 
@@ -37,10 +42,11 @@ def record_left(runtime: Runtime, message: Message, actor: str) -> None:
         runtime.path.conclude(call, Status.CANCELLED, rule="client.left", reason=LEFT)
 
 
-async def record_unrouted(runtime: Runtime, message: Message, actor: str, rule: str, reason: str) -> None:
+async def record_unrouted(runtime: Runtime, message: Message, origin: Origin, rule: str, reason: str) -> None:
     """A request that reached no server of the combined endpoint; with a rule it is one that was blocked."""
+    actor, caller = origin.actor, origin.caller
     if not rule:
-        record_refused(runtime, message, actor=actor, rule="combined.refused", reason=reason)
+        record_refused(runtime, message, actor=actor, caller=caller, rule="combined.refused", reason=reason)
         return
     tool = _tool_of(message)
     if tool is None:
@@ -51,10 +57,12 @@ async def record_unrouted(runtime: Runtime, message: Message, actor: str, rule: 
             reason=reason,
             actor=actor,
             details={"method": message.method},
+            caller=caller,
         )
         return
     policy = runtime.settings.policy("", tool)
     call = runtime.path.open(server="", tool=scrub_name(tool), policy=policy, contract=None, actor=actor)
+    call.caller = caller
     given = message.params().get("arguments")
     try:
         await runtime.path.refuse(call, None if given is None else bytes(given), Violation(rule, reason))

@@ -25,8 +25,9 @@ def refuse_stranger(server: ServerSide, actor: str) -> NoReturn:
         rule="session.stranger",
         reason="A session was used by another caller than the one that opened it.",
         actor=actor,
+        caller=actor,
     )
-    raise HttpProblem(404, UNKNOWN_SESSION)
+    raise HttpProblem(404, UNKNOWN_SESSION, rule="")
 
 
 def note_evicted(server: ServerSide) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import msgspec
 
@@ -23,6 +24,7 @@ from handfast.gateway.launch import Launch
 from handfast.gateway.list_notices import ListNotices, is_list_notice
 from handfast.gateway.param_headers import refuse_mismatch, refuse_param_mismatch
 from handfast.gateway.post_answer import PostAnswer
+from handfast.gateway.refused_requests import note_refused
 from handfast.gateway.server_health import ServerHealth, UpstreamResting
 from handfast.gateway.server_side import ServerSide
 from handfast.gateway.session import Session
@@ -301,9 +303,12 @@ class StdioUpstream:
 
     async def _post_modern(self, http: HttpExchange, message: Message) -> None:
         problem = check_envelope(message) if message.is_request else None
-        problem = problem or refuse_mismatch(self._server, http, message)
+        if problem is None and (mismatch := refuse_mismatch(self._server, http, message)):
+            await http.respond(400, [JSON], mismatch)  # and on record
+            return
         problem = problem or check_modern_headers(http.headers, message)
         if problem is not None:
+            note_refused(partial(self._server.journal.diagnose, self._server.name), message, problem)
             await http.respond(400, [JSON], problem)
             return
         if message.method in _FIXED_FOR_ALL:

@@ -159,11 +159,12 @@ class _Served:
 
 
 def _fronts(runtime: Runtime, name: str, backend: Backend) -> tuple[ModernFront, LegacyFront]:
+    diagnose = partial(runtime.journal.diagnose, name)
     legacy = LegacyFront(
         backend,
         limits=lambda: runtime.settings.limits,
-        diagnose=lambda rule, reason: runtime.journal.diagnose(name, rule, reason),
+        diagnose=diagnose,
         record_refused=partial(record_refused_call, runtime, name),
         now=runtime.clock.monotonic,
     )
-    return ModernFront(backend), legacy
+    return ModernFront(backend, diagnose=diagnose), legacy

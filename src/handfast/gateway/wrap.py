@@ -147,6 +147,7 @@ class Wrapper:
     def _line_from_client(self, line: bytes | OverlongLine) -> None:
         if isinstance(line, OverlongLine):
             text = f"The message is over the limit of {self._limit} bytes. Send a smaller one."
+            self._server.journal.diagnose(self._server.name, "message.refused", text)
             self._output.write_line(error_reply(None, REQUEST_TOO_LARGE, text))
             return
         try:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from handfast.lint.catalogue import find
 from handfast.lint.findings import Finding
-from handfast.lint.regular_file import read_regular
 from handfast.lint.scopes import Scopes, read_scopes
+from handfast.regular_file import read_regular
 
 _MARK = re.compile(r"#\s*lint-allow:\s*(?P<id>[\w-]+)(?P<rest>(?:(?!#\s*lint-allow:).)*)")
 _REASON = re.compile(r"\s*--\s*(?P<reason>.*)")

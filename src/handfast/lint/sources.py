@@ -16,8 +16,8 @@ from handfast.lint.catalogue import find
 from handfast.lint.findings import Finding
 from handfast.lint.modules import Modules
 from handfast.lint.project import Project
-from handfast.lint.regular_file import read_regular
 from handfast.lint.source_file import read_source
+from handfast.regular_file import read_regular
 
 _SKIPPED = frozenset(("__pycache__", "node_modules", "site-packages"))
 # Other names that a file gives to the builder; files that import it from there know no other.

@@ -128,7 +128,7 @@ class Rig:
             )
         )
 
-    async def _record_refused(self, _message: Message, _actor: str, rule: str, _reason: str) -> None:
+    async def _record_refused(self, _message: Message, _origin: Origin, rule: str, _reason: str) -> None:
         self.refused.append(rule)
 
     def origin(self, caller: str = "ada", **more: Any) -> Origin:  # Any: Origin's own fields

@@ -115,13 +115,17 @@ def fronted(
         runtime = Runtime(settings, folder / "state")
         upstreams = Upstreams(runtime)
         backend: Backend = server if is_scripted else upstreams.backends()["up"]
+
+        def diagnose(rule: str, _reason: str) -> None:
+            running.diagnosed.append(rule)
+
         legacy = LegacyFront(
             backend,
             limits=lambda: limits or settings.limits,
-            diagnose=lambda rule, _reason: running.diagnosed.append(rule),
+            diagnose=diagnose,
             most_sessions=most_sessions,
         )
-        modern = ModernFront(backend, keep_alive_seconds=keep_alive)
+        modern = ModernFront(backend, diagnose=diagnose, keep_alive_seconds=keep_alive)
         running.fronts = legacy, modern
         fronts = {"legacy": legacy, "modern": modern, "both": Both(legacy, modern)}
         app = GatewayApp(runtime, _Found(fronts), Drain())  # type: ignore[arg-type]  # finding is all that is asked of it

@@ -1,6 +1,7 @@
 """Reading the settings file: every file that is not plain, unambiguous JSON is refused with its place."""
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -104,7 +105,32 @@ def test_an_enormous_file_is_not_read_whole(tmp_path: Path) -> None:
     path = tmp_path / "handfast.json"
     path.write_bytes(b" " * (MOST_BYTES + 1))
 
-    assert problems(path) == [f"is larger than {MOST_BYTES} bytes; this is not a settings file"]
+    assert problems(path) == ["cannot be read: it is larger than 1 MiB; this is not a settings file"]
+
+
+@pytest.mark.requirement("F10")
+def test_a_pipe_and_a_device_are_no_settings_files(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "device.json").symlink_to("/dev/zero")
+    for name in ("pipe.json", "device.json"):
+        assert problems(tmp_path / name) == ["cannot be read: it is no file; this is not a settings file"]
+
+
+@pytest.mark.requirement("F4")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{" + ",".join(f'"k{n}":1' for n in range(60_000)) + ',"k1":1}', "k1 is written twice; keep one of them"),
+        ("[" * 50 + ",".join(["0"] * 400_000) + "]" * 50, "holds more than 10000 values; this is not a settings file"),
+    ],
+    ids=["keys", "values"],
+)
+def test_a_file_with_very_much_in_it_is_refused_at_once(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "handfast.json"
+    path.write_text(text if text.startswith("{") else f'{{"a":{text}}}', "utf-8")
+    began = time.process_time()
+    assert said in problems(path)
+    assert time.process_time() - began < 2, "seconds; it was a minute"
 
 
 @given(st.binary(max_size=200))

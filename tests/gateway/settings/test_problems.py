@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from handfast.gateway.settings import SettingsError, load_settings
 from handfast.gateway.settings.environment import VARIABLES
 from handfast.gateway.settings.keys import BLOCKS, FLAT_KEYS, POLICY_BLOCKS, SERVER_KEYS
-from handfast.gateway.settings.problems import nearest, quoted, render_path
+from handfast.gateway.settings.problems import Findings, Rank, nearest, quoted, render_path
 
 OWN = ("mcpServers", "s", "handfast")
 TOOL = (*OWN, "tools", "t")
@@ -102,3 +102,17 @@ def test_a_long_name_is_cut() -> None:
 
 def test_a_name_that_is_near_nothing_gets_no_suggestion() -> None:
     assert [nearest(name, ["mode", "max_depth"]) for name in ("", "zzz", "x" * 1000, "___")] == [None] * 4
+
+
+@pytest.mark.requirement("F4")
+def test_ten_problems_are_worded_and_then_it_stops() -> None:
+    findings = Findings("file")
+    for number in range(9):
+        findings.add((str(number),), "is wrong")
+    with pytest.raises(SettingsError) as refused:
+        findings.add(("9",), "is wrong", rank=Rank.KEY)
+    assert refused.value.problems == (
+        "file: 9 is wrong",
+        *(f"file: {number} is wrong" for number in range(9)),
+        "file: there may be more; mend these first",
+    )

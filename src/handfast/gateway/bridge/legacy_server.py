@@ -76,7 +76,7 @@ class LegacyServer:
         )
 
     async def request(self, message: Message, origin: Origin) -> bytes:
-        """Raises: UpstreamFailed, EraRefused, AmbiguousKeys, NotJson."""
+        """Raises: UpstreamFailed, EraRefused, Foreign, AmbiguousKeys, NotJson."""
         level = message.meta().get(META_LOG_LEVEL)
         opening = self._opening(message, origin, has_level=level is not None)
         session = await self._session(opening)

@@ -20,8 +20,9 @@ from handfast.gateway.bridge.questions import (
     to_refusal,
     urls_required,
 )
+from handfast.gateway.caller_ids import Foreign
 from handfast.gateway.http_response import UpstreamFailed, UpstreamTimeout
-from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
+from handfast.wire.codes import METHOD_NOT_FOUND
 from handfast.wire.eras import INTERACTIVE
 from handfast.wire.members import member, text_member
 from handfast.wire.message import AmbiguousKeys, Members, Message, RequestId, read_level, read_message
@@ -57,7 +58,7 @@ class LegacySession:
         seconds: Callable[[], float],
         asking: Asking | None = None,
     ) -> None:
-        """`refused` takes what belongs to no call: a question, a requestState. `seconds` is for our own requests.
+        """`refused` takes a question that belongs to no call. `seconds` is for our own requests.
 
         `asking` is None in a session whose clients can be asked nothing: callers may share it.
         """
@@ -109,7 +110,7 @@ class LegacySession:
     # --- towards the client ----------------------------------------------------------------------------------------
 
     async def request(self, message: Message, origin: Origin) -> bytes:
-        """Raises: UpstreamFailed, AmbiguousKeys, NotJson."""
+        """Raises: UpstreamFailed, Foreign, AmbiguousKeys, NotJson."""
         assert message.method is not None
         if message.method == "server/discover":
             return answer(message.id, self._discovery)
@@ -127,8 +128,7 @@ class LegacySession:
             # In the session that it began in, whatever the client says of itself by now.
             return await held.resume(message, origin)
         if held is None:
-            self._refused("A requestState came back that is not known, not for this request, or has expired.")
-            return error_reply(message.id, INVALID_PARAMS, _NO_STATE)
+            raise Foreign(_NO_STATE)
         return await self._run(message, origin)
 
     async def _run(self, message: Message, origin: Origin, held: LegacyCall | None = None) -> bytes:

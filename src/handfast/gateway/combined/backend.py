@@ -76,11 +76,11 @@ class CombinedBackend:
         try:
             return await self._answer(message, origin)
         except Refused as refused:
-            await self._endpoint.record_refused(message, origin.actor, refused.rule, refused.text)
+            await self._endpoint.record_refused(message, origin, refused.rule, refused.text)
             return error_reply(message.id, refused.code, refused.text, data=refused.data)
         except (AmbiguousKeys, NotJson):
             reason = "The request can be read in more than one way. Send each key once."
-            await self._endpoint.record_refused(message, origin.actor, "", reason)
+            await self._endpoint.record_refused(message, origin, "", reason)
             return error_reply(message.id, INVALID_PARAMS, reason)
 
     async def _answer(self, message: Message, origin: Origin) -> bytes:

@@ -16,7 +16,7 @@ _log: Final = logging.getLogger("handfast.gateway")
 
 Servers = Mapping[str, Backend]
 Diagnose = Callable[[str, str, str], None]  # server, rule, reason
-RecordRefused = Callable[[Message, str, str, str], Awaitable[None]]  # the request, its actor, rule, reason
+RecordRefused = Callable[[Message, Origin, str, str], Awaitable[None]]  # the request, whose, rule, reason
 # Something that only a gateway on this state folder gives out came back changed, or for something else.
 FORGED: Final = "combined.forged"
 UNROUTED: Final = "combined.unrouted"  # a URI that cannot be told whose it is
@@ -35,7 +35,7 @@ class Refused(Exception):
         self.data = data
 
 
-async def record_nothing(_message: Message, _actor: str, _rule: str, _reason: str) -> None:
+async def record_nothing(_message: Message, _origin: Origin, _rule: str, _reason: str) -> None:
     """For an endpoint without records."""
 
 

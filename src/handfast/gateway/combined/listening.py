@@ -232,7 +232,7 @@ class Listen:
             self._resolver.note_owner(uri, owner, self._message, self._origin)
         if None in owners.values():
             reason = "URIs of a subscription cannot be told whose they are, and are not listened to. Use /mcp/<server>."
-            await self._endpoint.record_refused(self._message, self._origin.actor, UNROUTED, reason)
+            await self._endpoint.record_refused(self._message, self._origin, UNROUTED, reason)
 
     def _is_of(self, name: str, server: _Server, message: Message) -> bool:
         """Whether an update is of what the server was asked for, or of something below it that is no other's."""

@@ -13,6 +13,7 @@ from handfast.gateway.flow import Flow
 from handfast.gateway.fronts.input_rounds import settle
 from handfast.gateway.fronts.listening import Listening
 from handfast.gateway.fronts.questions import CannotContinue, Question, Questions
+from handfast.gateway.refused_requests import note_refused
 from handfast.turns import LARGE_BYTES, take_turn
 from handfast.wire.codes import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, UPSTREAM_FAILED
 from handfast.wire.eras import (
@@ -154,15 +155,15 @@ class LegacyClient:
 
     async def _answer(self, message: Message, send: Send, flow: Flow | None) -> bytes:
         fault = find_ambiguity(message)
+        if fault is None and message.method not in ("ping", "initialize") and not await self._is_greeted():
+            fault = error_reply(message.id, INVALID_REQUEST, "There was no initialize yet. Send it first.")
         if fault is not None:
-            return fault
+            return note_refused(self._diagnose, message, fault)
         if message.method == "ping":
             return answer(message.id, {})
         try:
             if message.method == "initialize":
                 return await self._greet(message)
-            if not await self._is_greeted():
-                raise CannotContinue("There was no initialize yet. Send it first.", code=INVALID_REQUEST)
             return await self._answer_in_session(message, send, flow)
         except CannotContinue as problem:
             return error_reply(message.id, problem.code, problem.text)

@@ -101,7 +101,7 @@ class LegacyFront:
         session = self._sessions.get(session_id.decode("latin-1"))
         if session is not None and session.actor != http.actor:
             self._diagnose("session.stranger", "A session was used by another caller than the one that opened it.")
-            raise HttpProblem(404, UNKNOWN_SESSION)
+            raise HttpProblem(404, UNKNOWN_SESSION, rule="")
         if session is None or (choice is not None and session.chose != choice.only):
             raise HttpProblem(404, UNKNOWN_SESSION, rule="session.unknown")
         version = http.header(b"mcp-protocol-version")

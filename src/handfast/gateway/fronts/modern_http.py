@@ -7,7 +7,9 @@ from handfast.gateway.callers import address_of, caller_of
 from handfast.gateway.draining import STOPPING
 from handfast.gateway.event_stream import KEEP_ALIVE_SECONDS
 from handfast.gateway.fronts.http_reply import HttpReply
+from handfast.gateway.fronts.legacy_client import Diagnose
 from handfast.gateway.http_exchange import JSON, HttpExchange
+from handfast.gateway.refused_requests import note_refused
 from handfast.wire.codes import INVALID_REQUEST, UPSTREAM_FAILED
 from handfast.wire.eras import META_SUBSCRIPTION, MODERN_REVISION, http_status
 from handfast.wire.message import Message, read_message
@@ -22,10 +24,12 @@ class ModernFront:
         self,
         backend: Backend,
         *,
+        diagnose: Diagnose,
         supported: Callable[[], Sequence[str]] = lambda: (MODERN_REVISION,),
         keep_alive_seconds: float = KEEP_ALIVE_SECONDS,
     ) -> None:
         self._backend = backend
+        self._diagnose = diagnose
         self._supported = supported  # the revisions that are offered here, in whatever way
         self._keep_alive = keep_alive_seconds
         self._open: dict[HttpReply, Message] = {}
@@ -64,7 +68,7 @@ class ModernFront:
             text = "A modern server asks nothing, so there is nothing to answer. Send a request."
             await http.respond(400, [JSON], error_reply(None, INVALID_REQUEST, text))
         elif fault := find_fault(message, http.headers, self._supported()):
-            await http.respond(400, [JSON], fault)
+            await http.respond(400, [JSON], note_refused(self._diagnose, message, fault))
         elif missing := find_legacy_method(message):
             await http.respond(404, [JSON], missing)
         else:

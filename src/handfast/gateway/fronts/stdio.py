@@ -17,6 +17,7 @@ from handfast.gateway.fronts.legacy_client import (
     check_open,
     record_nothing,
 )
+from handfast.gateway.refused_requests import note_refused
 from handfast.pipes import InputPipe, OutputPipe
 from handfast.wire.codes import INTERNAL_ERROR, REQUEST_TOO_LARGE
 from handfast.wire.eras import MODERN_REVISION, says_modern
@@ -127,6 +128,7 @@ class StdioFront:
             return  # nobody would read the answer
         if isinstance(line, OverlongLine):
             text = f"The message is over the limit of {self._limit} bytes. Send a smaller one."
+            self._diagnose("message.refused", text)
             self._write(error_reply(None, REQUEST_TOO_LARGE, text))
             return
         try:
@@ -189,7 +191,9 @@ class StdioFront:
         if not is_modern:
             return await self._legacy.request(message, request.send)
         refusal = find_fault(message, None, self._supported()) or find_legacy_method(message)
-        return refusal or await self._backend.request(message, Origin(self._caller, request.send))
+        if refusal is not None:
+            return note_refused(self._diagnose, message, refusal)
+        return await self._backend.request(message, Origin(self._caller, request.send))
 
     def send(self, message: bytes) -> None:
         self._write(message)

@@ -1,13 +1,17 @@
 """Reads the settings file as JSON that can be read only one way: no repeated keys, no NaN, no comments."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 from handfast.gateway.settings.problems import Findings, SettingsError, Where
+from handfast.regular_file import read_regular
 
-# A settings file is a few kilobytes; this only keeps a wrong path from being read into memory whole.
-MOST_BYTES = 4 * 1024 * 1024
+# A settings file is a few kilobytes. A running gateway reads it between two requests, so both bounds keep a wrong file
+# from taking time from its clients.
+MOST_BYTES = 1024 * 1024
+MOST_VALUES = 10_000
 # Our deepest key has six levels; what other clients add beside ours is not deeper than this either.
 _DEEPEST = 100
 
@@ -35,24 +39,22 @@ def read_document(path: Path) -> dict[str, object]:
 
 def _read_text(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
+        content = read_regular(path, MOST_BYTES)
     except FileNotFoundError:
         problem = "does not exist; write one with: handfast config init"
-    except IsADirectoryError:
-        problem = "is a folder; name the settings file in it"
     except PermissionError:
         problem = "may not be read by this user; change its permissions"
-    except (OSError, ValueError):
-        problem = "cannot be read; check the path"
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.errno is None else ""
+        problem = f"cannot be read: {why}; this is not a settings file" if why else "cannot be read; check the path"
+        if path.is_dir():
+            problem = "is a folder; name the settings file in it"
     else:
         return _text_of(content, path)
     raise SettingsError([f"{path}: {problem}"])
 
 
 def _text_of(content: bytes, path: Path) -> str:
-    if len(content) > MOST_BYTES:
-        raise SettingsError([f"{path}: is larger than {MOST_BYTES} bytes; this is not a settings file"])
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -79,8 +81,8 @@ def _decode(text: str, source: str) -> object:
 def _object(pairs: list[tuple[str, object]]) -> _Object:
     made = _Object(pairs)
     if len(made) < len(pairs):
-        names = [name for name, _ in pairs]
-        made.repeated = tuple(name for name in made if names.count(name) > 1)
+        times = Counter(name for name, _ in pairs)
+        made.repeated = tuple(name for name in made if times[name] > 1)
     return made
 
 
@@ -100,7 +102,10 @@ def _explain(text: str, error: json.JSONDecodeError) -> str:
 
 
 def _check_unambiguous(document: dict[str, object], findings: Findings) -> None:
-    for where, value in _walk(document):
+    for number, (where, value) in enumerate(_walk(document)):
+        if number > MOST_VALUES:
+            findings.add((), f"holds more than {MOST_VALUES} values; this is not a settings file")
+            return
         if isinstance(value, _Object):
             for name in value.repeated:
                 findings.add((*where, name), "is written twice; keep one of them")

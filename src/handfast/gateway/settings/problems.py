@@ -10,6 +10,8 @@ Where = tuple[str, ...]
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 _LONGEST_SHOWN = 64
+# What a person mends in one go. To word a problem takes up to a millisecond, in a gateway that serves others meanwhile.
+_MOST_WORDED = 10
 
 
 class SettingsError(Exception):
@@ -30,7 +32,10 @@ class Rank(IntEnum):
 
 @dataclass(slots=True)
 class Findings:
-    """Collects every problem, so that an operator mends a file in one go."""
+    """Collects the first problems, so that an operator mends most files in one go.
+
+    `add` and `note` raise SettingsError with what was found when that is enough.
+    """
 
     source: str = ""
     found: list[tuple[Rank, str]] = field(default_factory=list)
@@ -38,11 +43,14 @@ class Findings:
     def add(self, where: Where, what: str, *, rank: Rank = Rank.VALUE) -> None:
         """Note a problem at a key of the file."""
         place = f"{render_path(where)} " if where else ""
-        self.found.append((rank, f"{self.source}: {place}{what}"))
+        self.note(f"{self.source}: {place}{what}", rank=rank)
 
     def note(self, problem: str, *, rank: Rank = Rank.VALUE) -> None:
-        """Note a problem that lies outside the file."""
+        """Note a problem that lies outside the file, or comes with its place."""
         self.found.append((rank, problem))
+        if len(self.found) == _MOST_WORDED:
+            self.found.append((max(Rank), f"{self.source}: there may be more; mend these first"))
+            self.require_none()
 
     def require_none(self) -> None:
         """Raises: SettingsError when anything was found."""
@@ -71,8 +79,12 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     wanted = _folded(name)
     if not wanted or len(wanted) > _LONGEST_SHOWN:
         return None
-    scored = [(_distance(wanted, _folded(candidate)), candidate) for candidate in known]
-    near = [entry for entry in scored if entry[0] <= _reach(_folded(entry[1]))]
+    near: list[tuple[int, str]] = []
+    for candidate in known:
+        folded = _folded(candidate)
+        reach = _reach(folded)
+        if abs(len(wanted) - len(folded)) <= reach and (slips := _distance(wanted, folded)) <= reach:
+            near.append((slips, candidate))
     return min(near, key=lambda entry: entry[0])[1] if near else None
 
 

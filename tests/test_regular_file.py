@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from handfast.lint import regular_file
-from handfast.lint.regular_file import read_regular
+from handfast.regular_file import read_regular
 
 
 def test_a_file_is_read_whole_also_through_a_link(tmp_path: Path) -> None:
@@ -25,8 +24,7 @@ def test_a_pipe_and_a_device_are_no_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("F10")
-def test_a_file_above_the_bound_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regular_file, "_MOST_BYTES", 1024**2)
+def test_a_file_above_the_bound_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"x" * (1024**2 + 1))
     with pytest.raises(OSError, match="it is larger than 1 MiB"):
-        read_regular(tmp_path / "file")
+        read_regular(tmp_path / "file", 1024**2)
