@@ -200,6 +200,8 @@ def run_cases(
     sent: dict[str, list[Sent]] = {}
     # Hundreds of calls are refused here in a minute, and each is looked up in the history.
     settings = {"activity": {"whole_refusals": None}, **(settings or {})}
+    # All cases are on one page, some with schemas of megabytes.
+    settings["limits"] = {"list_bytes": 64 * 1024 * 1024, **settings.get("limits", {})}
     with rig(route, stub, folder, settings, server=own, is_modern=is_modern, environment=environment) as gateway:
         for each in cases:
             sent[each.tool] = [_send(gateway, each.tool, text) for text in each.calls]

@@ -129,6 +129,7 @@ def test_defaults_are_those_that_are_documented() -> None:
             "call_total_s": 3600,
             "body_bytes": 4194304,
             "message_bytes": 67108864,
+            "list_bytes": 4194304,
             "connections": 4096,
             "concurrent_calls": 256,
             "calls_per_server": 64,
