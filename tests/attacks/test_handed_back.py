@@ -115,7 +115,9 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
             servers[name] = stack.enter_context(entry_for(stubs[name], reached))  # type: ignore[arg-type]  # one of WAYS
             if way == "compact":
                 servers[name]["handfast"] = {"surface": "compact"}
-        yield Attacked(stack.enter_context(running(servers, folder)), stubs)
+        # Every refusal as a whole record: here each one is looked for.
+        gateway = running(servers, folder, activity={"whole_refusals": None})
+        yield Attacked(stack.enter_context(gateway), stubs)
 
 
 @pytest.mark.parametrize("is_modern", [False, True])
