@@ -4,10 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Protocol
 
-from handfast.turns import take_turn
-
-# A chunk with more line ends is read in slices: each of them may be a line of an event, and takes a microsecond.
-_MANY_LINES = 2000
+# A chunk of shorter lines than these, on average, is read in slices: each line takes a microsecond, and a chunk may
+# have half a million. Real events have a few lines of many more bytes.
+_SHORT_LINE = 8
 _SLICE = 4 * 1024
 
 Headers = list[tuple[bytes, bytes]]
@@ -254,12 +253,12 @@ class _Chunks:
 
     async def __anext__(self) -> bytes:
         if self._rest:
-            await take_turn()
+            await asyncio.sleep(0)
             return self._cut(self._rest)
         chunk = await self._body.take()
         if not chunk:
             raise StopAsyncIteration
-        return self._cut(chunk) if len(chunk) > _SLICE and _has_many_lines(chunk) else chunk
+        return self._cut(chunk) if len(chunk) > _SLICE and _has_short_lines(chunk) else chunk
 
     def _cut(self, chunk: bytes) -> bytes:
         """The beginning of a chunk; the rest comes next."""
@@ -270,5 +269,5 @@ class _Chunks:
         self._body.abort_soon()
 
 
-def _has_many_lines(chunk: bytes) -> bool:
-    return chunk.count(b"\n") + chunk.count(b"\r") > _MANY_LINES
+def _has_short_lines(chunk: bytes) -> bool:
+    return (chunk.count(b"\n") + chunk.count(b"\r")) * _SHORT_LINE > len(chunk)
