@@ -34,7 +34,7 @@ def test_a_list_that_never_ends_holds_no_call_for_ever(route: Route, paging: str
 def test_a_huge_list_is_passed_on_up_to_the_bound_and_keeps_nobody_else_from_calling(
     route: Route, tmp_path: Path
 ) -> None:
-    many = [tool(f"tool-{number}", {"type": "object", "description": "x" * 500}) for number in range(11_000)]
+    many = [tool(f"tool-{number}", {"type": "object", "description": "x" * 200}) for number in range(11_000)]
     answers = {"steady": answer(TEXT), "tool-9": answer(TEXT)}
     huge = write_stub(tmp_path, tools=many, answers=answers, name="huge")
     good = write_stub(tmp_path, tools=[tool("steady")], answers=answers, name="good")
