@@ -114,3 +114,8 @@ def test_every_loop_has_turns_of_its_own() -> None:
         return turns_of_loop()
 
     assert asyncio.run(find()) is not asyncio.run(find())
+
+
+def test_a_thread_without_a_loop_takes_no_turn() -> None:
+    with pytest.raises(StopIteration):
+        take_turn().send(None)

@@ -75,8 +75,15 @@ def turns_of_loop() -> Turns:
 
 
 async def take_turn() -> None:
-    """Before a large piece of work, which lasts until the caller waits for something else."""
-    await turns_of_loop().take()
+    """Before a large piece of work, which lasts until the caller waits for something else.
+
+    On a thread without an event loop there is nobody to take turns with.
+    """
+    try:
+        turns = turns_of_loop()
+    except RuntimeError:
+        return
+    await turns.take()
 
 
 def _wake(turn: "asyncio.Future[None]") -> None:
