@@ -52,7 +52,7 @@ def test_the_worst_text_within_the_bound_is_decoded_in_time(piece: bytes) -> Non
     assert len(text) <= DEFAULT_BOUNDS.text_bytes
     started = time.process_time()
     decode_schema(text, DEFAULT_BOUNDS)
-    assert time.process_time() - started < 1.0  # a tenth of it on an idle machine
+    assert time.process_time() - started < 3.0  # 0.2 by itself; a worker with much in memory collects more
 
 
 def test_a_short_text_is_judged_as_it_is_and_a_long_one_without_annotations() -> None:
