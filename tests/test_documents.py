@@ -160,6 +160,7 @@ def test_every_pitfall_and_promise_names_the_tests_that_show_it() -> None:
     held = {name for name, line in manifest.items() if name[0] in "BCPESF" and line["state"] == "held"}
     known = document_proofs.proofs()
     assert set(shown) == held
+    assert page.count("\nShown by:") == len(held), "one line with tests in each section"
     assert {name: files for name, files in shown.items() if not files} == {}, RENEW
     assert {name: files for name, files in shown.items() if not set(files) <= set(known.get(name, []))} == {}, RENEW
 

@@ -19,7 +19,7 @@ def test_a_pipe_and_a_device_are_no_files(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "device").symlink_to("/dev/zero")
     for path in (tmp_path / "pipe", tmp_path / "device"):
-        with pytest.raises(OSError, match="it is no file"):
+        with pytest.raises(OSError, match="it is not a regular file"):
             read_regular(path)
 
 

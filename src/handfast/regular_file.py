@@ -13,7 +13,7 @@ def read_regular(path: Path, most_bytes: int = _MOST_BYTES) -> bytes:
     with os.fdopen(descriptor, "rb") as file:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
-            raise OSError(None, "it is no file")
+            raise OSError(None, "it is not a regular file")
         if found.st_size > most_bytes:
             raise OSError(None, f"it is larger than {most_bytes // 1024**2} MiB")
         return file.read(most_bytes)

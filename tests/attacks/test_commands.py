@@ -292,7 +292,7 @@ def test_lint_passes_over_nothing_that_is_no_file_in_a_folder(tmp_path: Path) ->
     (tmp_path / "device.py").symlink_to("/dev/zero")
     (tmp_path / "fine.py").write_text("x = 1\n")
     done = run("lint", str(tmp_path), folder=tmp_path)
-    assert (done.returncode, done.stdout.count(b"is no file")) == (1, 2)
+    assert (done.returncode, done.stdout.count(b"is not a regular file")) == (1, 2)
 
 
 @pytest.mark.requirement("F10")

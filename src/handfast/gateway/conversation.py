@@ -5,7 +5,6 @@ Knows nothing of transports: `wrap`, a stdio child behind HTTP and an HTTP serve
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from functools import partial
 from math import inf
 from typing import NamedTuple, Protocol
 
@@ -21,9 +20,9 @@ from handfast.gateway.call_places import NoPlace, Place
 from handfast.gateway.call_time import too_long, too_silent
 from handfast.gateway.caller_ids import FOREIGN, Foreign
 from handfast.gateway.callers import Holder, Peer, address_of, name_caller
+from handfast.gateway.http_exchange import REFUSED
 from handfast.gateway.learnt_lists import learn_list
 from handfast.gateway.pending import Pending
-from handfast.gateway.refused_requests import note_refused
 from handfast.gateway.result_view import view_result
 from handfast.gateway.server_side import ServerSide
 from handfast.gateway.settings.blocks import Limits
@@ -255,10 +254,8 @@ class Conversation:
         tool = _name(params)
         if tool is None:
             text = "params.name must be the name of a tool. Add it and call again."
-            reply = error_reply(message.id, INVALID_PARAMS, text)
-            return Step(
-                to_client=note_refused(partial(self._server.journal.diagnose, self._server.name), message, reply)
-            )
+            self._server.journal.diagnose(self._server.name, REFUSED, f"A request was refused: {text}")
+            return Step(to_client=error_reply(message.id, INVALID_PARAMS, text))
         server = self._server
         if server.path.open_calls >= (most := server.most_calls()) <= server.path.open_calls - server.waiting():
             text = f"The gateway has {most} calls in progress, which is its limit. Try again in a moment."

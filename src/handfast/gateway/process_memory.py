@@ -7,7 +7,7 @@ from typing import Final
 
 _M_MMAP_THRESHOLD: Final = -3  # of glibc's mallopt
 # What glibc begins with. Left to itself it learns to keep freed buffers of megabytes, which then lie in pieces between
-# small ones: half a minute of abandoned bodies left twice the memory in use.
+# small ones: five seconds of abandoned bodies left twice the memory in use.
 _LARGE_BUFFER: Final = 128 * 1024
 
 

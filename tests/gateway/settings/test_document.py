@@ -105,7 +105,7 @@ def test_an_enormous_file_is_not_read_whole(tmp_path: Path) -> None:
     path = tmp_path / "handfast.json"
     path.write_bytes(b" " * (MOST_BYTES + 1))
 
-    assert problems(path) == ["cannot be read: it is larger than 1 MiB; this is not a settings file"]
+    assert problems(path) == ["cannot be read: it is larger than 1 MiB; name a file with the settings"]
 
 
 @pytest.mark.requirement("F10")
@@ -113,7 +113,7 @@ def test_a_pipe_and_a_device_are_no_settings_files(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.json")
     (tmp_path / "device.json").symlink_to("/dev/zero")
     for name in ("pipe.json", "device.json"):
-        assert problems(tmp_path / name) == ["cannot be read: it is no file; this is not a settings file"]
+        assert problems(tmp_path / name) == ["cannot be read: it is not a regular file; name a file with the settings"]
 
 
 @pytest.mark.requirement("F4")

@@ -114,7 +114,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         int, Meta(ge=1, le=1024**3, description="The largest message accepted from a server, in every mode.")
     ] = 64 * 1024 * 1024
     list_bytes: Annotated[
-        # Four times what the largest context of a model holds. It is read several times on its way, and others wait.
+        # As much as a context of a million tokens holds. It is read several times on its way, and others wait.
         int, Meta(ge=1024, le=1024**3, description="The largest page of a list that `serve` accepts from a server.")
     ] = 4 * 1024 * 1024
     connections: Annotated[

@@ -46,7 +46,7 @@ def _read_text(path: Path) -> str:
         problem = "may not be read by this user; change its permissions"
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.errno is None else ""
-        problem = f"cannot be read: {why}; this is not a settings file" if why else "cannot be read; check the path"
+        problem = f"cannot be read: {why}; name a file with the settings" if why else "cannot be read; check the path"
         if path.is_dir():
             problem = "is a folder; name the settings file in it"
     else:
