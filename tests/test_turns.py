@@ -2,10 +2,13 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
+from handfast import turns as turns_module
 from handfast.turns import Turns, take_turn, turns_of_loop
 
 
@@ -119,3 +122,31 @@ def test_every_loop_has_turns_of_its_own() -> None:
 def test_a_thread_without_a_loop_takes_no_turn() -> None:
     with pytest.raises(StopIteration):
         take_turn().send(None)
+
+
+@pytest.mark.requirement("F4")
+def test_a_rest_is_three_times_as_long_while_further_large_work_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(turns_module, "time", SimpleNamespace(perf_counter=lambda: now))
+
+    def piece() -> None:
+        nonlocal now
+        now += 0.02
+
+    async def run() -> list[float]:
+        rests: list[float] = []
+        turns = Turns()
+        loop = asyncio.get_running_loop()
+
+        def rest(seconds: float, go_on: Callable[[], None]) -> None:
+            rests.append(seconds)
+            loop.call_soon(go_on)
+
+        monkeypatch.setattr(loop, "call_later", rest)
+        for _ in range(3):
+            turns.ask(piece)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        return rests
+
+    assert asyncio.run(run()) == pytest.approx([0.06, 0.06, 0.02])

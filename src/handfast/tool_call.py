@@ -153,9 +153,12 @@ class CallPath:
     async def admit(self, call: Exchange, text: bytes | None, terms: Terms | None = None) -> Decision:
         """Check the arguments (raw JSON text). Blocked: it is recorded, durable, and must not be forwarded."""
         await self._recorder.room()
-        if text is not None and len(text) >= LARGE_BYTES:
+        is_large = text is not None and len(text) >= LARGE_BYTES
+        if is_large:
             await take_turn()
         self._take(call, text)
+        if is_large:
+            await take_turn()  # the digest was a piece of work of its own
         decision = await self._judge_arguments(call, text, terms)
         if isinstance(decision, Blocked):
             await self.block(call, decision)

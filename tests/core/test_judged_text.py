@@ -329,3 +329,26 @@ def test_only_numbers_that_may_be_too_large_are_read_with_care() -> None:
     assert may_overflow(b"[1e400]")
     assert may_overflow(b"1E+0400")
     assert not may_overflow(b'"c3e1234"'), "a hash in a string is no number"
+
+
+LONG = 'one \\ " line, [with] {marks} and 1e999 ' * 2_000  # what a file may hold, escaped in JSON
+
+
+@pytest.mark.requirement("F4")
+@pytest.mark.parametrize("long", [LONG, LONG.replace("\\", "").replace('"', ""), "1" * 70_000, "e1" * 40_000], ids=len)
+def test_beside_a_long_string_everything_is_judged_as_without_it(long: str) -> None:
+    written = json.dumps(long).encode()
+    assert decode_arguments(b'{"a":%b,"b":1}' % written) == {"a": long, "b": 1}
+    assert decode_judged(b'{"a":%b,"b":1e400}' % written) == {"a": long, "b": LARGEST}
+    for wrong, reason in (
+        (b'{"a":%b,"b":1e400}', Ambiguity.TOO_LARGE),
+        (b'{"b":1e400,"a":%b}', Ambiguity.TOO_LARGE),
+        (b'{"a":%b,"b":1,"b":2}', Ambiguity.DUPLICATE_KEY),
+        (b'{"a":%b,"b":NaN}', Ambiguity.NOT_A_NUMBER),
+        (b'{"a":%b,"b":[' + b"0," * MOST_VALUES + b"0]}", Ambiguity.TOO_MANY),
+        (b'{"a":%b,"b":1', Ambiguity.NOT_JSON),
+        (b'{"a":%b\\",1e400:"', Ambiguity.NOT_JSON),
+    ):
+        with pytest.raises(Ambiguous) as refused:
+            decode_arguments(wrong % written)
+        assert refused.value.reason is reason

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-# Chunks of a body that glibc has learnt to take from its heap, between things that stay: freeing them returns nothing.
+# Results that glibc has learnt to take from its heap, between things that stay: freeing them would return nothing.
 FRAGMENTS = """
 import os
 from benchmarks.processes import resident_mb
@@ -16,8 +16,8 @@ for _ in range(3):
     del x
 kept = []
 chunks = []
-for _ in range(200):
-    chunks.append(b"x" * 256_000)
+for _ in range(10):
+    chunks.append(b"x" * 5_000_000)
     kept.append(b"y" * 2_000)
 before = resident_mb(os.getpid())
 del chunks[:]

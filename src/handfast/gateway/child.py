@@ -11,6 +11,7 @@ from typing import cast
 
 from handfast.core.redaction import scrub_text
 from handfast.gateway.orphans import prepare_watch, unwatch_child, watch_child
+from handfast.gateway.piped_process import start_process
 from handfast.wire.lines import LineAssembler, OverlongLine, one_line
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
@@ -71,16 +72,13 @@ class Child(asyncio.SubprocessProtocol):
         shown = scrub_text(command[0])  # some write a whole command line here, with a token in it
         program = shutil.which(command[0], path=(env or os.environ).get("PATH")) or command[0]
         try:
-            await asyncio.get_running_loop().subprocess_exec(
-                lambda: self,
-                program,
-                *command[1:],
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=None if self._on_stderr is None else asyncio.subprocess.PIPE,
-                env=None if env is None else dict(env),
+            await start_process(
+                self,
+                [program, *command[1:]],
+                env=env,
                 cwd=cwd,
-                start_new_session=self._leads_group,
+                reads_stderr=self._on_stderr is not None,
+                leads_session=self._leads_group,
             )
         except FileNotFoundError:
             missing = "its working folder does not exist" if cwd and not os.path.isdir(cwd) else "no such command"
@@ -148,7 +146,7 @@ class Child(asyncio.SubprocessProtocol):
     # --- asyncio's callbacks ---------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.SubprocessTransport", transport)  # subprocess_exec makes no other
+        self._transport = cast("asyncio.SubprocessTransport", transport)  # it is the transport of a process
         self._watched = -self.pid if self._leads_group else self.pid
         watch_child(self._watched)
 

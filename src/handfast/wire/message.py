@@ -14,10 +14,10 @@ from handfast.wire.scan import (
     COUNTED_FROM,
     TOO_DEEP,
     Key,
+    Member,
     NotJson,
     OverBound,
     decode_counted,
-    has_constants,
     ordered_pairs,
     read_key,
     read_pairs,
@@ -195,10 +195,11 @@ class Message:
             return None
 
     def may_mention(self, name: str) -> bool:
-        """Whether a key of this name can be in it: a glance that saves decoding. Escapes may spell any name."""
-        # Not `in`: for bytes it first raises, and catches, that what is looked for is no number.
-        raw = self.raw
-        return raw.find(name.encode()) >= 0 or raw.find(b"\\") >= 0
+        """Whether params or its _meta can have a key of this name: a glance that saves decoding."""
+        params = self._params
+        if len(self.raw) < COUNTED_FROM or not isinstance(params, dict):
+            return _may_hold(self.raw, name)
+        return any(key.text == name or (key.text == "_meta" and _may_hold(bytes(params[key]), name)) for key in params)
 
     def reread(self) -> None:
         """Read the envelope anew after `raw` was changed below the top level."""
@@ -219,6 +220,11 @@ class Message:
             text = bytes(self.params().get("_meta", b""))
             self._meta_members = read_level(text) if text.startswith(b"{") else {}
         return self._meta_members
+
+
+def _may_hold(text: bytes, name: str) -> bool:
+    # Escapes may spell any name. Not `in`: for bytes it first raises, and catches, that what is sought is no number.
+    return text.find(name.encode()) >= 0 or text.find(b"\\") >= 0
 
 
 def _level(found: _Pairs | bytes | None) -> Members:
@@ -290,7 +296,7 @@ def _read_carefully(raw: bytes) -> Message:
     if raw.lstrip(b" \t\r\n").startswith(b"["):
         raise BadMessage(INVALID_REQUEST, "A batch is not supported. Send one message at a time.")
     try:
-        found = scan_object(raw, allows_constants=True)
+        found, is_json = _scan(raw)
     except OverBound as problem:
         raise _over_bound(raw, problem) from None
     except NotJson:
@@ -301,18 +307,21 @@ def _read_carefully(raw: bytes) -> Message:
         value = raw[member.value_start : member.value_end]
         top[member.key] = value if value[:1] in b"{[" else _scalar(value)
     message = _assemble(raw, top, len(found))
-    if message.method is not None and has_constants(raw):
-        _require_json(raw, message.id)
+    if message.method is not None and not is_json:
+        # In an answer they are judged with it; in a request nobody can tell what they would become.
+        reason = "The message holds NaN or Infinity, which JSON does not have. Send numbers, or null."
+        raise BadMessage(PARSE_ERROR, reason, message.id)
     return message
 
 
-def _require_json(raw: bytes, request_id: RequestId | None) -> None:
-    """NaN and Infinity in an answer are judged with it; in a request nobody can tell what they would become."""
+def _scan(raw: bytes) -> tuple[list[Member], bool]:
+    """The members, and whether all is JSON but for halves of characters. Raises: NotJson, OverBound."""
     try:
-        scan_object(raw)
+        return scan_object(raw), True
+    except OverBound:
+        raise
     except NotJson:
-        reason = "The message holds NaN or Infinity, which JSON does not have. Send numbers, or null."
-        raise BadMessage(PARSE_ERROR, reason, request_id) from None
+        return scan_object(raw, allows_constants=True), False  # NaN or Infinity
 
 
 def _scalar(text: bytes) -> object:

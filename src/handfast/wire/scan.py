@@ -135,7 +135,7 @@ def scan_object(
     except msgspec.MsgspecError as error:
         position = _DECODERS_POSITION.search(str(error))
         problem = NotJson(start + int(position[1]) if position else end)
-    if not allows_constants or not has_constants(masked):
+    if not allows_constants or not _has_constants(masked):
         raise problem
     try:
         return _locate_members(text, start, values=read_pairs(_mask_constants(masked)).values())
@@ -209,7 +209,7 @@ def _locate_members(text: bytes, start: int, *, values: Iterable[msgspec.Raw]) -
     return members
 
 
-def has_constants(text: bytes) -> bool:
+def _has_constants(text: bytes) -> bool:
     """Whether NaN or Infinity may be in it."""
     return text.find(b"NaN") >= 0 or text.find(b"Infinity") >= 0
 

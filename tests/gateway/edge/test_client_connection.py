@@ -1,16 +1,17 @@
 """A client's connection in bytes: what is answered, in which order, what is refused, and how long each takes."""
 
+import gc
 import json
 import select
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 import pytest
 
-from handfast.gateway.edge.client_connection import HEAD_LIMIT
+from handfast.gateway.edge.client_connection import HEAD_LIMIT, ClientConnection
 from handfast.gateway.edge.connection_owner import Patience
 from handfast.turns import Turns
 from tests.gateway.edge.listening import BIG, LIMIT, Edge, listening, read_answer, read_to_end
@@ -525,3 +526,17 @@ def test_a_stream_that_its_client_does_not_take_counts_as_an_answer_not_taken(ed
         client.sendall(b"GET /endless HTTP/1.1\r\n\r\n")
         eventually(lambda: edge.running.unread.total > 0, "what it has yet to take is counted")
     eventually(lambda: edge.running.unread.total == 0, "and is not when it is gone")
+
+
+@pytest.mark.requirement("F5")
+def test_what_a_body_that_was_given_up_held_is_freed_at_once() -> None:
+    """Left to the collector, thousands of such connections stopped the loop for a tenth of a second, all at a time."""
+    with listening(patience=Patience(body=0.05)) as edge, ExitStack() as stack:
+        gc.collect()
+        gc.disable()
+        stack.callback(gc.enable)
+        for _ in range(3):
+            with edge.connect() as client:
+                client.sendall(b"POST /body HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n" + b"x" * 1000)
+                assert read_answer(client).status == 408
+        eventually(lambda: not any(isinstance(kept, ClientConnection) for kept in gc.get_objects()), "all are freed")

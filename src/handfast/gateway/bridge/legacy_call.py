@@ -131,19 +131,15 @@ class LegacyCall:
 
     async def step(self) -> Message | None:
         """The answer, or None once the server waits for answers itself. Raises: UpstreamFailed."""
-        try:
-            while not self.exchange.done():
-                if self.questions:
-                    return None
-                self._news.clear()
-                await self._news.wait()
-                await self._gather()
-            if self.exchange.cancelled():
-                raise UpstreamFailed(self._lost)
-            return self.exchange.result()
-        except asyncio.CancelledError:
-            self.abandon()
-            raise
+        while not self.exchange.done():
+            if self.questions:
+                return None
+            self._news.clear()
+            await self._news.wait()
+            await self._gather()
+        if self.exchange.cancelled():
+            raise UpstreamFailed(self._lost)
+        return self.exchange.result()
 
     async def _gather(self) -> None:
         while self.questions and not self.exchange.done():

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import nullcontext
 from itertools import count
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ from handfast.gateway.bridge.questions import (
 )
 from handfast.gateway.caller_ids import Foreign
 from handfast.gateway.http_response import UpstreamFailed, UpstreamTimeout
+from handfast.turns import LARGE_BYTES, take_turn
 from handfast.wire.codes import METHOD_NOT_FOUND
 from handfast.wire.eras import INTERACTIVE
 from handfast.wire.members import member, text_member
@@ -75,13 +77,14 @@ class LegacySession:
         self._calls: dict[int, LegacyCall] = {}  # by the id the server knows them by
         self._listens = LegacyListens(self, self._discovery["capabilities"])
         self._sending: set[asyncio.Task[None]] = set()
+        self._under_way = 0  # requests of clients, before they are sent too
         self._log_rank: int | None = None  # of the level that the server was told
         self.last_used = 0.0
         self.has_called = False
 
     @property
     def is_idle(self) -> bool:
-        return not self._calls and not self._listens
+        return not self._calls and not self._listens and not self._under_way
 
     @property
     def is_alive(self) -> bool:
@@ -137,12 +140,18 @@ class LegacySession:
         Calls to a server that was seen to ask run one at a time: only so it is known whose a question is. One that
         waits for its client asks nothing meanwhile, and the next may run.
         """
-        if self._asking is None or not self._asking.was_seen or message.method not in INTERACTIVE:
-            call = self._begin(message, origin) if held is None else self._continue(held, message, origin)
-            return await self._step(call, message, origin)
-        async with self._turn:
-            call = self._begin(message, origin) if held is None else self._continue(held, message, origin)
-            return await self._step(call, message, origin)
+        self._under_way += 1
+        try:
+            async with self._turn if self._asks(message) else nullcontext():
+                if len(message.raw) >= LARGE_BYTES:
+                    await take_turn()
+                call = self._begin(message, origin) if held is None else self._continue(held, message, origin)
+                return await self._step(call, message, origin)
+        finally:
+            self._under_way -= 1
+
+    def _asks(self, message: Message) -> bool:
+        return self._asking is not None and self._asking.was_seen and message.method in INTERACTIVE
 
     async def _resume(self, call: LegacyCall, message: Message, origin: Origin) -> bytes:
         """A held call that a retry carries on."""
@@ -177,6 +186,12 @@ class LegacySession:
     async def _step(self, call: LegacyCall, message: Message, origin: Origin) -> bytes:
         try:
             found = await call.step()
+            if found is None and len(message.raw) >= LARGE_BYTES:
+                await take_turn()  # what is held is known again by a digest of all that was sent
+        except asyncio.CancelledError:
+            call.abandon()
+            self._forget(call)
+            raise
         except BaseException:
             self._forget(call)
             raise

@@ -287,7 +287,9 @@ class ClientConnection(asyncio.Protocol):
         try:
             await self._owner.handle(http)
         finally:
-            self._task = self._http = self._reader = None
+            self._task = self._http = self._reader = self._problem = (
+                None  # an exception holds the frames that hold this
+            )
             self._conclude(http)
 
     def _conclude(self, http: HttpExchange) -> None:

@@ -32,9 +32,9 @@ _TICK_SECONDS = 1.0  # deadlines are ten seconds and more
 _REFUSED_AT_ONCE = 64
 # Of the oldest connections so many are looked at for one that waits for nothing: a storm must not cost a long search.
 _LOOKED_AT = 64
-# Six of the largest bodies; where these may be larger, two. Less than the gateway takes itself: slow clients must not
+# Four of the largest bodies; where these may be larger, two. Less than the gateway takes itself: slow clients must not
 # double it.
-_ARRIVING_BYTES = 24 * 1024 * 1024
+_ARRIVING_BYTES = 16 * 1024 * 1024
 # Twenty-five results at their bound of 5 MiB, on their way to clients far away.
 _UNREAD_BYTES = 128 * 1024 * 1024
 _LOOPBACK = ("127.", "::ffff:127.")

@@ -1,0 +1,150 @@
+"""A process with pipes on the event loop, started without a copy of this one.
+
+uvloop forks, and copying the memory map of a gateway stops its loop for four to six milliseconds; the standard library
+starts a process in a fraction of one.
+"""
+
+import asyncio
+import os
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Final
+
+_STDIN, _STDOUT, _STDERR = 0, 1, 2
+_IS_POSIX: Final = os.name == "posix"
+
+
+async def start_process(
+    protocol: asyncio.SubprocessProtocol,
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str] | None,
+    cwd: str | None,
+    reads_stderr: bool,
+    leads_session: bool,
+) -> None:
+    """Start a command, its input and output being pipes. Raises: OSError, ValueError."""
+    loop = asyncio.get_running_loop()
+    stderr = subprocess.PIPE if reads_stderr else None
+    if not _IS_POSIX:  # where pipes must be made otherwise to be read by the loop
+        await loop.subprocess_exec(
+            lambda: protocol,
+            *command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            env=None if env is None else dict(env),
+            cwd=cwd,
+        )
+        return
+    process = subprocess.Popen(  # noqa: ASYNC220 - a fraction of a millisecond; nothing starts a process without waiting
+        command,
+        bufsize=0,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        env=env,
+        cwd=cwd,
+        start_new_session=leads_session,
+    )
+    await _PipedProcess(process, protocol, loop).connect()
+
+
+class _PipedProcess(asyncio.SubprocessTransport):
+    """What asyncio's own transport of a process is to its protocol."""
+
+    def __init__(
+        self,
+        process: "subprocess.Popen[bytes]",
+        protocol: asyncio.SubprocessProtocol,
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        super().__init__()
+        self._process = process
+        self._protocol = protocol
+        self._loop = loop
+        files = {_STDIN: process.stdin, _STDOUT: process.stdout, _STDERR: process.stderr}
+        self._unconnected = {fd: file for fd, file in files.items() if file is not None}
+        self._pipes: dict[int, asyncio.BaseTransport] = {}
+
+    async def connect(self) -> None:
+        """Raises: OSError."""
+        self._protocol.connection_made(self)
+        try:
+            for fd in list(self._unconnected):
+                connect = self._loop.connect_write_pipe if fd == _STDIN else self._loop.connect_read_pipe
+                self._pipes[fd], _ = await connect(_protocol_of(self._protocol, fd), self._unconnected.pop(fd))
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            # Not before: a protocol closes what has ended, and a file must not be closed while the loop takes it up.
+            self._watch()
+
+    def _watch(self) -> None:
+        """Tell the protocol when the process has ended."""
+        try:
+            descriptor = os.pidfd_open(self._process.pid)
+        except (AttributeError, OSError):  # not Linux, or not of late
+            threading.Thread(target=self._wait, name="wait for a server", daemon=True).start()
+        else:
+            self._loop.add_reader(descriptor, self._ended, descriptor)
+
+    def _wait(self) -> None:
+        self._process.wait()
+        with suppress(RuntimeError):  # the loop is closed: nobody wants to know any more
+            self._loop.call_soon_threadsafe(self._protocol.process_exited)
+
+    def _ended(self, descriptor: int) -> None:
+        self._loop.remove_reader(descriptor)
+        os.close(descriptor)
+        self._process.wait()  # at once
+        self._protocol.process_exited()
+
+    # --- what a protocol asks of its transport -----------------------------------------------------------------------
+
+    def get_pid(self) -> int:
+        return self._process.pid
+
+    def get_returncode(self) -> int | None:
+        return self._process.returncode
+
+    def get_pipe_transport(self, fd: int) -> asyncio.BaseTransport | None:
+        return self._pipes.get(fd)
+
+    def send_signal(self, signal: int) -> None:
+        self._process.send_signal(signal)
+
+    def close(self) -> None:
+        for pipe in self._pipes.values():
+            pipe.close()
+        for file in self._unconnected.values():
+            file.close()
+        if self._process.poll() is None:
+            self._process.kill()
+
+
+def _protocol_of(protocol: asyncio.SubprocessProtocol, fd: int) -> "Callable[[], _Pipe]":
+    return lambda: _Pipe(protocol, fd)
+
+
+class _Pipe(asyncio.Protocol):
+    """What happens to one pipe is told to the protocol of the process."""
+
+    def __init__(self, protocol: asyncio.SubprocessProtocol, fd: int) -> None:
+        self._protocol = protocol
+        self._fd = fd
+
+    def data_received(self, data: bytes) -> None:
+        self._protocol.pipe_data_received(self._fd, data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._protocol.pipe_connection_lost(self._fd, exc)
+
+    def pause_writing(self) -> None:
+        self._protocol.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._protocol.resume_writing()
