@@ -11,9 +11,9 @@ from weakref import WeakKeyDictionary
 LARGE_BYTES = 64 * 1024
 _SHORTEST_REST = 0.001  # of a timer; a shorter rest is one turn of the loop
 _LONGEST_REST = 0.1  # what looks longer was a machine that stood still
-# How many times as long a rest is while further large work waits. A small call passes the loop twice, with its request
-# and with its answer: at half of the time it would meet a large piece both times, at a quarter hardly ever.
-_CROWDED = 3
+# How many times as long a rest is at most: once, and once more for each piece that waits. A small call passes the loop
+# twice, with its request and with its answer: at half of the time it would meet a large piece both times.
+_CROWD = 5
 
 
 class Turns:
@@ -48,7 +48,7 @@ class Turns:
         if seconds < _SHORTEST_REST:
             loop.call_soon(self._go_on)
         else:
-            crowd = _CROWDED if self._waiting else 1
+            crowd = min(1 + len(self._waiting), _CROWD)
             loop.call_later(min(seconds * crowd, _LONGEST_REST), self._go_on)
 
     def _go_on(self) -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 from array import array
+from collections.abc import Iterator
 from enum import StrEnum
 from itertools import accumulate
 from sys import float_info
@@ -20,6 +21,8 @@ _LONG = float_info.max_10_exp  # the fast decoder reads integers of any length; 
 # so many of them that it would matter.
 _LONG_TO_DECODE = 16 * 1024
 _LONG_STRING = 256  # with fewer bytes for each quote and escape, leaving out strings saves nothing
+_BLOCK = 64 * 1024
+_FEW_MEMBERS = 4096  # bytes outside strings in which so few members fit that counting them one by one is quicker
 
 # What may be more than a double holds, by its exponent or by its length; with fewer digits of both no number is. Text
 # is reduced to marks first, in which both are found at a tenth of what a pattern takes.
@@ -83,7 +86,26 @@ def decode_arguments(text: bytes) -> object:
             raise Ambiguous(Ambiguity.TOO_MANY)
         if may_overflow(outside):
             return _decode_carefully(text, _in_range)
+        if len(outside) < _FEW_MEMBERS:
+            return _decode_few(text, outside)
     return _decode(text, _in_range)
+
+
+def _decode_few(text: bytes, outside: bytes) -> object:
+    """As below, for few members beside long strings, which need not be written again to see that none was dropped."""
+    try:
+        value: object = msgspec.json.decode(text)
+        if outside.count(b":") == _count_members(value):
+            return value
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass
+    return _decode_carefully(text, _in_range)
+
+
+def _count_members(value: object) -> int:
+    if isinstance(value, dict):
+        return len(value) + sum(map(_count_members, value.values()))
+    return sum(map(_count_members, value)) if isinstance(value, list) else 0
 
 
 def _decode(text: bytes, careful: json.JSONDecoder) -> object:
@@ -182,24 +204,38 @@ _in_range = json.JSONDecoder(
 
 def values_exceed(text: bytes, limit: int) -> bool:
     """Whether a JSON value holds more values than the limit, itself and all below it counted."""
-    if len(text) <= 2 * limit or _count_values(text) <= limit:
-        return False  # each takes two bytes; not even if none of them stood in a string
-    if b"\\" in text:
-        text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    return _count_values(_outside_strings(text.translate(None, _NEITHER_MARK_NOR_QUOTE))) > limit
+    if len(text) <= 2 * limit:
+        return False  # each takes two bytes
+    most = 0  # as if none of them stood in a string
+    for block in _blocks(text):
+        most += block.count(b",") + block.count(b"[") + block.count(b"{")
+        if most > limit:
+            return _values_outside_strings_exceed(_without_escaped_quotes(text), limit)
+    return False
 
 
-def _count_values(text: bytes) -> int:
-    return text.count(b",") + text.count(b"[") + text.count(b"{")
+def _values_outside_strings_exceed(text: bytes, limit: int) -> bool:
+    count, is_inside = 0, 0
+    for block in _blocks(text):
+        # Of nothing but marks and quotes, two quotes that meet can go: inside and outside stay what they were.
+        parts = block.translate(None, _NEITHER_MARK_NOR_QUOTE).replace(b'""', b"").split(b'"')
+        count += sum(map(len, parts[is_inside::2]))
+        if count > limit:
+            return True
+        is_inside ^= len(parts) - 1 & 1
+    return False
+
+
+def _blocks(text: bytes) -> Iterator[bytes]:
+    """So that nothing is read beyond the place where the answer is known."""
+    return (text[start : start + _BLOCK] for start in range(0, len(text), _BLOCK))
 
 
 def depth_exceeds(text: bytes, limit: int) -> bool:
     """Whether a JSON value is nested deeper than the limit; a scalar has depth 0, `[]` has 1."""
     if text.count(b"{") + text.count(b"[") <= limit:
         return False  # not even if all of them were brackets and none of them closed
-    if b"\\" in text:
-        text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    marks = text.translate(None, _NEITHER_BRACKET_NOR_QUOTE)
+    marks = _without_escaped_quotes(text).translate(None, _NEITHER_BRACKET_NOR_QUOTE)
     if marks.count(b"[") + marks.count(b"{") <= limit:
         return False
     steps = _outside_strings(marks).translate(_TO_STEPS)
@@ -222,7 +258,11 @@ def _without_long_strings(text: bytes) -> bytes:
     most = len(text) // _LONG_STRING
     if most < 2 or text.count(b'"') > most or text.count(b"\\") > most:
         return text
-    return b" ".join(text.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2])
+    return b" ".join(_without_escaped_quotes(text).split(b'"')[::2])
+
+
+def _without_escaped_quotes(text: bytes) -> bytes:
+    return text if text.find(b"\\") < 0 else text.replace(b"\\\\", b"").replace(b'\\"', b"")
 
 
 def _outside_strings(marks: bytes) -> bytes:

@@ -224,7 +224,7 @@ class Message:
 
 def _may_hold(text: bytes, name: str) -> bool:
     # Escapes may spell any name. Not `in`: for bytes it first raises, and catches, that what is sought is no number.
-    return text.find(name.encode()) >= 0 or text.find(b"\\") >= 0
+    return text.find(b"\\") >= 0 or text.find(name.encode()) >= 0
 
 
 def _level(found: _Pairs | bytes | None) -> Members:

@@ -37,9 +37,11 @@ def swap_id(text: bytes, value: bytes) -> tuple[bytes, bytes]:
     end = text.find(b",", start, start + _DIGITS)
     old = text[start:end]
     if old.isdigit() and text.startswith(opening):
-        return opening + value + text[end:], old
+        if len(text) < COUNTED_FROM:
+            return opening + value + text[end:], old
+        return b"".join((opening, value, memoryview(text)[end:])), old  # one copy
     start, end = _find_id(text)
-    return b"".join((text[:start], value, text[end:])), text[start:end]
+    return b"".join((text[:start], value, memoryview(text)[end:])), text[start:end]
 
 
 def replace_id(text: bytes, old: bytes, new: bytes) -> bytes:
