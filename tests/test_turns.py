@@ -124,14 +124,14 @@ def test_a_thread_without_a_loop_takes_no_turn() -> None:
         take_turn().send(None)
 
 
-@pytest.mark.requirement("F4")
-def test_a_rest_is_the_longer_the_more_large_work_waits_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def rests_after(monkeypatch: pytest.MonkeyPatch, *, pieces: int, seconds: float) -> list[float]:
+    """What the loop is told to wait, after so many pieces of work that were asked for at once."""
     now = 0.0
     monkeypatch.setattr(turns_module, "time", SimpleNamespace(perf_counter=lambda: now))
 
     def piece() -> None:
         nonlocal now
-        now += 0.02
+        now += seconds
 
     async def run() -> list[float]:
         rests: list[float] = []
@@ -143,10 +143,23 @@ def test_a_rest_is_the_longer_the_more_large_work_waits_up_to_a_bound(monkeypatc
             loop.call_soon(go_on)
 
         monkeypatch.setattr(loop, "call_later", rest)
-        for _ in range(7):
+        for _ in range(pieces):
             turns.ask(piece)
-        for _ in range(50):
+        for _ in range(8 * pieces):
             await asyncio.sleep(0)
         return rests
 
-    assert asyncio.run(run()) == pytest.approx([0.1, 0.1, 0.1, 0.08, 0.06, 0.04, 0.02])
+    return asyncio.run(run())
+
+
+@pytest.mark.requirement("F4")
+def test_a_rest_is_the_longer_the_more_large_work_waits_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    rests = rests_after(monkeypatch, pieces=7, seconds=0.02)
+    assert rests == pytest.approx([0.1, 0.1, 0.1, 0.08, 0.06, 0.04, 0.02])
+
+
+@pytest.mark.requirement("F4")
+def test_rests_too_short_for_a_timer_are_owed_until_they_are_long_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert rests_after(monkeypatch, pieces=9, seconds=0.0004) == pytest.approx(
+        [0.002, 0.002, 0.002, 0.002, 0.002, 0.0016, 0.0012, 0.0012]
+    )

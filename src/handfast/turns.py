@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 # A message from here on is large: what it takes is no longer small beside the turn of the loop that it comes in.
 LARGE_BYTES = 64 * 1024
-_SHORTEST_REST = 0.001  # of a timer; a shorter rest is one turn of the loop
+_SHORTEST_REST = 0.001  # of a timer; less is owed until it is as much, and the rest is one turn of the loop
 _LONGEST_REST = 0.1  # what looks longer was a machine that stood still
 # How many times as long a rest is at most: once, and once more for each piece that waits. A small call passes the loop
 # twice, with its request and with its answer: at half of the time it would meet a large piece both times.
@@ -23,6 +23,7 @@ class Turns:
         self._waiting: deque[Callable[[], None]] = deque()
         self._is_taken = False
         self._began = 0.0
+        self._owed = 0.0  # seconds of rest
 
     async def take(self) -> None:
         """Wait for a turn. It lasts until the caller waits for something else."""
@@ -43,13 +44,13 @@ class Turns:
             asyncio.get_running_loop().call_soon(self._go_on)
 
     def _rest(self) -> None:
-        seconds = time.perf_counter() - self._began
+        self._owed += (time.perf_counter() - self._began) * min(1 + len(self._waiting), _CROWD)
         loop = asyncio.get_running_loop()
-        if seconds < _SHORTEST_REST:
+        if self._owed < _SHORTEST_REST:
             loop.call_soon(self._go_on)
         else:
-            crowd = min(1 + len(self._waiting), _CROWD)
-            loop.call_later(min(seconds * crowd, _LONGEST_REST), self._go_on)
+            loop.call_later(min(self._owed, _LONGEST_REST), self._go_on)
+            self._owed = 0.0
 
     def _go_on(self) -> None:
         if not self._waiting:
