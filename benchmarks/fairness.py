@@ -18,9 +18,12 @@ import uvloop
 
 from benchmarks import traffic
 from benchmarks.attacks import ATTACKS
+from benchmarks.marked_block import write_block
 from benchmarks.processes import ROOT, BenchFailed, Running, free_port, resident_mb
 from handfast.gateway.http_client import HttpClient, UpstreamFailed
 
+PAGE = ROOT / "docs" / "performance.md"
+MARKS = ("<!-- fairness:begin -->", "<!-- fairness:end -->")
 _RATE = 20
 _LIMIT = 1024 * 1024
 _ANSWER_SECONDS = 60.0
@@ -213,6 +216,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", choices=sorted(ATTACKS), help="one attack; may be repeated")
     parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=10.0, help="of calls in each (default: %(default)s)")
+    parser.add_argument("--write", action="store_true", help="also put the table into docs/performance.md")
     parser.add_argument("-o", "--output", choices=("markdown", "json"), default="markdown")
     options = parser.parse_args()
     try:
@@ -221,6 +225,8 @@ def main() -> int:
         print(f"fairness: {problem}", file=sys.stderr)
         return 1
     print(json.dumps([asdict(each) for each in figures]) if options.output == "json" else render_table(figures))
+    if options.write:
+        write_block(PAGE, render_table(figures), MARKS)
     unfair = [each.attack for each in figures if not each.is_fair]
     if unfair:
         print(f"fairness: not held beside {', '.join(unfair)}", file=sys.stderr)
