@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from handfast.gateway import orphans
 from handfast.gateway.child import Child, ChildStartFailed
 from handfast.wire.lines import LineAssembler, OverlongLine
 from tests.gateway.running import eventually, is_running
@@ -163,3 +164,14 @@ def test_a_process_that_closed_its_output_is_ended() -> None:
     """Whatever it still does, it can answer nothing."""
     seen = run("import os, time; os.close(1); time.sleep(60)")
     assert seen.codes == [-15]
+
+
+@pytest.mark.requirement("F9")
+def test_without_a_descriptor_for_what_watches_it_a_server_is_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> tuple[int, int]:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(orphans, "_watcher", None)
+    monkeypatch.setattr(orphans.os, "pipe", fail)
+    with pytest.raises(ChildStartFailed, match="Too many open files"):
+        run("print('never')")

@@ -68,10 +68,10 @@ class Child(asyncio.SubprocessProtocol):
         Raises: ChildStartFailed.
         """
         self._leads_group = not shares_terminal and os.name == "posix"
-        prepare_watch()
         shown = scrub_text(command[0])  # some write a whole command line here, with a token in it
         program = shutil.which(command[0], path=(env or os.environ).get("PATH")) or command[0]
         try:
+            prepare_watch()
             await start_process(
                 self,
                 [program, *command[1:]],

@@ -31,7 +31,7 @@ _watcher: int | None = None  # the descriptor that the shell reads from; -1 wher
 
 
 def prepare_watch() -> None:
-    """Start the shell that watches, before the first child: none must run for long without it."""
+    """Start the shell that watches, before the first child: none must run for long without it. Raises: OSError."""
     global _watcher  # one for the process, as there is one end of it
     if _watcher is None:
         _watcher = _start()
