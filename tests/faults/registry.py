@@ -172,10 +172,10 @@ FAULTS = (
     ),
     fault(
         "falls_silent",
-        only_pipes(SILENT),
+        only_pipes(DEAD),
         "close_stdout",
         server="closes its stdout and stays alive",
-        handfast="a timeout; where the event loop shows the closed pipe, the process is ended after a second",
+        handfast="an error after a second, in which the process may end by itself; then it is ended",
         spoils_pipe=True,
     ),
     fault(

@@ -1,6 +1,7 @@
 """A child process: lines of any length, an end that is noticed, and a stop that insists."""
 
 import asyncio
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -172,6 +173,6 @@ def test_without_a_descriptor_for_what_watches_it_a_server_is_not_started(monkey
         raise OSError(24, "Too many open files")
 
     monkeypatch.setattr(orphans, "_watcher", None)
-    monkeypatch.setattr(orphans.os, "pipe", fail)
+    monkeypatch.setattr(os, "pipe", fail)
     with pytest.raises(ChildStartFailed, match="Too many open files"):
         run("print('never')")

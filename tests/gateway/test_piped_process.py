@@ -17,6 +17,7 @@ class Told(asyncio.SubprocessProtocol):
     def __init__(self) -> None:
         self.process: asyncio.SubprocessTransport | None = None
         self.output = b""
+        self.pipes: set[int] = set()
         self.ended = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -24,7 +25,8 @@ class Told(asyncio.SubprocessProtocol):
         self.process = transport
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        self.output += b"%d:%b" % (fd, data)
+        self.output += data
+        self.pipes.add(fd)
 
     def process_exited(self) -> None:
         self.ended.set()
@@ -41,7 +43,7 @@ def test_its_output_and_its_end_are_told(monkeypatch: pytest.MonkeyPatch, has_pi
     if not has_pidfd:
         monkeypatch.delattr(os, "pidfd_open", raising=False)
 
-    async def run() -> tuple[bytes, int | None]:
+    async def run() -> tuple[bytes, set[int], int | None]:
         told = Told()
         await start(told, "import sys; sys.stdin.read(); print('out'); sys.exit(3)")
         assert told.process is not None
@@ -50,14 +52,14 @@ def test_its_output_and_its_end_are_told(monkeypatch: pytest.MonkeyPatch, has_pi
         stdin.close()
         await asyncio.wait_for(told.ended.wait(), 15)
         for _ in range(100):
-            if told.output:
+            if told.output.endswith(b"\n"):
                 break
             await asyncio.sleep(0.01)
         code = told.process.get_returncode()
         told.process.close()
-        return told.output, code
+        return told.output, told.pipes, code
 
-    assert asyncio.run(run()) == (b"1:out\n", 3)
+    assert asyncio.run(run()) == (b"out\n", {1}, 3)
 
 
 @pytest.mark.requirement("F7")

@@ -156,28 +156,6 @@ def test_of_too_many_unfinished_bodies_the_oldest_is_given_up(monkeypatch: pytes
 
 
 @pytest.mark.requirement("F5")
-def test_many_large_bodies_at_once_wait_for_each_other_and_all_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Eight megabytes where two are held: nobody is slow, so nobody gives way."""
-    monkeypatch.setattr("handfast.gateway.edge.http_listener._ARRIVING_BYTES", 0)
-    answers: list[int] = []
-
-    def send(edge: Edge) -> None:
-        with edge.connect() as client:
-            client.settimeout(30)
-            client.sendall(b"POST /a HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n" + b"x" * 1_000_000)
-            answers.append(read_answer(client).status)
-
-    with listening() as edge:
-        monkeypatch.setattr(edge.running.arriving, "_most", lambda: 2_000_000)
-        senders = [threading.Thread(target=send, args=(edge,)) for _ in range(8)]
-        for sender in senders:
-            sender.start()
-        for sender in senders:
-            sender.join()
-        assert (answers, edge.noted) == ([200] * 8, [])
-
-
-@pytest.mark.requirement("F5")
 def test_of_too_many_answers_that_are_not_taken_the_oldest_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     with listening() as edge, ExitStack() as stack:
         monkeypatch.setattr(edge.running.unread, "_most", lambda: 10_000_000)

@@ -16,8 +16,6 @@ from handfast.wire.replies import error_reply
 HEAD_LIMIT = 64 * 1024
 # Of further requests that a client sends before it has its answer, and of a body that is not asked for yet.
 _AHEAD_LIMIT = 64 * 1024
-# A client whose last large piece is no older is sending, and read as fast as there is time for it.
-_QUICK_SECONDS = 0.05
 # What a client may still send to a connection that is closing. Less, and one that only writes would never read why.
 _IGNORED_LIMIT = 16 * 1024 * 1024
 RETRY_AFTER = (b"retry-after", b"5")  # seconds; what a slow client holds is free again after ten
@@ -35,7 +33,6 @@ class ClientConnection(asyncio.Protocol):
         "_is_parting",
         "_is_read_paused",
         "_is_silent",
-        "_last_large",
         "_loop",
         "_owner",
         "_problem",
@@ -45,7 +42,6 @@ class ClientConnection(asyncio.Protocol):
         "_transport",
         "_unflushed",
         "_unread",
-        "_waits_for_room",
         "_waits_for_turn",
         "deadline",
         "is_write_paused",
@@ -71,8 +67,6 @@ class ClientConnection(asyncio.Protocol):
         self._is_parting = False  # nothing it sends is read any more
         self._is_read_paused = False
         self._waits_for_turn = False  # to be read on
-        self._waits_for_room = False  # for more of its body
-        self._last_large = -inf  # when a large piece came, by the clock of the loop
         self.is_write_paused = False
         self.deadline = inf
         self.peer = ""
@@ -89,12 +83,6 @@ class ClientConnection(asyncio.Protocol):
             return False
         return self._transport is None or not self._transport.get_write_buffer_size()
 
-    @property
-    def is_slow(self) -> bool:
-        """Whether more of a request is waited for, and does not come as fast as it is read."""
-        is_waiting = self._waits_for_turn or self._waits_for_room
-        return not is_waiting and self._loop.time() - self._last_large > _QUICK_SECONDS
-
     # --- what the event loop calls -----------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -108,7 +96,6 @@ class ClientConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if len(data) >= LARGE_BYTES:
-            self._last_large = self._loop.time()
             self._wait_for_turn()
         if self._arriving is not None:
             self._read_body_on(data)
@@ -221,20 +208,8 @@ class ClientConnection(asyncio.Protocol):
         now, patience = self._owner.now, self._owner.patience
         in_all = self._body_began + patience.body + body.received / patience.body_rate
         self.deadline = min(now + patience.body, in_all)
-        arriving = self._owner.arriving
-        arriving.hold(self, body.received, self._give_up_body)
-        if arriving.must_wait(self, self._go_on_with_body):
-            self._waits_for_room = True
-            self.deadline = inf  # it is we who are slow
-            self._set_reading()
+        self._owner.arriving.hold(self, body.received, self._give_up_body)
         return b""
-
-    def _go_on_with_body(self) -> None:
-        self._waits_for_room = False
-        self.deadline = self._owner.now + self._owner.patience.body
-        self._body_began = self._owner.now
-        self._last_large = self._loop.time()
-        self._set_reading()
 
     def _read_body_on(self, data: bytes) -> None:
         body = self._arriving
@@ -279,9 +254,7 @@ class ClientConnection(asyncio.Protocol):
         self.deadline = inf
         self._is_parting = True
         self._problem = problem
-        self._waits_for_room = False
-        self._is_read_paused = False
-        self._set_reading()
+        self._resume_reading()
         if self._reader is not None and not self._reader.done():
             self._reader.set_exception(problem)
 
@@ -394,7 +367,6 @@ class ClientConnection(asyncio.Protocol):
         self._is_parting = True
         self._owner.arriving.release(self)
         self._arriving = None
-        self._waits_for_room = False
         self._unread = b""
         self._unflushed = 0
         self.deadline = self._owner.now + self._owner.patience.farewell
@@ -404,8 +376,7 @@ class ClientConnection(asyncio.Protocol):
             transport.close()
             return
         transport.write_eof()
-        self._is_read_paused = False
-        self._set_reading()
+        self._resume_reading()
 
     def _ignore(self, size: int) -> None:
         self._ignored += size
@@ -415,30 +386,25 @@ class ClientConnection(asyncio.Protocol):
     def _pause_reading(self, held: int) -> None:
         if held > _AHEAD_LIMIT and not self._is_read_paused and self._transport is not None:
             self._is_read_paused = True
-            self._set_reading()
+            if not self._waits_for_turn:
+                self._transport.pause_reading()
 
     def _resume_reading(self) -> None:
-        if self._is_read_paused:
+        if self._is_read_paused and self._transport is not None and not self._transport.is_closing():
             self._is_read_paused = False
-            self._set_reading()
-
-    def _set_reading(self) -> None:
-        """Read from the client if nothing is in the way of it."""
-        if self._transport is None or self._transport.is_closing():
-            return
-        if self._is_read_paused or self._waits_for_turn or self._waits_for_room:
-            self._transport.pause_reading()
-        else:
-            self._transport.resume_reading()
+            if not self._waits_for_turn:
+                self._transport.resume_reading()
 
     def _wait_for_turn(self) -> None:
         """Who sends as fast as it is read is read a piece at a time, with everybody else in between."""
         if self._waits_for_turn or self._transport is None or self._transport.is_closing():
             return
         self._waits_for_turn = True
-        self._set_reading()
+        if not self._is_read_paused:
+            self._transport.pause_reading()
         self._owner.turns.ask(self._read_on)
 
     def _read_on(self) -> None:
         self._waits_for_turn = False
-        self._set_reading()
+        if not self._is_read_paused and self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()

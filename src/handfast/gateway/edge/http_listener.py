@@ -5,7 +5,7 @@ import contextlib
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine, Hashable
+from collections.abc import Callable, Coroutine
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +32,9 @@ _TICK_SECONDS = 1.0  # deadlines are ten seconds and more
 _REFUSED_AT_ONCE = 64
 # Of the oldest connections so many are looked at for one that waits for nothing: a storm must not cost a long search.
 _LOOKED_AT = 64
-# Three of the largest bodies; where these may be larger, two. At most twice as much is less than the gateway takes
-# itself: clients that send large requests must not double it.
-_ARRIVING_BYTES = 12 * 1024 * 1024
+# Four of the largest bodies; where these may be larger, two. Less than the gateway takes itself: slow clients must not
+# double it.
+_ARRIVING_BYTES = 16 * 1024 * 1024
 # Twenty-five results at their bound of 5 MiB, on their way to clients far away.
 _UNREAD_BYTES = 128 * 1024 * 1024
 _LOOPBACK = ("127.", "::ffff:127.")
@@ -57,7 +57,7 @@ class HttpListener:
         self.note = note
         self.patience = patience or Patience()
         self.turns = turns or turns_of_loop()
-        self.arriving = HeldBytes(lambda: max(_ARRIVING_BYTES, 2 * limits().body_bytes), is_slow=_is_slow)
+        self.arriving = HeldBytes(lambda: max(_ARRIVING_BYTES, 2 * limits().body_bytes))
         self.unread = HeldBytes(lambda: max(_UNREAD_BYTES, 2 * limits().message_bytes))
         self.is_closing = False
         self.now = 0.0
@@ -183,11 +183,6 @@ class HttpListener:
         for connection in self._all():
             if connection.deadline <= now:
                 connection.expire()
-        self.arriving.look_again()
-
-
-def _is_slow(holder: Hashable) -> bool:
-    return isinstance(holder, ClientConnection) and holder.is_slow
 
 
 def origin_of(peer: str) -> str:
