@@ -331,11 +331,14 @@ def test_only_numbers_that_may_be_too_large_are_read_with_care() -> None:
     assert not may_overflow(b'"c3e1234"'), "a hash in a string is no number"
 
 
+SPARSE = ("x" * 900 + 'a "quoted, [1e999" word \\') * 90  # so few escapes that strings are left out before judging
 LONG = 'one \\ " line, [with] {marks} and 1e999 ' * 2_000  # what a file may hold, escaped in JSON
 
 
 @pytest.mark.requirement("F4")
-@pytest.mark.parametrize("long", [LONG, LONG.replace("\\", "").replace('"', ""), "1" * 70_000, "e1" * 40_000], ids=len)
+@pytest.mark.parametrize(
+    "long", [LONG, SPARSE, LONG.replace("\\", "").replace('"', ""), "1" * 70_000, "e1" * 40_000], ids=len
+)
 def test_beside_a_long_string_everything_is_judged_as_without_it(long: str) -> None:
     written = json.dumps(long).encode()
     assert decode_arguments(b'{"a":%b,"b":1}' % written) == {"a": long, "b": 1}
@@ -352,3 +355,13 @@ def test_beside_a_long_string_everything_is_judged_as_without_it(long: str) -> N
         with pytest.raises(Ambiguous) as refused:
             decode_arguments(wrong % written)
         assert refused.value.reason is reason
+
+
+@pytest.mark.requirement("F4")
+@given(st.lists(st.text('a,[{"\\', max_size=9) | st.integers(0, 9), max_size=30), st.integers(0, 40), st.integers(1, 9))
+def test_values_are_counted_alike_however_the_text_is_cut(value: list[object], limit: int, block: int) -> None:
+    text = json.dumps(value).encode()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(judged_text, "_BLOCK", block)
+        in_pieces = values_exceed(text, limit)
+    assert in_pieces == values_exceed(text, limit)

@@ -292,3 +292,21 @@ def test_a_message_that_was_sent_can_be_let_go_of_and_still_pairs_its_answer() -
 def test_a_member_of_a_result_is_seen_without_reading_it(raw: bytes, is_there: bool) -> None:
     message = read_message(raw.replace(b"{", b'{"jsonrpc":"2.0",', 1))
     assert message.result_may_have(frozenset(("taskId",))) is is_there
+
+
+@pytest.mark.parametrize("size", [10, 100_000])
+@pytest.mark.parametrize(
+    ("members", "is_there"),
+    [
+        (b'"_meta":{"progressToken":1}', True),
+        (b'"\\u005fmeta":{"\\u0070rogressToken":1}', True),
+        (b'"_meta":{},"_meta":{"progressToken":1}', True),
+        (b'"progressToken":1', True),
+        (b'"_meta":{"other":1}', False),
+        (b'"other":1', False),
+    ],
+)
+def test_a_glance_sees_every_key_that_may_be_there(members: bytes, is_there: bool, size: int) -> None:
+    params = b'{"arguments":{"text":"%b"},%b}' % (b"x" * size, members)
+    message = read_message(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":%b}' % params)
+    assert message.may_mention("progressToken") is is_there

@@ -8,8 +8,9 @@ import asyncio
 import os
 import subprocess
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
@@ -75,7 +76,7 @@ class _PipedProcess(asyncio.SubprocessTransport):
         try:
             for fd in list(self._unconnected):
                 connect = self._loop.connect_write_pipe if fd == _STDIN else self._loop.connect_read_pipe
-                self._pipes[fd], _ = await connect(_protocol_of(self._protocol, fd), self._unconnected.pop(fd))
+                self._pipes[fd], _ = await connect(partial(_Pipe, self._protocol, fd), self._unconnected.pop(fd))
         except BaseException:
             self.close()
             raise
@@ -124,10 +125,6 @@ class _PipedProcess(asyncio.SubprocessTransport):
             file.close()
         if self._process.poll() is None:
             self._process.kill()
-
-
-def _protocol_of(protocol: asyncio.SubprocessProtocol, fd: int) -> "Callable[[], _Pipe]":
-    return lambda: _Pipe(protocol, fd)
 
 
 class _Pipe(asyncio.Protocol):

@@ -146,7 +146,12 @@ class LegacySession:
                 if len(message.raw) >= LARGE_BYTES:
                     await take_turn()
                 call = self._begin(message, origin) if held is None else self._continue(held, message, origin)
+                held = None  # from here on `_step` sees to it
                 return await self._step(call, message, origin)
+        except asyncio.CancelledError:
+            if held is not None:
+                held.abandon()  # its state was claimed: nobody can come back for it
+            raise
         finally:
             self._under_way -= 1
 
