@@ -57,6 +57,26 @@ def test_a_place_is_given_back_once_however_often_it_is_released() -> None:
     assert asyncio.run(scenario()) == [False, True, False]
 
 
+@pytest.mark.requirement("F5")
+def test_a_large_call_counts_in_the_line_for_as_many_as_it_has_bytes() -> None:
+    """A line of the largest calls would hold a gigabyte."""
+
+    async def scenario() -> str:
+        here = places(1, queued=10)
+        here.ask("up", "a", 4_000_000)
+        here.ask("up", "b", 300_000)
+        here.ask("up", "b", 300_000)
+        with pytest.raises(NoPlace) as full:
+            here.ask("up", "b", 10)
+        assert here.waiting("up") == 2
+        here.ask("up", "c", 10)
+        assert here.waiting("up") == 2, "the caller with most in the line made room"
+        return str(full.value)
+
+    text = "2 calls wait for this server, so the call never reached it. Call again in a moment."
+    assert asyncio.run(scenario()) == text
+
+
 def test_who_waits_for_too_long_is_told_so_and_is_out_of_the_line() -> None:
     async def scenario() -> None:
         here = places(1, seconds=0.01)

@@ -167,6 +167,27 @@ def test_a_process_that_closed_its_output_is_ended() -> None:
     assert seen.codes == [-15]
 
 
+@pytest.mark.requirement("F12")
+@pytest.mark.parametrize("minds", [True, False], ids=["goes at SIGTERM", "has to be killed"])
+def test_what_a_server_started_and_left_behind_is_ended_after_it(minds: bool, tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    ignore = "" if minds else "signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+    rest = f"import os, signal, time; {ignore}open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+    script = f"""
+import os, subprocess, sys, time
+subprocess.Popen([sys.executable, "-c", {rest!r}], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+while not os.path.exists({str(note)!r}): time.sleep(0.01)
+"""
+
+    async def work() -> None:
+        seen = Seen()
+        await seen.child.start([sys.executable, "-c", script])
+        await asyncio.wait_for(seen.child.gone.wait(), 15)
+        await asyncio.to_thread(eventually, lambda: not is_running(int(note.read_text())), "it is ended")
+
+    asyncio.run(work())
+
+
 @pytest.mark.requirement("F9")
 def test_without_a_descriptor_for_what_watches_it_a_server_is_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> tuple[int, int]:

@@ -34,16 +34,16 @@ class Line(RuleBasedStateMachine):
         turned_away = self.queue.join(caller, self.came, most=most)
         counts = {name: sum(name == other for other, _ in self.waiting) for name in "abcd"}
         if len(self.waiting) < most:
-            assert turned_away is None
-        elif turned_away == self.came:
+            assert turned_away == []
+        elif turned_away == [self.came]:
             assert max(counts.values()) <= counts[caller] + 1  # nobody has much more waiting
             return
         else:
-            assert turned_away is not None
-            loser = next(name for name, ticket in self.waiting if ticket == turned_away)
+            (last,) = turned_away
+            loser = next(name for name, ticket in self.waiting if ticket == last)
             assert (counts[loser], counts[loser] > counts[caller] + 1) == (max(counts.values()), True)
-            assert turned_away == [ticket for name, ticket in self.waiting if name == loser][-1]
-            self.waiting.remove((loser, turned_away))
+            assert last == [ticket for name, ticket in self.waiting if name == loser][-1]
+            self.waiting.remove((loser, last))
         self.waiting.append((caller, self.came))
         if caller not in self.turns:
             self.turns.append(caller)
@@ -117,6 +117,21 @@ def test_a_full_line_makes_room_for_a_caller_with_less_in_it() -> None:
     queue: FairQueue[str] = FairQueue()
     assert queue.take(1)
     turned_away = [queue.join(ticket[0], ticket, most=3) for ticket in ("a1", "a2", "a3", "a4", "b1", "b2", "c1")]
-    assert turned_away == [None, None, None, "a4", "a3", "b2", "a2"]
+    assert turned_away == [[], [], [], ["a4"], ["a3"], ["b2"], ["a2"]]
     queue.give_back()
     assert drained(queue, 1) == ["a1", "b1", "c1"]
+
+
+def test_heavy_tickets_take_more_of_the_line_and_give_way_to_callers_with_less() -> None:
+    queue: FairQueue[str] = FairQueue()
+    assert queue.take(1)
+    assert queue.join("a", "a1", most=10, weight=64) == [], "where nobody waits there is room"
+    assert queue.join("a", "a2", most=10) == ["a2"]
+    assert queue.join("b", "b1", most=10) == ["a1"], "who has more than another gives way"
+    assert [queue.join("a", name, most=10, weight=4) for name in ("a3", "a4", "a5")] == [[], [], ["a5"]]
+    assert queue.join("b", "b2", most=10, weight=5) == ["a4"]
+    assert queue.join("c", "c1", most=10, weight=7) == ["c1"], "nobody is as heavy"
+    assert [queue.join("d", name, most=10) for name in ("d1", "d2", "d3")] == [["b2"], [], []]
+    queue.give_back()
+    assert drained(queue, 1) == ["b1", "a3", "d1", "d2", "d3"]
+    assert queue.join("e", "e1", most=1) == [], "nothing of those who left is counted"

@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable
 from typing import NamedTuple, Protocol
 
 from handfast.gateway.fair_queue import FairQueue
+from handfast.turns import LARGE_BYTES
 
 STOPPING = "The gateway is stopping, so the call never reached the server. Call again once it is back."
 
@@ -41,8 +42,8 @@ class Places(Protocol):
     @property
     def waiting_everywhere(self) -> int: ...
 
-    def ask(self, server: str, caller: Hashable) -> Place:
-        """A place, or one in the line for it. Raises: NoPlace when the line is full."""
+    def ask(self, server: str, caller: Hashable, size: int) -> Place:
+        """A place for a call of this size, or one in the line for it. Raises: NoPlace when the line is full."""
 
     def waiting(self, server: str) -> int: ...
 
@@ -77,7 +78,7 @@ class LocalPlaces:
         queue = self._queues.get(server)
         return queue.waiting if queue is not None else 0
 
-    def ask(self, server: str, caller: Hashable) -> "_LocalPlace":
+    def ask(self, server: str, caller: Hashable, size: int = 0) -> "_LocalPlace":
         queue = self._queues.get(server)
         if queue is None:
             queue = self._queues[server] = FairQueue()
@@ -86,21 +87,23 @@ class LocalPlaces:
         if queue.take(bounds.places):
             place.is_granted = True
         else:
-            self._stand_in_line(queue, place, bounds)
+            self._stand_in_line(queue, place, bounds, 1 + size // LARGE_BYTES)
         return place
 
-    def _stand_in_line(self, queue: "FairQueue[_LocalPlace]", place: "_LocalPlace", bounds: Bounds) -> None:
+    def _stand_in_line(
+        self, queue: "FairQueue[_LocalPlace]", place: "_LocalPlace", bounds: Bounds, weight: int
+    ) -> None:
         if self._is_closed:
             raise NoPlace("gateway.stopping", STOPPING)
-        turned_away = queue.join(place.caller, place, most=bounds.queued)
+        turned_away = queue.join(place.caller, place, most=bounds.queued, weight=weight)
         full = NoPlace(
             "queue.full",
-            f"{bounds.queued} calls wait for this server, so the call never reached it. Call again in a moment.",
+            f"{queue.waiting} calls wait for this server, so the call never reached it. Call again in a moment.",
         )
-        if turned_away is place:
+        if place in turned_away:
             raise full
-        if turned_away is not None:
-            turned_away.settle(full)
+        for other in turned_away:
+            other.settle(full)
         late = NoPlace(
             "queue.timeout",
             f"The server was busy with {bounds.places} other calls for {bounds.seconds:g} s, so the call never reached"

@@ -195,7 +195,6 @@ class Child(asyncio.SubprocessProtocol):
 
     def process_exited(self) -> None:
         self._has_exited = True
-        unwatch_child(self._watched)
         self._finish_if_done()
         if not self.gone.is_set():
             # A grandchild may hold the pipes open; the server itself is gone, so do not wait for ever.
@@ -205,6 +204,16 @@ class Child(asyncio.SubprocessProtocol):
         if not self._has_exited:
             self.send_signal(number)
             asyncio.get_running_loop().call_later(_GRACE_SECONDS, self._end_mute, signal.SIGKILL)
+
+    def _end_rest(self, number: int) -> None:
+        """What the server started in its group and left behind. Its number is no other's while any of it is there."""
+        if self._leads_group:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, number)
+                if number == signal.SIGTERM:
+                    asyncio.get_running_loop().call_later(_GRACE_SECONDS, self._end_rest, signal.SIGKILL)
+                    return
+        unwatch_child(self._watched)
 
     def _close_pipes(self) -> None:
         if not self.gone.is_set():
@@ -226,6 +235,7 @@ class Child(asyncio.SubprocessProtocol):
         self.returncode = self._connected().get_returncode() or 0
         self.gone.set()
         self._connected().close()
+        self._end_rest(signal.SIGTERM)
         if self._on_stderr is not None:
             self._on_stderr(b"")
         self._on_exit(self.returncode)

@@ -288,7 +288,7 @@ class Conversation:
             return NOTHING  # while it was being judged: it never reaches the tool
         if server.places is not None:
             try:
-                place = server.places.ask(server.name, call.caller)
+                place = server.places.ask(server.name, call.caller, len(message.raw))
                 call.release = place.release
                 if not place.is_granted:
                     await self._wait_in_line(place, pending, call, client)

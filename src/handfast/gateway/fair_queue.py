@@ -4,7 +4,7 @@ from collections import OrderedDict, deque
 from collections.abc import Hashable, Iterator
 from typing import Generic, TypeVar
 
-Ticket = TypeVar("Ticket")
+Ticket = TypeVar("Ticket", bound=Hashable)
 
 
 class FairQueue(Generic[Ticket]):
@@ -12,6 +12,8 @@ class FairQueue(Generic[Ticket]):
 
     def __init__(self) -> None:
         self._lines: OrderedDict[Hashable, deque[Ticket]] = OrderedDict()  # the caller whose turn it is comes first
+        self._weights: dict[Ticket, int] = {}  # of those that weigh more than one
+        self._weight = 0  # of all who wait
         self.held = 0
         self.waiting = 0
 
@@ -29,20 +31,26 @@ class FairQueue(Generic[Ticket]):
     def give_back(self) -> None:
         self.held -= 1
 
-    def join(self, caller: Hashable, ticket: Ticket, *, most: int) -> Ticket | None:
-        """Stand in line. Gives the ticket that has no room there: this one, or the last of whoever has most waiting."""
-        line = self._lines.get(caller)
-        turned_away = None
-        if self.waiting >= most:
-            longest = max(self._lines, key=lambda other: len(self._lines[other]))
+    def join(self, caller: Hashable, ticket: Ticket, *, most: int, weight: int = 1) -> list[Ticket]:
+        """Stand in line. Gives the tickets without room: this one, or the last of who has most waiting."""
+        turned_away: list[Ticket] = []
+        # A line that is too long, because its bound was lowered, does not grow; that it shrinks is left to time.
+        needed = min(self._weight + weight - most, weight)
+        if needed > 0 and self._lines:
+            weights = {other: sum(map(self._weigh, line)) for other, line in self._lines.items()}
+            heaviest = max(weights, key=weights.__getitem__)
             # Otherwise one caller could fill the line, which keeps the others out as surely as taking their turns.
-            if len(self._lines[longest]) <= (len(line) if line else 0) + 1:
-                return ticket
-            turned_away = self._lines[longest][-1]
-            self.leave(longest, turned_away)
-        if line is None:
-            line = self._lines[caller] = deque()
-        line.append(ticket)
+            if weights[heaviest] <= weights.get(caller, 0) + weight:
+                return [ticket]
+            while needed > 0:
+                last = self._lines[heaviest][-1]
+                needed -= self._weigh(last)
+                turned_away.append(last)
+                self.leave(heaviest, last)
+        self._lines.setdefault(caller, deque()).append(ticket)
+        if weight > 1:
+            self._weights[ticket] = weight
+        self._weight += weight
         self.waiting += 1
         return turned_away
 
@@ -50,7 +58,7 @@ class FairQueue(Generic[Ticket]):
         """Give up waiting. Raises: ValueError, KeyError when the ticket does not wait."""
         line = self._lines[caller]
         line.remove(ticket)
-        self._shrink(caller, line)
+        self._shrink(caller, line, ticket)
 
     def call_next(self, places: int) -> Ticket | None:
         """Whose turn it is, if a place is free; it holds the place from now on."""
@@ -59,11 +67,15 @@ class FairQueue(Generic[Ticket]):
         caller, line = next(iter(self._lines.items()))
         ticket = line.popleft()
         self._lines.move_to_end(caller)
-        self._shrink(caller, line)
+        self._shrink(caller, line, ticket)
         self.held += 1
         return ticket
 
-    def _shrink(self, caller: Hashable, line: deque[Ticket]) -> None:
+    def _weigh(self, ticket: Ticket) -> int:
+        return self._weights.get(ticket, 1)
+
+    def _shrink(self, caller: Hashable, line: deque[Ticket], ticket: Ticket) -> None:
         self.waiting -= 1
+        self._weight -= self._weights.pop(ticket, 1)
         if not line:
             del self._lines[caller]

@@ -122,6 +122,7 @@ def listening(
         left = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         assert left == [], left
         assert (edge.listener.arriving.total, edge.listener.unread.total) == (0, 0)
+        assert edge.listener.places.senders == 0
 
     failures: list[BaseException] = []
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack, suppress
 import pytest
 
 from handfast.gateway.edge.client_connection import HEAD_LIMIT, ClientConnection
-from handfast.gateway.edge.connection_owner import Patience
+from handfast.gateway.edge.connection_owner import PIECE_BYTES, Patience
 from handfast.turns import Turns
 from tests.gateway.edge.listening import BIG, LIMIT, Edge, listening, read_answer, read_to_end
 from tests.gateway.http_servers import LOOPS
@@ -503,6 +503,7 @@ def test_a_client_that_sends_as_fast_as_it_is_read_waits_for_its_turn_after_each
     with listening(loop=loop, turns=turns) as edge, edge.connect() as fast, edge.connect() as other:
         fast.sendall(POST + b"Content-Length: %d\r\n\r\n" % len(body) + body)
         eventually(lambda: turns.asked, "a turn is asked for")
+        assert edge.running.arriving.total <= PIECE_BYTES  # or bodies would be whole long before they are judged
         other.sendall(GET + b"\r\n")
         assert read_answer(other).status == 200
         assert len(turns.asked) == 1  # nothing more of it was read
@@ -530,6 +531,14 @@ def test_a_stream_that_its_client_does_not_take_counts_as_an_answer_not_taken(ed
 
 def count_connections() -> int:
     return sum(isinstance(kept, ClientConnection) for kept in gc.get_objects())
+
+
+@pytest.mark.requirement("F5")
+@pytest.mark.parametrize("loop", list(LOOPS))
+def test_what_is_sent_after_the_last_answer_takes_nobody_s_turn(loop: str) -> None:
+    with listening(loop=loop, turns=LaterTurns()) as edge, edge.connect() as client:
+        client.sendall(POST + b"Content-Length: %d\r\n\r\n" % BIG + b"x" * BIG)
+        assert read_answer(client).status == 413
 
 
 @pytest.mark.requirement("F5")

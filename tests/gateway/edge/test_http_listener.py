@@ -7,9 +7,11 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
+from handfast.gateway.edge import body_places
 from handfast.gateway.edge.connection_owner import Patience
 from handfast.gateway.edge.http_listener import origin_of
 from tests.gateway.edge.listening import Edge, listening, read_answer, read_to_end
+from tests.gateway.http_servers import LOOPS
 from tests.gateway.running import eventually
 
 GET = b"GET /a HTTP/1.1\r\n\r\n"
@@ -153,6 +155,77 @@ def test_of_too_many_unfinished_bodies_the_oldest_is_given_up(monkeypatch: pytes
         for client in clients[1:]:
             client.sendall(b"x")
             assert read_answer(client).status == 200
+
+
+def sends_all(edge: Edge, answers: list[int], *, size: int = 1_000_000) -> None:
+    with edge.connect() as client:
+        client.settimeout(30)
+        with suppress(ConnectionError):
+            client.sendall(b"POST /a HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % size + b"x" * size)
+        answers.append(read_answer(client).status)
+
+
+@pytest.mark.requirement("F5")
+@pytest.mark.parametrize("loop", LOOPS)
+def test_large_bodies_wait_for_each_other_and_all_arrive(monkeypatch: pytest.MonkeyPatch, loop: str) -> None:
+    """Sixteen megabytes where less than three are held, beside three clients that stop in the middle."""
+    answers: list[int] = []
+    with listening(loop=loop) as edge, ExitStack() as stack:
+        monkeypatch.setattr(edge.running.arriving, "_most", lambda: 2_500_000)
+        for _ in range(3):
+            slow = stack.enter_context(edge.connect())
+            slow.sendall(b"POST /a HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n" + b"x" * 700_000)
+        senders = [threading.Thread(target=sends_all, args=(edge, answers)) for _ in range(16)]
+        for sender in senders:
+            sender.start()
+        for sender in senders:
+            sender.join()
+        assert answers == [200] * 16
+        assert edge.running.arriving.total <= 2_500_000
+
+
+@pytest.mark.requirement("F5")
+def test_who_has_a_place_for_its_body_gives_way_to_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(body_places, "_LOOK_SECONDS", 60.0)
+    with listening() as edge, ExitStack() as stack:
+        monkeypatch.setattr(edge.running.arriving, "_most", lambda: 1_500_000)
+        clients = [stack.enter_context(edge.connect()) for _ in range(2)]
+        for client in clients:
+            client.sendall(b"POST /a HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n" + b"x" * 900_000)
+        eventually(lambda: edge.running.arriving.total == 1_800_000, "both have sent")
+        for client in clients:
+            client.sendall(b"x" * 100_000)
+            assert read_answer(client).status == 200
+
+
+@pytest.mark.requirement("F5")
+def test_short_bodies_do_not_wait_for_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(body_places, "_LOOK_SECONDS", 60.0)  # whoever has a place keeps it
+    answers: list[int] = []
+    with listening() as edge, ExitStack() as stack:
+        for size in (1_000_000, 1_000_000, 1_000_000):
+            waiting = stack.enter_context(edge.connect())
+            waiting.sendall(b"POST /a HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % size + b"x" * 100_000)
+        eventually(lambda: edge.running.arriving.total == 200_000, "two of them have a place")
+        sends_all(edge, answers, size=200_000)
+        assert answers == [200]
+
+
+@pytest.mark.requirement("F5")
+def test_who_waits_to_send_a_large_body_has_sent_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(body_places, "_LOOK_SECONDS", 60.0)
+    monkeypatch.setattr(body_places, "_WAITING", 10)
+    with listening() as edge, ExitStack() as stack:
+        clients = [stack.enter_context(edge.connect()) for _ in range(12)]
+        for client in clients:
+            client.sendall(b"POST /a HTTP/1.1\r\nContent-Length: 999999\r\n\r\n" + b"x" * 100_000)
+        eventually(lambda: edge.running.arriving.total == 200_000, "two have a place")
+        eventually(lambda: len(edge.seen) == 12, "the others wait")
+        assert edge.running.arriving.total <= 200_000, "what the others have sent is counted by their number"
+        late = stack.enter_context(edge.connect())
+        late.sendall(b"POST /a HTTP/1.1\r\nContent-Length: 999999\r\n\r\n" + b"x" * 100_000)
+        answer = read_answer(late)
+        assert (answer.status, "Too many large requests" in answer.body.decode()) == (503, True)
 
 
 @pytest.mark.requirement("F5")

@@ -1,10 +1,11 @@
 """One connection from a client: requests read within bounds and one at a time, answers written, deadlines kept."""
 
 import asyncio
+from functools import partial
 from math import inf
 from typing import cast
 
-from handfast.gateway.edge.connection_owner import ConnectionOwner
+from handfast.gateway.edge.connection_owner import PIECE_BYTES, ConnectionOwner
 from handfast.gateway.edge.request_body import ArrivingBody, BadFraming, ChunkedBody, SizedBody
 from handfast.gateway.edge.request_head import asks_to_close, bad_request, expects_go_ahead, read_head, read_length
 from handfast.gateway.edge.response_head import render_head
@@ -18,31 +19,35 @@ HEAD_LIMIT = 64 * 1024
 _AHEAD_LIMIT = 64 * 1024
 # What a client may still send to a connection that is closing. Less, and one that only writes would never read why.
 _IGNORED_LIMIT = 16 * 1024 * 1024
+# Why nothing is read from a client; there may be several reasons at once.
+_AHEAD, _TURN, _PLACE = 1, 2, 4
 RETRY_AFTER = (b"retry-after", b"5")  # seconds; what a slow client holds is free again after ten
 
 
-class ClientConnection(asyncio.Protocol):
+class ClientConnection(asyncio.BufferedProtocol):
     """One request at a time: `_task` answers it, and `_arriving` is its body until that is whole."""
 
     __slots__ = (
         "_arriving",
         "_body_began",
         "_body_limit",
+        "_has_place",
         "_http",
         "_ignored",
         "_is_parting",
-        "_is_read_paused",
         "_is_silent",
         "_loop",
         "_owner",
         "_problem",
         "_reader",
         "_room",
+        "_stopped",
         "_task",
         "_transport",
         "_unflushed",
         "_unread",
-        "_waits_for_turn",
+        "_waits_since",
+        "caller",
         "deadline",
         "is_write_paused",
         "peer",
@@ -65,11 +70,13 @@ class ClientConnection(asyncio.Protocol):
         self._ignored = 0
         self._is_silent = False  # the client has closed its side
         self._is_parting = False  # nothing it sends is read any more
-        self._is_read_paused = False
-        self._waits_for_turn = False  # to be read on
+        self._stopped = 0  # reasons to read nothing
+        self._has_place = False  # for a large body
+        self._waits_since = 0.0  # for such a place
         self.is_write_paused = False
         self.deadline = inf
         self.peer = ""
+        self.caller = ""  # whose bodies take turns with those of others
 
     @property
     def task(self) -> asyncio.Task[None] | None:
@@ -94,9 +101,19 @@ class ClientConnection(asyncio.Protocol):
         if problem is not None:
             self._refuse(problem)
 
-    def data_received(self, data: bytes) -> None:
-        if len(data) >= LARGE_BYTES:
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - a hint
+        """One for all connections: what is in it is taken out before anything else is read."""
+        return self._owner.large_piece if self._has_place or self._is_parting else self._owner.piece
+
+    def buffer_updated(self, nbytes: int) -> None:
+        has_place = self._has_place or self._is_parting
+        self._take(bytes((self._owner.large_piece if has_place else self._owner.piece)[:nbytes]))
+        if nbytes >= LARGE_BYTES:
             self._wait_for_turn()
+        elif nbytes == PIECE_BYTES and self._arriving is not None and self._arriving.is_large and not has_place:
+            self._wait_for_place()
+
+    def _take(self, data: bytes) -> None:
         if self._arriving is not None:
             self._read_body_on(data)
         elif self._is_parting:
@@ -123,11 +140,13 @@ class ClientConnection(asyncio.Protocol):
         self._owner.forget(self)
         self._owner.arriving.release(self)
         self._owner.unread.release(self)
+        self._owner.ignored.forget(self)
         self._unread = b""
         self.is_write_paused = False
         if self._room is not None:
             self._room.set()
         self._fail_body(ClientLeft())
+        self._leave_place()
         if self._http is not None:
             self._http.leave()
 
@@ -200,6 +219,7 @@ class ClientConnection(asyncio.Protocol):
         if body.is_whole:
             self._arriving = None
             self._owner.arriving.release(self)
+            self._leave_place()
             self.deadline = inf
             http.body = body.take()
             if self._reader is not None and not self._reader.done():
@@ -208,8 +228,17 @@ class ClientConnection(asyncio.Protocol):
         now, patience = self._owner.now, self._owner.patience
         in_all = self._body_began + patience.body + body.received / patience.body_rate
         self.deadline = min(now + patience.body, in_all)
-        self._owner.arriving.hold(self, body.received, self._give_up_body)
+        self._hold_body()
         return b""
+
+    def _hold_body(self) -> None:
+        """Who has a place keeps its room, and who waits for one with its first piece takes none: they are counted."""
+        assert self._arriving is not None
+        size = self._arriving.received
+        if self._stopped & _PLACE and size <= PIECE_BYTES:
+            self._owner.arriving.release(self)
+        else:
+            self._owner.arriving.hold(self, size, None if self._has_place else self._give_up_body)
 
     def _read_body_on(self, data: bytes) -> None:
         body = self._arriving
@@ -224,7 +253,7 @@ class ClientConnection(asyncio.Protocol):
             return
         if self._body_limit is None:
             self._pause_reading(body.received)
-        elif body.is_over(self._body_limit):
+        elif body.size > self._body_limit:
             self._fail_body(body_too_large(self._body_limit))
 
     async def read_body(self, limit: int) -> bytes:
@@ -232,13 +261,15 @@ class ClientConnection(asyncio.Protocol):
         body, http = self._arriving, self._http
         if self._problem is not None or body is None or http is None:
             raise self._problem or ClientLeft
-        if body.is_over(limit):
+        if body.size > limit:
             raise body_too_large(limit)
         if expects_go_ahead(http.head) and not body.received:
             self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         self._body_limit = limit
         self._reader = self._loop.create_future()
-        self._resume_reading()
+        self._read_on(_AHEAD)
+        if self._stopped & _PLACE:
+            self._ask_for_place()
         return await self._reader
 
     def _give_up_body(self) -> None:
@@ -254,7 +285,8 @@ class ClientConnection(asyncio.Protocol):
         self.deadline = inf
         self._is_parting = True
         self._problem = problem
-        self._resume_reading()
+        self._leave_place()
+        self._read_on(_AHEAD | _PLACE)
         if self._reader is not None and not self._reader.done():
             self._reader.set_exception(problem)
 
@@ -316,7 +348,7 @@ class ClientConnection(asyncio.Protocol):
             self._read_head(unread)
         if self._task is None and self._is_silent:
             self._part()
-        self._resume_reading()
+        self._read_on(_AHEAD)
 
     def _hold_answer(self) -> None:
         assert self._transport is not None
@@ -366,6 +398,7 @@ class ClientConnection(asyncio.Protocol):
         assert transport is not None
         self._is_parting = True
         self._owner.arriving.release(self)
+        self._leave_place()
         self._arriving = None
         self._unread = b""
         self._unflushed = 0
@@ -376,35 +409,84 @@ class ClientConnection(asyncio.Protocol):
             transport.close()
             return
         transport.write_eof()
-        self._resume_reading()
+        self._read_on(_AHEAD | _PLACE)
 
     def _ignore(self, size: int) -> None:
         self._ignored += size
         if self._ignored > _IGNORED_LIMIT:
             self.abort()
 
-    def _pause_reading(self, held: int) -> None:
-        if held > _AHEAD_LIMIT and not self._is_read_paused and self._transport is not None:
-            self._is_read_paused = True
-            if not self._waits_for_turn:
-                self._transport.pause_reading()
+    # --- reading no faster than there is room and time --------------------------------------------------------------
 
-    def _resume_reading(self) -> None:
-        if self._is_read_paused and self._transport is not None and not self._transport.is_closing():
-            self._is_read_paused = False
-            if not self._waits_for_turn:
-                self._transport.resume_reading()
+    def _pause_reading(self, held: int) -> None:
+        if held > _AHEAD_LIMIT:
+            self._stop_reading(_AHEAD)
+
+    def _stop_reading(self, why: int) -> None:
+        if not self._stopped and self._transport is not None and not self._transport.is_closing():
+            self._transport.pause_reading()
+        self._stopped |= why
+
+    def _read_on(self, why: int) -> None:
+        """This is no reason any more."""
+        was_stopped, self._stopped = self._stopped, self._stopped & ~why
+        if was_stopped and not self._stopped and self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
 
     def _wait_for_turn(self) -> None:
         """Who sends as fast as it is read is read a piece at a time, with everybody else in between."""
-        if self._waits_for_turn or self._transport is None or self._transport.is_closing():
+        if self._stopped & _TURN or self._transport is None or self._transport.is_closing():
             return
-        self._waits_for_turn = True
-        if not self._is_read_paused:
-            self._transport.pause_reading()
-        self._owner.turns.ask(self._read_on)
+        self._stop_reading(_TURN)
+        read_on = partial(self._read_on, _TURN)
+        if self._is_parting:
+            self._owner.ignored.wait(self, read_on)
+        else:
+            self._owner.turns.ask(read_on)
 
-    def _read_on(self) -> None:
-        self._waits_for_turn = False
-        if not self._is_read_paused and self._transport is not None and not self._transport.is_closing():
-            self._transport.resume_reading()
+    def _wait_for_place(self) -> None:
+        """There is more of a large body. Before anybody waits for it there is nothing to ask for."""
+        self._stop_reading(_PLACE)
+        if self._reader is not None:
+            self._ask_for_place()
+
+    def _ask_for_place(self) -> None:
+        assert self._arriving is not None
+        assert self._http is not None
+        self._hold_body()
+        self.deadline = inf  # it is not the client that is slow
+        self._waits_since = self._owner.now
+        session = self._http.header(b"mcp-session-id") or b""
+        self.caller = f"{self.peer} {session.decode('latin-1')}"
+        self._owner.places.ask(self, self._arriving.size)
+
+    def _leave_place(self) -> None:
+        if self._has_place or self._stopped & _PLACE:
+            self._has_place = False
+            self._owner.places.leave(self)
+
+    # --- what its place for a large body calls -----------------------------------------------------------------------
+
+    @property
+    def body_received(self) -> int:
+        return self._arriving.received if self._arriving is not None else 0
+
+    @property
+    def is_waited_for(self) -> bool:
+        return not self._stopped
+
+    def send_on(self) -> None:
+        self._has_place = True
+        self._body_began += self._owner.now - self._waits_since
+        self.deadline = self._owner.now + self._owner.patience.body
+        self._hold_body()
+        self._wait_for_turn()  # or bodies would be read faster than they are judged
+        self._read_on(_PLACE)
+
+    def step_aside(self) -> None:
+        self._has_place = False
+        self._hold_body()
+
+    def turn_away(self) -> None:
+        text = "Too many large requests arrive at once. Try again later, or send smaller ones."
+        self._fail_body(HttpProblem(503, text, rule="request.refused", headers=[RETRY_AFTER]))

@@ -1,14 +1,22 @@
 """What a client's connection is given by its listener: a clock, how long each step may take, and the bounds of all."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
+from handfast.gateway.edge.body_places import BodyPlaces
 from handfast.gateway.edge.held_bytes import HeldBytes
+from handfast.gateway.edge.ignored_bytes import IgnoredBytes
 from handfast.gateway.http_exchange import HttpExchange, HttpProblem
 from handfast.turns import Turns
 
 if TYPE_CHECKING:
     from handfast.gateway.edge.client_connection import ClientConnection
+
+
+# What is read from a connection at once. Most requests are one such piece; of a large body no more is read until it
+# has a place, and then larger ones.
+PIECE_BYTES: Final = 8 * 1024
+LARGE_PIECE_BYTES: Final = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +42,12 @@ class ConnectionOwner(Protocol):
     is_closing: bool
     arriving: HeldBytes
     """Requests that are not whole yet, and those sent ahead."""
+    ignored: IgnoredBytes
+    places: BodyPlaces
+    piece: memoryview
+    """Where what a client sends is put first."""
+    large_piece: memoryview
+    """The same where it has a place for a large body."""
     unread: HeldBytes
     """Answers that their clients have yet to take."""
     end_of_head: bytes

@@ -9,9 +9,11 @@ from collections.abc import Callable, Coroutine
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from handfast.gateway.edge.body_places import BodyPlaces
 from handfast.gateway.edge.client_connection import RETRY_AFTER, ClientConnection
-from handfast.gateway.edge.connection_owner import Patience
+from handfast.gateway.edge.connection_owner import LARGE_PIECE_BYTES, PIECE_BYTES, Patience
 from handfast.gateway.edge.held_bytes import HeldBytes
+from handfast.gateway.edge.ignored_bytes import IgnoredBytes
 from handfast.gateway.edge.response_head import render_date
 from handfast.gateway.http_exchange import HttpExchange, HttpProblem
 from handfast.turns import Turns, turns_of_loop
@@ -32,7 +34,7 @@ _TICK_SECONDS = 1.0  # deadlines are ten seconds and more
 _REFUSED_AT_ONCE = 64
 # Of the oldest connections so many are looked at for one that waits for nothing: a storm must not cost a long search.
 _LOOKED_AT = 64
-# Four of the largest bodies; where these may be larger, two. Less than the gateway takes itself: slow clients must not
+# Four of the largest bodies, more than have a place at once. Less than the gateway takes itself: slow clients must not
 # double it.
 _ARRIVING_BYTES = 16 * 1024 * 1024
 # Twenty-five results at their bound of 5 MiB, on their way to clients far away.
@@ -57,7 +59,11 @@ class HttpListener:
         self.note = note
         self.patience = patience or Patience()
         self.turns = turns or turns_of_loop()
-        self.arriving = HeldBytes(lambda: max(_ARRIVING_BYTES, 2 * limits().body_bytes))
+        self.arriving = HeldBytes(lambda: max(_ARRIVING_BYTES, 4 * limits().body_bytes))
+        self.ignored = IgnoredBytes()
+        self.places = BodyPlaces()
+        self.piece = memoryview(bytearray(PIECE_BYTES))
+        self.large_piece = memoryview(bytearray(LARGE_PIECE_BYTES))
         self.unread = HeldBytes(lambda: max(_UNREAD_BYTES, 2 * limits().message_bytes))
         self.is_closing = False
         self.now = 0.0

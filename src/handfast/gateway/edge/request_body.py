@@ -4,6 +4,8 @@ import re
 from enum import Enum
 from typing import Protocol
 
+from handfast.turns import LARGE_BYTES
+
 # What may come beside the body: extensions of chunks and trailers, of which nothing is kept, and what marks the chunks.
 # Above this an eighth of the body: chunks of a few bytes, each marked with five, are work without end.
 _FRAMING_LIMIT = 64 * 1024
@@ -22,11 +24,16 @@ class ArrivingBody(Protocol):
     received: int
     """Bytes of body so far. They stay counted when they are not kept."""
 
+    @property
+    def size(self) -> int:
+        """How large it is, or will be at least."""
+
+    @property
+    def is_large(self) -> bool:
+        """Whether reading it is no longer small beside what else there is to do."""
+
     def feed(self, data: bytes) -> bytes:
         """Take what belongs to the body and give back what does not. Raises: BadFraming."""
-
-    def is_over(self, limit: int) -> bool:
-        """Whether it is, or will be, larger than this."""
 
     def take(self) -> bytes:
         """All that has arrived; it is not kept."""
@@ -44,6 +51,14 @@ class _Gathered:
         self._pieces: list[bytes | bytearray] = []
         self.received = 0
         self.is_whole = False
+
+    @property
+    def size(self) -> int:
+        return self.received
+
+    @property
+    def is_large(self) -> bool:
+        return self.size >= LARGE_BYTES
 
     def _add(self, piece: bytes) -> None:
         self.received += len(piece)
@@ -79,8 +94,9 @@ class SizedBody(_Gathered):
         self.is_whole = self.received == self._length
         return data[len(piece) :]
 
-    def is_over(self, limit: int) -> bool:
-        return self._length > limit
+    @property
+    def size(self) -> int:
+        return self._length
 
 
 class _Expects(Enum):
@@ -149,5 +165,6 @@ class ChunkedBody(_Gathered):
         elif not _TRAILER.match(line):
             raise BadFraming
 
-    def is_over(self, limit: int) -> bool:
-        return self.received + self._left > limit
+    @property
+    def size(self) -> int:
+        return self.received + self._left

@@ -130,8 +130,13 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         int, Meta(ge=1, le=100_000, description="Calls in progress at once on one server; further ones wait in line.")
     ] = 64
     queued_calls: Annotated[
-        # What waits holds its request, at most `body_bytes`: a full line of the largest takes a gigabyte.
-        int, Meta(ge=1, le=100_000, description="Calls that may wait for one server; further ones are refused.")
+        # What waits holds its request: sixteen megabytes of them at most.
+        int,
+        Meta(
+            ge=1,
+            le=100_000,
+            description="Calls that may wait for one server; one of many bytes counts once more for every 64 KiB.",
+        ),
     ] = 256
     queue_timeout_s: Annotated[
         # Clients give up after a minute: half of it is left for the call itself.

@@ -1,0 +1,105 @@
+"""Places to send a large body: a few at a time, short ones apart from long ones, and none is kept for a slow client."""
+
+import asyncio
+from collections.abc import Hashable
+from typing import Final, Protocol
+
+from handfast.gateway.fair_queue import FairQueue
+
+# A body up to such a size meets only those of its own kind: whoever sends the largest keeps no shorter one waiting.
+_SIZES: Final = (256 * 1024, 1024 * 1024)
+_PLACES: Final = 2  # of each kind: together less than four of the largest bodies
+_WAITING: Final = 1024  # of each kind; each has sent its first piece
+_LOOK_SECONDS: Final = 0.05
+_LEAST_BYTES: Final = 64 * 1024  # from one look to the next: 10 Mbit/s. Whoever sends less needs no place.
+
+
+class Sender(Hashable, Protocol):
+    """A connection whose client sends a large body."""
+
+    @property
+    def caller(self) -> Hashable:
+        """With whom it takes turns."""
+
+    @property
+    def body_received(self) -> int: ...
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether it would be read if it sent."""
+
+    def send_on(self) -> None:
+        """It has a place."""
+
+    def step_aside(self) -> None:
+        """It has none any more, and is read as slowly as it sends."""
+
+    def turn_away(self) -> None:
+        """There is no room to wait for one."""
+
+
+_Line = FairQueue[Sender]
+
+
+class BodyPlaces:
+    def __init__(self) -> None:
+        self._lines = tuple(_Line() for _ in range(len(_SIZES) + 1))
+        self._waiting: dict[Sender, _Line] = {}
+        self._sending: dict[Sender, _Line] = {}
+        self._received: dict[Sender, int] = {}  # at the last look
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def senders(self) -> int:
+        """Who has a place or waits for one."""
+        return len(self._sending) + len(self._waiting)
+
+    def ask(self, sender: Sender, size: int) -> None:
+        """For a place. One of the calls of a sender follows, at once or later, unless it leaves."""
+        line = self._lines[sum(size > bound for bound in _SIZES)]
+        if line.take(_PLACES):
+            self._sending[sender] = line
+            sender.send_on()
+            return
+        turned_away = line.join(sender.caller, sender, most=_WAITING)
+        self._waiting[sender] = line
+        for other in turned_away:
+            del self._waiting[other]
+            other.turn_away()
+        self._look_later()
+
+    def leave(self, sender: Sender) -> None:
+        """Its body is whole, or nobody waits for it any more. Whoever has no place and asked for none may leave too."""
+        line = self._waiting.pop(sender, None)
+        if line is not None:
+            line.leave(sender.caller, sender)
+            return
+        line = self._sending.pop(sender, None)
+        if line is not None:
+            self._received.pop(sender, None)
+            line.give_back()
+            self._call_next(line)
+
+    def _call_next(self, line: _Line) -> None:
+        while (sender := line.call_next(_PLACES)) is not None:
+            del self._waiting[sender]
+            self._sending[sender] = line
+            sender.send_on()
+
+    def _look_later(self) -> None:
+        if self._timer is None and self._waiting:
+            self._timer = asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look)
+
+    def _look(self) -> None:
+        """Whoever has a place that others wait for, and sends little, loses it."""
+        self._timer = None
+        for sender, line in [*self._sending.items()]:
+            if sender not in self._sending:
+                continue  # it made way for another one of these
+            received = sender.body_received
+            before = self._received.get(sender, -_LEAST_BYTES)  # a new one has the time until the next look
+            self._received[sender] = received
+            if line.waiting and sender.is_waited_for and received - before < _LEAST_BYTES:
+                sender.step_aside()
+                self.leave(sender)
+        self._look_later()
