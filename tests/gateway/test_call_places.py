@@ -57,6 +57,21 @@ def test_a_place_is_given_back_once_however_often_it_is_released() -> None:
     assert asyncio.run(scenario()) == [False, True, False]
 
 
+@pytest.mark.requirement("F7")
+def test_a_caller_with_its_share_of_the_places_waits_and_others_do_not() -> None:
+    async def scenario() -> str:
+        here = places(4, seconds=0.01)
+        mine = [here.ask("up", "a") for _ in range(4)]
+        assert [place.is_granted for place in mine] == [True, True, True, False]
+        assert here.ask("up", "b").is_granted
+        with pytest.raises(NoPlace) as late:
+            await mine[3].granted()
+        return str(late.value)
+
+    text = "3 calls of this caller, its share of the server, were in progress for 0.01 s, so the call never reached it."
+    assert asyncio.run(scenario()) == text + " Call again later, or send fewer calls at once."
+
+
 @pytest.mark.requirement("F5")
 def test_a_large_call_counts_in_the_line_for_as_many_as_it_has_bytes() -> None:
     """A line of the largest calls would hold a gigabyte."""

@@ -20,15 +20,15 @@ class Line(RuleBasedStateMachine):
         self.places = 2
         self.came = 0
         self.waiting: list[tuple[str, int]] = []
-        self.held = 0
+        self.held: list[str] = []  # by whom
         self.turns: deque[str] = deque()  # the callers who wait, the next one first
 
     @rule(caller=CALLERS, most=st.sampled_from([2, 5, 100]))
     def ask(self, caller: str, most: int) -> None:
-        is_free = self.held < self.places and not self.waiting
-        assert self.queue.take(self.places) is is_free
+        is_free = len(self.held) < self.places and not self.has_share(caller) and self.next_caller() is None
+        assert self.queue.take(caller, self.places) is is_free
         if is_free:
-            self.held += 1
+            self.held.append(caller)
             return
         self.came += 1
         turned_away = self.queue.join(caller, self.came, most=most)
@@ -56,27 +56,36 @@ class Line(RuleBasedStateMachine):
         self.forget(caller, ticket)
 
     @precondition(lambda self: self.held)
-    @rule(times=st.integers(1, 4))
-    def give_back(self, times: int) -> None:
-        """Each as it happens in life: what is given back is handed on."""
-        for _ in range(min(times, self.held)):
-            self.queue.give_back()
-            self.held -= 1
-            self.call_next()
+    @rule(data=st.data())
+    def give_back(self, data: st.DataObject) -> None:
+        """As it happens in life: what is given back is handed on."""
+        caller = data.draw(st.sampled_from(self.held))
+        self.queue.give_back(caller)
+        self.held.remove(caller)
+        self.call_next()
 
     @rule()
     def call_next(self) -> None:
         chosen = self.queue.call_next(self.places)
-        if self.held >= self.places or not self.waiting:
+        caller = self.next_caller()
+        if caller is None:
             assert chosen is None
             return
-        caller = self.turns[0]
         assert chosen == next(ticket for name, ticket in self.waiting if name == caller)
-        self.turns.rotate(-1)
+        self.turns.remove(caller)
+        self.turns.append(caller)
         self.forget(caller, chosen)
-        self.held += 1
+        self.held.append(caller)
 
-    @rule(places=st.integers(1, 3))
+    def has_share(self, caller: str) -> bool:
+        return self.held.count(caller) >= self.places - self.places // 4
+
+    def next_caller(self) -> str | None:
+        if len(self.held) >= self.places:
+            return None
+        return next((caller for caller in self.turns if not self.has_share(caller)), None)
+
+    @rule(places=st.integers(1, 9))
     def change_places(self, places: int) -> None:
         self.places = places
 
@@ -87,7 +96,7 @@ class Line(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_lost_and_nothing_leaks(self) -> None:
-        assert (self.queue.held, self.queue.waiting) == (self.held, len(self.waiting))
+        assert (self.queue.held, self.queue.waiting) == (len(self.held), len(self.waiting))
         assert sorted(self.queue) == sorted(ticket for _, ticket in self.waiting)
 
 
@@ -100,31 +109,31 @@ def drained(queue: FairQueue[str], places: int) -> list[str]:
     called = []
     while (ticket := queue.call_next(places)) is not None:
         called.append(ticket)
-        queue.give_back()
+        queue.give_back(ticket[0])
     return called
 
 
 def test_callers_take_turns_however_much_one_of_them_asks_for() -> None:
     queue: FairQueue[str] = FairQueue()
-    assert queue.take(1)
+    assert queue.take("x", 1)
     for ticket in ("a1", "a2", "a3", "a4", "b1", "b2", "c1"):
         queue.join(ticket[0], ticket, most=10)
-    queue.give_back()
+    queue.give_back("x")
     assert drained(queue, 1) == ["a1", "b1", "c1", "a2", "b2", "a3", "a4"]
 
 
 def test_a_full_line_makes_room_for_a_caller_with_less_in_it() -> None:
     queue: FairQueue[str] = FairQueue()
-    assert queue.take(1)
+    assert queue.take("x", 1)
     turned_away = [queue.join(ticket[0], ticket, most=3) for ticket in ("a1", "a2", "a3", "a4", "b1", "b2", "c1")]
     assert turned_away == [[], [], [], ["a4"], ["a3"], ["b2"], ["a2"]]
-    queue.give_back()
+    queue.give_back("x")
     assert drained(queue, 1) == ["a1", "b1", "c1"]
 
 
 def test_heavy_tickets_take_more_of_the_line_and_give_way_to_callers_with_less() -> None:
     queue: FairQueue[str] = FairQueue()
-    assert queue.take(1)
+    assert queue.take("x", 1)
     assert queue.join("a", "a1", most=10, weight=64) == [], "where nobody waits there is room"
     assert queue.join("a", "a2", most=10) == ["a2"]
     assert queue.join("b", "b1", most=10) == ["a1"], "who has more than another gives way"
@@ -132,6 +141,22 @@ def test_heavy_tickets_take_more_of_the_line_and_give_way_to_callers_with_less()
     assert queue.join("b", "b2", most=10, weight=5) == ["a4"]
     assert queue.join("c", "c1", most=10, weight=7) == ["c1"], "nobody is as heavy"
     assert [queue.join("d", name, most=10) for name in ("d1", "d2", "d3")] == [["b2"], [], []]
-    queue.give_back()
+    queue.give_back("x")
     assert drained(queue, 1) == ["b1", "a3", "d1", "d2", "d3"]
     assert queue.join("e", "e1", most=1) == [], "nothing of those who left is counted"
+
+
+def test_one_caller_leaves_places_for_others_however_long_its_calls_take() -> None:
+    queue: FairQueue[str] = FairQueue()
+    assert [queue.take("a", 8) for _ in range(7)] == [True] * 6 + [False]
+    assert queue.join("a", "a7", most=10) == []
+    assert queue.call_next(8) is None
+    assert [queue.take(caller, 8) for caller in "bcd"] == [True, True, False]
+    assert queue.join("d", "d1", most=10) == []
+    queue.give_back("b")
+    assert queue.call_next(8) == "d1", "its turn is later, and it is free to go"
+    queue.give_back("a")
+    assert queue.call_next(8) == "a7"
+    assert [queue.take("a", places) for places in (1, 2)] == [False, False]
+    small: FairQueue[str] = FairQueue()
+    assert [small.take("a", 3) for _ in range(4)] == [True, True, True, False], "few places are not divided"

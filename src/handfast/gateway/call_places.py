@@ -84,7 +84,7 @@ class LocalPlaces:
             queue = self._queues[server] = FairQueue()
         bounds = self._bounds_of(server)
         place = _LocalPlace(self, server, caller, queue)
-        if queue.take(bounds.places):
+        if queue.take(caller, bounds.places):
             place.is_granted = True
         else:
             self._stand_in_line(queue, place, bounds, 1 + size // LARGE_BYTES)
@@ -104,10 +104,13 @@ class LocalPlaces:
             raise full
         for other in turned_away:
             other.settle(full)
+        busy = f"The server was busy with {bounds.places} other calls"
+        if queue.held < bounds.places:
+            busy = f"{queue.held_by(place.caller)} calls of this caller, its share of the server, were in progress"
         late = NoPlace(
             "queue.timeout",
-            f"The server was busy with {bounds.places} other calls for {bounds.seconds:g} s, so the call never reached"
-            " it. Call again later, or send fewer calls at once.",
+            f"{busy} for {bounds.seconds:g} s, so the call never reached it."
+            " Call again later, or send fewer calls at once.",
         )
         place.line_up(late, bounds.seconds)
         self.call_up(place.server, queue)  # there may be more places than when the line began
@@ -179,7 +182,7 @@ class _LocalPlace:
     def release(self) -> None:
         if self.is_granted:
             self.is_granted = False
-            self._queue.give_back()
+            self._queue.give_back(self.caller)
             if self._queue.waiting:
                 self._owner.call_up(self.server, self._queue)
         elif self.is_in_line:

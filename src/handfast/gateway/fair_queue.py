@@ -14,6 +14,7 @@ class FairQueue(Generic[Ticket]):
         self._lines: OrderedDict[Hashable, deque[Ticket]] = OrderedDict()  # the caller whose turn it is comes first
         self._weights: dict[Ticket, int] = {}  # of those that weigh more than one
         self._weight = 0  # of all who wait
+        self._held_by: dict[Hashable, int] = {}
         self.held = 0
         self.waiting = 0
 
@@ -21,15 +22,35 @@ class FairQueue(Generic[Ticket]):
         """Everybody who waits."""
         return (ticket for line in self._lines.values() for ticket in line)
 
-    def take(self, places: int) -> bool:
-        """Take a place, if one is free and nobody waits for it."""
-        if self.held >= places or self.waiting:
+    def take(self, caller: Hashable, places: int) -> bool:
+        """Take a place, if one is free for this caller and nobody waits who could have it."""
+        if self._has_share(caller, places) or self._find_next(places) is not None or self.held >= places:
             return False
-        self.held += 1
+        self._hold(caller)
         return True
 
-    def give_back(self) -> None:
+    def _has_share(self, caller: Hashable, places: int) -> bool:
+        """Whether it holds all that one caller may: with its calls under way for long, others would wait for ever."""
+        return self.held_by(caller) >= places - places // 4
+
+    def held_by(self, caller: Hashable) -> int:
+        return self._held_by.get(caller, 0)
+
+    def give_back(self, caller: Hashable) -> None:
         self.held -= 1
+        self._held_by[caller] -= 1
+        if not self._held_by[caller]:
+            del self._held_by[caller]
+
+    def _hold(self, caller: Hashable) -> None:
+        self.held += 1
+        self._held_by[caller] = self.held_by(caller) + 1
+
+    def _find_next(self, places: int) -> Hashable | None:
+        """The caller whose turn it is, if a place is free."""
+        if not self.waiting or self.held >= places:
+            return None
+        return next((caller for caller in self._lines if not self._has_share(caller, places)), None)
 
     def join(self, caller: Hashable, ticket: Ticket, *, most: int, weight: int = 1) -> list[Ticket]:
         """Stand in line. Gives the tickets without room: this one, or the last of who has most waiting."""
@@ -62,13 +83,14 @@ class FairQueue(Generic[Ticket]):
 
     def call_next(self, places: int) -> Ticket | None:
         """Whose turn it is, if a place is free; it holds the place from now on."""
-        if self.held >= places or not self.waiting:
+        caller = self._find_next(places)
+        if caller is None:
             return None
-        caller, line = next(iter(self._lines.items()))
+        line = self._lines[caller]
         ticket = line.popleft()
         self._lines.move_to_end(caller)
         self._shrink(caller, line, ticket)
-        self.held += 1
+        self._hold(caller)
         return ticket
 
     def _weigh(self, ticket: Ticket) -> int:

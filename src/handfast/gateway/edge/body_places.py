@@ -57,7 +57,7 @@ class BodyPlaces:
     def ask(self, sender: Sender, size: int) -> None:
         """For a place. One of the calls of a sender follows, at once or later, unless it leaves."""
         line = self._lines[sum(size > bound for bound in _SIZES)]
-        if line.take(_PLACES):
+        if line.take(sender.caller, _PLACES):
             self._sending[sender] = line
             sender.send_on()
             return
@@ -77,7 +77,7 @@ class BodyPlaces:
         line = self._sending.pop(sender, None)
         if line is not None:
             self._received.pop(sender, None)
-            line.give_back()
+            line.give_back(sender.caller)
             self._call_next(line)
 
     def _call_next(self, line: _Line) -> None:
