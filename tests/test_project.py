@@ -73,7 +73,6 @@ DRIVEN_BY = {
     "gateway/bridge/legacy_call.py": "gateway/bridge/test_judged_server.py",
     "gateway/bridge/legacy_listen.py": "gateway/bridge/test_judged_server.py",
     "gateway/bridge/legacy_server.py": "gateway/bridge/test_judged_server.py",
-    "gateway/bridge/legacy_session.py": "gateway/bridge/test_judged_server.py",
     "gateway/bridge/line.py": "gateway/bridge/test_judged_server.py",
     "gateway/bridge/modern_server.py": "gateway/bridge/test_judged_server.py",
     "gateway/bridge/native_server.py": "gateway/bridge/test_judged_server.py",

@@ -310,3 +310,24 @@ def test_a_glance_sees_every_key_that_may_be_there(members: bytes, is_there: boo
     params = b'{"arguments":{"text":"%b"},%b}' % (b"x" * size, members)
     message = read_message(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":%b}' % params)
     assert message.may_mention("progressToken") is is_there
+
+
+@pytest.mark.requirement("F4")
+def test_a_message_that_is_refused_is_freed_at_once() -> None:
+    """An exception that stays in the frame it left keeps all that was read there, until a collection."""
+    bad = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"%b" oops}}' % (b"x" * 100_000)
+    gc.collect()
+    gc.disable()
+    try:
+        with pytest.raises(BadMessage):
+            read_message(bad)
+        assert gc.collect() < 5, "what pytest itself leaves"
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("raw", [b"x" * 100, b'{"a":1', b'{"jsonrpc":"2.0","id":1,"method":"ping"} x', b"", b" "])
+def test_what_is_no_object_is_refused(raw: bytes) -> None:
+    with pytest.raises(BadMessage, match="not a JSON object") as refused:
+        read_message(raw)
+    assert refused.value.code == -32700

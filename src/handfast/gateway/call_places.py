@@ -16,8 +16,12 @@ class NoPlace(Exception):
     """The call cannot go on, and never reached its server; the message is for the caller."""
 
     def __init__(self, rule: str, text: str) -> None:
-        super().__init__(text)
+        super().__init__(rule, text)
         self.rule = rule
+
+    def __str__(self) -> str:
+        text: str = self.args[1]
+        return text
 
 
 class Place(Protocol):
@@ -101,7 +105,7 @@ class LocalPlaces:
             f"{queue.waiting} calls wait for this server, so the call never reached it. Call again in a moment.",
         )
         if place in turned_away:
-            raise full
+            raise NoPlace(*full.args)
         for other in turned_away:
             other.settle(full)
         busy = f"The server was busy with {bounds.places} other calls"
@@ -161,7 +165,7 @@ class _LocalPlace:
     async def granted(self) -> None:
         problem = await self._verdict if self._verdict is not None else None
         if problem is not None:
-            raise problem
+            raise NoPlace(*problem.args)  # one that is kept would keep the frames it passes, and what they hold
 
     def settle(self, verdict: NoPlace | None) -> None:
         """It is out of the line, for good or ill; whoever waits gets to know."""

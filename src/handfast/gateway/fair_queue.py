@@ -13,6 +13,7 @@ class FairQueue(Generic[Ticket]):
     def __init__(self) -> None:
         self._lines: OrderedDict[Hashable, deque[Ticket]] = OrderedDict()  # the caller whose turn it is comes first
         self._weights: dict[Ticket, int] = {}  # of those that weigh more than one
+        self._line_weights: dict[Hashable, int] = {}
         self._weight = 0  # of all who wait
         self._held_by: dict[Hashable, int] = {}
         self.held = 0
@@ -58,17 +59,18 @@ class FairQueue(Generic[Ticket]):
         # A line that is too long, because its bound was lowered, does not grow; that it shrinks is left to time.
         needed = min(self._weight + weight - most, weight)
         if needed > 0 and self._lines:
-            weights = {other: sum(map(self._weigh, line)) for other, line in self._lines.items()}
+            weights = self._line_weights
             heaviest = max(weights, key=weights.__getitem__)
             # Otherwise one caller could fill the line, which keeps the others out as surely as taking their turns.
             if weights[heaviest] <= weights.get(caller, 0) + weight:
                 return [ticket]
             while needed > 0:
                 last = self._lines[heaviest][-1]
-                needed -= self._weigh(last)
+                needed -= self._weights.get(last, 1)
                 turned_away.append(last)
                 self.leave(heaviest, last)
         self._lines.setdefault(caller, deque()).append(ticket)
+        self._line_weights[caller] = self._line_weights.get(caller, 0) + weight
         if weight > 1:
             self._weights[ticket] = weight
         self._weight += weight
@@ -93,11 +95,10 @@ class FairQueue(Generic[Ticket]):
         self._hold(caller)
         return ticket
 
-    def _weigh(self, ticket: Ticket) -> int:
-        return self._weights.get(ticket, 1)
-
     def _shrink(self, caller: Hashable, line: deque[Ticket], ticket: Ticket) -> None:
+        weight = self._weights.pop(ticket, 1)
         self.waiting -= 1
-        self._weight -= self._weights.pop(ticket, 1)
+        self._weight -= weight
+        self._line_weights[caller] -= weight
         if not line:
-            del self._lines[caller]
+            del self._lines[caller], self._line_weights[caller]

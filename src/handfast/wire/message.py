@@ -269,6 +269,9 @@ def read_message(raw: bytes) -> Message:
     return _assemble(raw, {key.text: value for key, value in top.items()}, len(top))
 
 
+_OBJECT_BEGINS = re.compile(rb"[ \t\r\n]*\{")
+
+
 class _OnlyId(msgspec.Struct):
     id: str | int | float | None = None
 
@@ -296,6 +299,8 @@ def _read_carefully(raw: bytes) -> Message:
     if raw.lstrip(b" \t\r\n").startswith(b"["):
         raise BadMessage(INVALID_REQUEST, "A batch is not supported. Send one message at a time.")
     try:
+        if not (_OBJECT_BEGINS.match(raw) and raw.rstrip(b" \t\r\n").endswith(b"}")):
+            raise NotJson(0)
         found, is_json = _scan(raw)
     except OverBound as problem:
         raise _over_bound(raw, problem) from None
@@ -321,7 +326,9 @@ def _scan(raw: bytes) -> tuple[list[Member], bool]:
     except OverBound:
         raise
     except NotJson:
-        return scan_object(raw, allows_constants=True), False  # NaN or Infinity
+        if raw.find(b"N") < 0 and raw.find(b"I") < 0:  # a single letter is found at the speed of memory
+            raise
+        return scan_object(raw, allows_constants=True), False
 
 
 def _scalar(text: bytes) -> object:

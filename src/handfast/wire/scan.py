@@ -127,20 +127,26 @@ def scan_object(
     try:
         # Nearly always: nothing is odd about it, and nothing is copied.
         return _locate_members(text, start, values=read_pairs(memoryview(text)[start:end]).values())
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        pass
-    masked = _mask_surrogates(text[start:end])
-    try:
-        return _locate_members(text, start, values=read_pairs(masked).values())
-    except msgspec.MsgspecError as error:
-        position = _DECODERS_POSITION.search(str(error))
-        problem = NotJson(start + int(position[1]) if position else end)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        position = _position_of(error, start, end)
+    masked = text[start:end]
+    if masked.find(b"\\") >= 0 or not masked.isascii():
+        masked = _mask_surrogates(masked)
+        try:
+            return _locate_members(text, start, values=read_pairs(masked).values())
+        except msgspec.MsgspecError as error:
+            position = _position_of(error, start, end)
     if not allows_constants or not _has_constants(masked):
-        raise problem
+        raise NotJson(position)
     try:
         return _locate_members(text, start, values=read_pairs(_mask_constants(masked)).values())
     except msgspec.MsgspecError:
-        raise problem from None
+        raise NotJson(position) from None
+
+
+def _position_of(error: Exception, start: int, end: int) -> int:
+    found = _DECODERS_POSITION.search(str(error))
+    return start + int(found[1]) if found else end
 
 
 def scan_array(text: bytes) -> list[bytes]:

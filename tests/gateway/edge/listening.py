@@ -103,9 +103,11 @@ def listening(
     opened = socket.create_server(("127.0.0.1", 0), backlog=1024)
     edge = Edge(opened.getsockname())
     ready, stop = threading.Event(), asyncio.Event()
+    failures: list[BaseException] = []
 
     async def serve() -> None:
         edge.loop = asyncio.get_running_loop()
+        edge.loop.set_exception_handler(lambda _loop, context: failures.append(_failure_of(context)))
         limits = Limits(connections=connections)
         edge.listener = HttpListener(
             edge.handle,
@@ -122,9 +124,7 @@ def listening(
         left = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         assert left == [], left
         assert (edge.listener.arriving.total, edge.listener.unread.total) == (0, 0)
-        assert edge.listener.places.senders == 0
-
-    failures: list[BaseException] = []
+        assert (edge.listener.places.senders, edge.listener.heads.total) == (0, 0)
 
     def run() -> None:
         try:
@@ -145,6 +145,10 @@ def listening(
         edge.loop.call_soon_threadsafe(stop.set)
         thread.join(30)
     assert failures == []
+
+
+def _failure_of(context: dict[str, Any]) -> BaseException:  # Any: as asyncio has it
+    return context.get("exception") or AssertionError(context["message"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ class Client:
         self.caller = name[0]
         self.bytes_a_look = 0
         self.is_waited_for = True
+        self.is_ready = True
         self._received = 0
         self._places = places
         self._log = log
@@ -124,6 +125,31 @@ def test_only_who_is_waited_for_and_sends_little_loses_its_place(monkeypatch: py
         crowd["quick"].bytes_a_look = 60_000
         await until(lambda: len(crowd.log) == 2)
         assert crowd.happened() == ["quick steps aside", "next sends"]
+
+    asyncio.run(run())
+
+
+@pytest.mark.requirement("F5")
+def test_who_waits_without_having_sent_more_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(body_places, "_LOOK_SECONDS", 0.001)
+
+    async def run() -> None:
+        crowd = Crowd()
+        for name in ("a1", "a2", "a3", "a4", "a5"):
+            crowd[name].is_waited_for = False
+            crowd[name].is_ready = name == "a5"
+            crowd[name].ask()
+        crowd["a1"].leave()
+        assert crowd.happened() == ["a1 sends", "a2 sends", "a3 steps aside", "a4 steps aside", "a5 sends"]
+        crowd["a6"].is_ready = False
+        crowd["a6"].ask()
+        await until(lambda: crowd.log)
+        assert crowd.happened() == ["a6 steps aside"], "also while no place is free"
+        crowd["a7"].ask()
+        crowd["a8"].ask()
+        crowd["a7"].is_ready = crowd["a8"].is_ready = False
+        crowd["a2"].leave()
+        assert crowd.happened() == ["a7 steps aside", "a8 sends"], "where nobody else waits there is a place"
 
     asyncio.run(run())
 

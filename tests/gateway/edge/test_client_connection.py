@@ -4,6 +4,7 @@ import gc
 import json
 import select
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -531,6 +532,39 @@ def test_a_stream_that_its_client_does_not_take_counts_as_an_answer_not_taken(ed
 
 def count_connections() -> int:
     return sum(isinstance(kept, ClientConnection) for kept in gc.get_objects())
+
+
+@pytest.mark.requirement("F4")
+@pytest.mark.parametrize("loop", list(LOOPS))
+@pytest.mark.parametrize("before", [b"", GET + b"\r\n"], ids=["the first request", "sent ahead"])
+def test_a_body_of_many_chunks_is_read_in_turns(loop: str, before: bytes) -> None:
+    turns = LaterTurns()
+    with listening(loop=loop, turns=turns) as edge, edge.connect() as client:
+        client.sendall(before + POST + CHUNKED + b"\r\n" + b"1\r\nx\r\n" * 1000 + b"0\r\n\r\n")
+        for number in range(7):  # after the first step
+            eventually(lambda number=number: len(turns.asked) > number, "a turn is asked for")  # type: ignore[misc]  # bound early
+            assert edge.loop is not None
+            edge.loop.call_soon_threadsafe(turns.asked[number])
+        if before:
+            read_answer(client)
+        assert read_answer(client).json["body"] == "x" * 1000
+
+
+def test_too_many_headers_are_refused(client: socket.socket) -> None:
+    client.sendall(GET + b"a: b\r\n" * 255 + b"\r\n")
+    assert read_answer(client).status == 200
+    client.sendall(GET + b"a: b\r\n" * 256 + b"\r\n")
+    answer = read_answer(client)
+    text = "The request has more than 256 headers. Send fewer."
+    assert (answer.status, answer.json["error"]["message"], answer.headers["connection"]) == (431, text, "close")
+
+
+def test_a_client_that_resets_its_connection_is_no_trouble(edge: Edge) -> None:
+    for _ in range(50):
+        with edge.connect() as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            client.sendall(POST + b"Content-Length: %d\r\n\r\n" % (2 * LIMIT))
+    eventually(lambda: len(edge.seen) + len(edge.left) > 0 and not edge.running._all(), "all are gone")
 
 
 @pytest.mark.requirement("F5")

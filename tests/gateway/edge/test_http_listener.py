@@ -3,13 +3,13 @@
 import asyncio
 import socket
 import threading
+import time
 from contextlib import ExitStack, suppress
 
 import pytest
 
-from handfast.gateway.edge import body_places
-from handfast.gateway.edge.connection_owner import Patience
-from handfast.gateway.edge.http_listener import origin_of
+from handfast.gateway.edge import body_places, http_listener
+from handfast.gateway.edge.connection_owner import PIECE_BYTES, Patience, origin_of
 from tests.gateway.edge.listening import Edge, listening, read_answer, read_to_end
 from tests.gateway.http_servers import LOOPS
 from tests.gateway.running import eventually
@@ -89,7 +89,7 @@ def test_an_answer_that_is_still_being_sent_keeps_its_place() -> None:
 
 @pytest.mark.requirement("F5")
 def test_one_address_has_at_most_half_of_the_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("handfast.gateway.edge.http_listener._LOOPBACK", ("::1",))
+    monkeypatch.setattr("handfast.gateway.edge.connection_owner._LOOPBACK", ("::1",))
     with listening(connections=6) as edge, ExitStack() as stack:
         busy(edge, stack, 3)
         with edge.connect() as late:
@@ -209,6 +209,59 @@ def test_short_bodies_do_not_wait_for_the_longest(monkeypatch: pytest.MonkeyPatc
         eventually(lambda: edge.running.arriving.total == 200_000, "two of them have a place")
         sends_all(edge, answers, size=200_000)
         assert answers == [200]
+
+
+@pytest.mark.requirement("F5")
+def test_bodies_in_chunks_count_as_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(body_places, "_LOOK_SECONDS", 60.0)
+    answers: list[int] = []
+    with listening() as edge, ExitStack() as stack:
+        for _ in range(3):
+            waiting = stack.enter_context(edge.connect())
+            chunk = b"%x\r\n" % 100_000 + b"x" * 100_000 + b"\r\n"
+            waiting.sendall(b"POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk)
+        eventually(lambda: edge.running.arriving.total == 200_000, "two of them have a place")
+        sends_all(edge, answers, size=200_000)
+        assert answers == [200]
+
+
+@pytest.mark.requirement("F5")
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_large_body_needs_a_place_however_small_the_pieces_it_comes_in(
+    monkeypatch: pytest.MonkeyPatch, loop: str
+) -> None:
+    monkeypatch.setattr(body_places, "_LOOK_SECONDS", 60.0)
+    head = b"POST /a HTTP/1.1\r\nContent-Length: 200000\r\n\r\n"
+    with listening(loop=loop) as edge, ExitStack() as stack:
+        for _ in range(2):
+            stack.enter_context(edge.connect()).sendall(head + b"x" * 100_000)
+        eventually(lambda: edge.running.arriving.total == 200_000, "both places are taken")
+        client = stack.enter_context(edge.connect())
+        client.sendall(head)
+        for _ in range(20):
+            client.sendall(b"x" * 5_000)
+            time.sleep(0.005)
+        assert edge.running.arriving.total < 200_000 + 3 * PIECE_BYTES
+
+
+@pytest.mark.requirement("F5")
+def test_long_heads_of_requests_under_way_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_listener, "_HEAD_BYTES", 100_000)
+    long = b"GET /wait HTTP/1.1\r\nX-Pad: " + b"x" * 40_000 + b"\r\n\r\n"
+    with listening() as edge, ExitStack() as stack:
+        for number in range(2):
+            stack.enter_context(edge.connect()).sendall(long)
+            eventually(lambda number=number: len(edge.seen) == number + 1, "under way")  # type: ignore[misc]  # bound early
+        with edge.connect() as late:
+            late.sendall(long)
+            answer = read_answer(late)
+            text = "Too many requests with long headers are in progress. Try again later, or send shorter ones."
+            assert (answer.status, answer.json["error"]["message"]) == (503, text)
+        with edge.connect() as other:
+            other.sendall(GET)
+            assert read_answer(other).status == 200
+        edge.gate.set()
+        eventually(lambda: edge.running.heads.total == 0, "what is over is not counted")
 
 
 @pytest.mark.requirement("F5")

@@ -19,7 +19,15 @@ def fed(body: ArrivingBody, data: bytes, cuts: list[int]) -> bytes:
     while data:
         size = cuts.pop(0) if cuts else len(data)
         piece, data = data[:size], data[size:]
-        rest += piece if body.is_whole else body.feed(piece)
+        rest += piece if body.is_whole else feed(body, piece)
+    return rest
+
+
+def feed(body: ArrivingBody, data: bytes) -> bytes:
+    """In as many steps as it takes."""
+    rest = body.feed(data)
+    while body.has_unread:
+        rest = body.feed(b"")
     return rest
 
 
@@ -65,10 +73,28 @@ def test_what_are_no_chunks_is_refused(chunk: bytes) -> None:
 )
 def test_what_comes_beside_the_body_is_bounded(beside: bytes) -> None:
     body = ChunkedBody()
-    body.feed(b"1\r\nx\r\n" * 10_000)  # a chunk for each byte is odd, and within the rules
+    feed(body, b"1\r\nx\r\n" * 10_000)  # a chunk for each byte is odd, and within the rules
     assert body.received == 10_000
     with pytest.raises(BadFraming):
-        body.feed(beside)
+        feed(body, beside)
+
+
+@pytest.mark.requirement("F4")
+def test_many_chunks_are_read_some_at_a_time() -> None:
+    """Ten thousand of a byte took thirty milliseconds, in which everybody else waited."""
+    body = ChunkedBody()
+    steps = [body.feed(b"1\r\nx\r\n" * 1000 + b"0\r\n\r\n" + AFTER)]
+    assert (body.received, body.is_whole, body.has_unread) == (128, False, True)
+    while body.has_unread:
+        steps.append(body.feed(b""))
+    assert (body.is_whole, body.take(), len(steps), steps[-1]) == (True, b"x" * 1000, 8, AFTER)
+
+
+def test_nothing_is_left_to_read_of_a_body_that_was_dropped() -> None:
+    body = ChunkedBody()
+    body.feed(b"1\r\nx\r\n" * 1000)
+    body.drop()
+    assert not body.has_unread
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Hashable
+from itertools import islice
 from typing import Final, Protocol
 
 from handfast.gateway.fair_queue import FairQueue
@@ -9,7 +10,8 @@ from handfast.gateway.fair_queue import FairQueue
 # A body up to such a size meets only those of its own kind: whoever sends the largest keeps no shorter one waiting.
 _SIZES: Final = (256 * 1024, 1024 * 1024)
 _PLACES: Final = 2  # of each kind: together less than four of the largest bodies
-_WAITING: Final = 1024  # of each kind; each has sent its first piece
+_WAITING: Final = 512  # of each kind; each has sent its first piece
+_LOOKED_AT: Final = 64  # of those who wait, at each look
 _LOOK_SECONDS: Final = 0.05
 _LEAST_BYTES: Final = 64 * 1024  # from one look to the next: 10 Mbit/s. Whoever sends less needs no place.
 
@@ -28,11 +30,15 @@ class Sender(Hashable, Protocol):
     def is_waited_for(self) -> bool:
         """Whether it would be read if it sent."""
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether much of its body can be read at once."""
+
     def send_on(self) -> None:
         """It has a place."""
 
     def step_aside(self) -> None:
-        """It has none any more, and is read as slowly as it sends."""
+        """It neither has a place any more nor waits for one, and is read as slowly as it sends."""
 
     def turn_away(self) -> None:
         """There is no room to wait for one."""
@@ -83,6 +89,10 @@ class BodyPlaces:
     def _call_next(self, line: _Line) -> None:
         while (sender := line.call_next(_PLACES)) is not None:
             del self._waiting[sender]
+            if line.waiting and not sender.is_ready:
+                line.give_back(sender.caller)
+                sender.step_aside()
+                continue
             self._sending[sender] = line
             sender.send_on()
 
@@ -91,8 +101,12 @@ class BodyPlaces:
             self._timer = asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look)
 
     def _look(self) -> None:
-        """Whoever has a place that others wait for, and sends little, loses it."""
+        """Who has a place that others wait for, and sends little, loses it; who waits with little to read need not."""
         self._timer = None
+        for sender in [*islice(self._waiting, _LOOKED_AT)]:
+            if not sender.is_ready:
+                self.leave(sender)
+                sender.step_aside()
         for sender, line in [*self._sending.items()]:
             if sender not in self._sending:
                 continue  # it made way for another one of these

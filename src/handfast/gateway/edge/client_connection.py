@@ -5,7 +5,8 @@ from functools import partial
 from math import inf
 from typing import cast
 
-from handfast.gateway.edge.connection_owner import PIECE_BYTES, ConnectionOwner
+from handfast.gateway.edge.arrived_bytes import count_arrived
+from handfast.gateway.edge.connection_owner import PIECE_BYTES, ConnectionOwner, origin_of
 from handfast.gateway.edge.request_body import ArrivingBody, BadFraming, ChunkedBody, SizedBody
 from handfast.gateway.edge.request_head import asks_to_close, bad_request, expects_go_ahead, read_head, read_length
 from handfast.gateway.edge.response_head import render_head
@@ -19,6 +20,8 @@ HEAD_LIMIT = 64 * 1024
 _AHEAD_LIMIT = 64 * 1024
 # What a client may still send to a connection that is closing. Less, and one that only writes would never read why.
 _IGNORED_LIMIT = 16 * 1024 * 1024
+# A head from here on is counted: most are of half a kilobyte, and with a token of one or two.
+_LONG_HEAD = 2048
 # Why nothing is read from a client; there may be several reasons at once.
 _AHEAD, _TURN, _PLACE = 1, 2, 4
 RETRY_AFTER = (b"retry-after", b"5")  # seconds; what a slow client holds is free again after ten
@@ -45,6 +48,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         "_task",
         "_transport",
         "_unflushed",
+        "_unplaced",
         "_unread",
         "_waits_since",
         "caller",
@@ -72,6 +76,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._is_parting = False  # nothing it sends is read any more
         self._stopped = 0  # reasons to read nothing
         self._has_place = False  # for a large body
+        self._unplaced = 0  # bytes that came without one
         self._waits_since = 0.0  # for such a place
         self.is_write_paused = False
         self.deadline = inf
@@ -96,6 +101,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._transport = cast("asyncio.Transport", transport)  # uvloop's streams are not declared as such
         address = transport.get_extra_info("peername")
         self.peer = address[0] if isinstance(address, tuple) else ""
+        self.caller = origin_of(self.peer) or self.peer
         self.deadline = self._owner.now + self._owner.patience.first_byte
         problem = self._owner.admit(self)
         if problem is not None:
@@ -108,10 +114,13 @@ class ClientConnection(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         has_place = self._has_place or self._is_parting
         self._take(bytes((self._owner.large_piece if has_place else self._owner.piece)[:nbytes]))
-        if nbytes >= LARGE_BYTES:
+        body = self._arriving
+        if nbytes >= LARGE_BYTES or (body is not None and body.has_unread):
             self._wait_for_turn()
-        elif nbytes == PIECE_BYTES and self._arriving is not None and self._arriving.is_large and not has_place:
-            self._wait_for_place()
+        elif body is not None and not has_place and body.is_large:
+            self._unplaced += nbytes
+            if self._unplaced >= PIECE_BYTES:
+                self._wait_for_place()
 
     def _take(self, data: bytes) -> None:
         if self._arriving is not None:
@@ -141,6 +150,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._owner.arriving.release(self)
         self._owner.unread.release(self)
         self._owner.ignored.forget(self)
+        self._owner.heads.release(self)
         self._unread = b""
         self.is_write_paused = False
         if self._room is not None:
@@ -174,6 +184,7 @@ class ClientConnection(asyncio.BufferedProtocol):
                 self._begin(data[: end + 4], data[end + 4 :])
             except HttpProblem as problem:
                 self._http = None
+                self._owner.heads.release(self)
                 self._refuse(problem)
         elif len(data) > HEAD_LIMIT:
             text = f"The request line and headers are over the limit of {HEAD_LIMIT} bytes. Send shorter ones."
@@ -183,16 +194,30 @@ class ClientConnection(asyncio.BufferedProtocol):
                 self.deadline = self._owner.now + self._owner.patience.head
             self._unread = data
             self._owner.arriving.hold(self, len(data), self.abort)
+            if len(data) >= PIECE_BYTES:
+                self._wait_for_turn()  # an ordinary head is one piece
 
     def _begin(self, head: bytes, rest: bytes) -> None:
-        """Start answering the request with this head. Raises: HttpProblem 400."""
+        """Start answering the request with this head. Raises: HttpProblem 400, 431 and 503."""
         if self._unread:
             self._owner.arriving.release(self)
+        if len(head) > _LONG_HEAD:
+            self._hold_head(len(head))
         http = HttpExchange(self, read_head(head))
         self._unread = self._begin_body(http, rest)
         http.has_left = self._is_silent
         self._http = http
         self._task = self._loop.create_task(self._answer(http))
+        if self._arriving is not None and self._arriving.has_unread:
+            self._wait_for_turn()
+
+    def _hold_head(self, size: int) -> None:
+        """Raises: HttpProblem 503."""
+        self._owner.heads.hold(self, size, None)
+        if self._owner.heads.is_over:
+            self._owner.heads.release(self)
+            text = "Too many requests with long headers are in progress. Try again later, or send shorter ones."
+            raise HttpProblem(503, text, rule="request.refused", headers=[RETRY_AFTER])
 
     def _begin_body(self, http: HttpExchange, rest: bytes) -> bytes:
         """Take the body, or as much of it as is there, and give back what follows it. Raises: HttpProblem 400."""
@@ -205,6 +230,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._http = http
         self._body_began = self._owner.now
         self._body_limit = None
+        self._unplaced = 0
         return self._feed_body(rest)
 
     def _feed_body(self, data: bytes) -> bytes:
@@ -321,6 +347,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         finally:
             # An exception that is kept here would hold the frames that hold this.
             self._task = self._http = self._reader = self._problem = None
+            self._owner.heads.release(self)
             self._conclude(http)
 
     def _conclude(self, http: HttpExchange) -> None:
@@ -408,7 +435,11 @@ class ClientConnection(asyncio.BufferedProtocol):
         if self._is_silent or not transport.can_write_eof():
             transport.close()
             return
-        transport.write_eof()
+        try:
+            transport.write_eof()
+        except OSError:  # the client has reset the connection, which asyncio's own loop says here
+            transport.abort()
+            return
         self._read_on(_AHEAD | _PLACE)
 
     def _ignore(self, size: int) -> None:
@@ -438,11 +469,18 @@ class ClientConnection(asyncio.BufferedProtocol):
         if self._stopped & _TURN or self._transport is None or self._transport.is_closing():
             return
         self._stop_reading(_TURN)
-        read_on = partial(self._read_on, _TURN)
         if self._is_parting:
-            self._owner.ignored.wait(self, read_on)
+            self._owner.ignored.wait(self, partial(self._read_on, _TURN))
         else:
-            self._owner.turns.ask(read_on)
+            self._owner.turns.ask(self._use_turn)
+
+    def _use_turn(self) -> None:
+        self._read_on(_TURN)
+        body = self._arriving
+        if body is not None and body.has_unread and not self._is_parting:
+            self._read_body_on(b"")
+            if body.has_unread:
+                self._wait_for_turn()
 
     def _wait_for_place(self) -> None:
         """There is more of a large body. Before anybody waits for it there is nothing to ask for."""
@@ -452,13 +490,12 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def _ask_for_place(self) -> None:
         assert self._arriving is not None
-        assert self._http is not None
+        assert self._body_limit is not None
         self._hold_body()
         self.deadline = inf  # it is not the client that is slow
         self._waits_since = self._owner.now
-        session = self._http.header(b"mcp-session-id") or b""
-        self.caller = f"{self.peer} {session.decode('latin-1')}"
-        self._owner.places.ask(self, self._arriving.size)
+        length = self._arriving.length
+        self._owner.places.ask(self, self._body_limit if length is None else length)
 
     def _leave_place(self) -> None:
         if self._has_place or self._stopped & _PLACE:
@@ -475,16 +512,29 @@ class ClientConnection(asyncio.BufferedProtocol):
     def is_waited_for(self) -> bool:
         return not self._stopped
 
+    @property
+    def is_ready(self) -> bool:
+        assert self._transport is not None
+        assert self._arriving is not None
+        arrived, length = count_arrived(self._transport), self._arriving.length
+        is_rest = length is not None and arrived >= length - self._arriving.received
+        return is_rest or arrived >= LARGE_BYTES
+
     def send_on(self) -> None:
         self._has_place = True
-        self._body_began += self._owner.now - self._waits_since
-        self.deadline = self._owner.now + self._owner.patience.body
-        self._hold_body()
         self._wait_for_turn()  # or bodies would be read faster than they are judged
-        self._read_on(_PLACE)
+        self._end_wait()
 
     def step_aside(self) -> None:
         self._has_place = False
+        self._unplaced = 0
+        self._end_wait()
+
+    def _end_wait(self) -> None:
+        if self._stopped & _PLACE:
+            self._body_began += self._owner.now - self._waits_since
+            self.deadline = self._owner.now + self._owner.patience.body
+            self._read_on(_PLACE)
         self._hold_body()
 
     def turn_away(self) -> None:

@@ -1,5 +1,6 @@
 """What a client's connection is given by its listener: a clock, how long each step may take, and the bounds of all."""
 
+import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 # has a place, and then larger ones.
 PIECE_BYTES: Final = 8 * 1024
 LARGE_PIECE_BYTES: Final = 256 * 1024
+_LOOPBACK: Final = ("127.", "::ffff:127.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +32,21 @@ class Patience:
     idle: float = 75.0  # between two requests; longer than the minute after which many clients drop theirs
     unread: float = 60.0  # without taking a byte of an answer; as long as the official clients wait for anything
     farewell: float = 2.0  # to read why the connection closes
+
+
+def origin_of(peer: str) -> str:
+    """What one client's connections are counted by; nothing for this machine, where a proxy or a person starts them.
+
+    Of an address of version 6 the half that a network hands out: one client has the other half to choose from.
+    """
+    if not peer or peer == "::1" or peer.startswith(_LOOPBACK):
+        return ""
+    if ":" not in peer or peer.startswith("::ffff:"):
+        return peer
+    try:
+        return socket.inet_pton(socket.AF_INET6, peer.partition("%")[0])[:8].hex()
+    except OSError:
+        return peer
 
 
 class ConnectionOwner(Protocol):
@@ -48,6 +65,8 @@ class ConnectionOwner(Protocol):
     """Where what a client sends is put first."""
     large_piece: memoryview
     """The same where it has a place for a large body."""
+    heads: HeldBytes
+    """The heads of requests under way that are longer than most."""
     unread: HeldBytes
     """Answers that their clients have yet to take."""
     end_of_head: bytes

@@ -14,6 +14,11 @@ class HeldBytes:
     def total(self) -> int:
         return self._total
 
+    @property
+    def is_over(self) -> bool:
+        """Whether more is held than the bound, by those that do not give way."""
+        return self._total > self._most()
+
     def hold(self, holder: Hashable, size: int, give_way: Callable[[], None] | None) -> None:
         """This much is held now, from its first time on until `release`.
 

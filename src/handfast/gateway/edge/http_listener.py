@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from handfast.gateway.edge.body_places import BodyPlaces
 from handfast.gateway.edge.client_connection import RETRY_AFTER, ClientConnection
-from handfast.gateway.edge.connection_owner import LARGE_PIECE_BYTES, PIECE_BYTES, Patience
+from handfast.gateway.edge.connection_owner import LARGE_PIECE_BYTES, PIECE_BYTES, Patience, origin_of
 from handfast.gateway.edge.held_bytes import HeldBytes
 from handfast.gateway.edge.ignored_bytes import IgnoredBytes
 from handfast.gateway.edge.response_head import render_date
@@ -39,7 +39,8 @@ _LOOKED_AT = 64
 _ARRIVING_BYTES = 16 * 1024 * 1024
 # Twenty-five results at their bound of 5 MiB, on their way to clients far away.
 _UNREAD_BYTES = 128 * 1024 * 1024
-_LOOPBACK = ("127.", "::ffff:127.")
+# Four thousand of four kilobytes, and of the longest two hundred and fifty.
+_HEAD_BYTES = 16 * 1024 * 1024
 
 
 class HttpListener:
@@ -64,6 +65,7 @@ class HttpListener:
         self.places = BodyPlaces()
         self.piece = memoryview(bytearray(PIECE_BYTES))
         self.large_piece = memoryview(bytearray(LARGE_PIECE_BYTES))
+        self.heads = HeldBytes(lambda: _HEAD_BYTES)
         self.unread = HeldBytes(lambda: max(_UNREAD_BYTES, 2 * limits().message_bytes))
         self.is_closing = False
         self.now = 0.0
@@ -189,18 +191,3 @@ class HttpListener:
         for connection in self._all():
             if connection.deadline <= now:
                 connection.expire()
-
-
-def origin_of(peer: str) -> str:
-    """What one client's connections are counted by; nothing for this machine, where a proxy or a person starts them.
-
-    Of an address of version 6 the half that a network hands out: one client has the other half to choose from.
-    """
-    if not peer or peer == "::1" or peer.startswith(_LOOPBACK):
-        return ""
-    if ":" not in peer or peer.startswith("::ffff:"):
-        return peer
-    try:
-        return socket.inet_pton(socket.AF_INET6, peer.partition("%")[0])[:8].hex()
-    except OSError:
-        return peer

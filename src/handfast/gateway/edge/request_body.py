@@ -13,6 +13,7 @@ _BODY_PER_FRAMING = 8
 _SIZE = re.compile(rb"[0-9A-Fa-f]{1,15}")
 _TRAILER = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:")
 _LARGE_PIECE = 16 * 1024
+_LINES_AT_ONCE = 256  # a fraction of a millisecond: chunks may be of a byte each
 
 
 class BadFraming(Exception):
@@ -21,8 +22,12 @@ class BadFraming(Exception):
 
 class ArrivingBody(Protocol):
     is_whole: bool
+    has_unread: bool
+    """Whether `feed` stopped early: it is to be called again, in another turn of the loop."""
     received: int
     """Bytes of body so far. They stay counted when they are not kept."""
+    length: int | None
+    """As it was announced."""
 
     @property
     def size(self) -> int:
@@ -45,9 +50,11 @@ class ArrivingBody(Protocol):
 class _Gathered:
     """Large pieces as they came, small ones together: each for itself would take many times its size."""
 
-    __slots__ = ("_pieces", "is_whole", "received")
+    __slots__ = ("_pieces", "has_unread", "is_whole", "length", "received")
 
-    def __init__(self) -> None:
+    def __init__(self, length: int | None) -> None:
+        self.length = length
+        self.has_unread = False
         self._pieces: list[bytes | bytearray] = []
         self.received = 0
         self.is_whole = False
@@ -85,7 +92,7 @@ class SizedBody(_Gathered):
     __slots__ = ("_length",)
 
     def __init__(self, length: int) -> None:
-        super().__init__()
+        super().__init__(length)
         self._length = length
 
     def feed(self, data: bytes) -> bytes:
@@ -110,18 +117,26 @@ class _Expects(Enum):
 class ChunkedBody(_Gathered):
     """In chunks, by lines that end in CR LF and nothing else. Trailers are dropped: no header comes after the head."""
 
-    __slots__ = ("_expects", "_framing", "_left", "_line")
+    __slots__ = ("_expects", "_framing", "_left", "_line", "_lines", "_unread")
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(None)
+        self._lines = 0  # read so far
+        self._unread = b""
         self._left = 0  # of the chunk that is arriving
         self._line = b""  # that has not ended yet
         self._framing = 0  # bytes beside the body
         self._expects = _Expects.SIZE
 
     def feed(self, data: bytes) -> bytes:
-        position = 0
+        position, enough = 0, self._lines + _LINES_AT_ONCE
+        if self.has_unread:
+            data = self._unread + data
+        self.has_unread = False
         while position < len(data) and not self.is_whole:
+            if self._lines == enough:
+                self.has_unread, self._unread = True, data[position:]
+                return b""
             if self._left:
                 piece = data[position : position + self._left]
                 self._left -= len(piece)
@@ -131,8 +146,13 @@ class ChunkedBody(_Gathered):
                 position = self._read_line(data, position)
         return data[position:]
 
+    def drop(self) -> None:
+        super().drop()
+        self.has_unread, self._unread = False, b""
+
     def _read_line(self, data: bytes, start: int) -> int:
         """Where the line ends. Raises: BadFraming."""
+        self._lines += 1
         found = data.find(b"\n", start)
         end = found + 1 if found >= 0 else len(data)
         self._framing += end - start

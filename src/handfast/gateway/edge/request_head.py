@@ -7,6 +7,8 @@ import httptools
 
 from handfast.gateway.http_exchange import Headers, HttpProblem
 
+# Two and a half times what Apache takes. Each is an object or two, of many times its length.
+_HEADERS = 256
 _VERSIONS = {b"HTTP/1.1": False, b"HTTP/1.0": True}
 
 
@@ -38,7 +40,10 @@ class _Lines:
 
 
 def read_head(head: bytes) -> RequestHead:
-    """`head` ends with its only empty line. Raises: HttpProblem 400."""
+    """`head` ends with its only empty line. Raises: HttpProblem 400 and 431."""
+    if head.count(b"\n") > _HEADERS + 2:
+        text = f"The request has more than {_HEADERS} headers. Send fewer."
+        raise HttpProblem(431, text, rule="request.head_too_large")
     try:
         method, target, version = head[: head.index(b"\r\n")].split(b" ")
         is_version_1_0 = _VERSIONS[version]
