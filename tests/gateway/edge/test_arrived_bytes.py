@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from handfast.gateway.edge.arrived_bytes import count_arrived
+from handfast.gateway.edge.arrived_bytes import count_arrived, has_closed
 from tests.gateway.combined.scripted import until
 from tests.gateway.http_servers import LOOPS
 
@@ -35,7 +35,9 @@ def test_what_waits_in_the_system_is_counted(loop: str) -> None:
         assert count_arrived(transport) == 0
         there.sendall(b"x" * 10_000)
         await until(lambda: count_arrived(transport) == 10_000)
+        assert not has_closed(transport)
         there.close()
+        await until(lambda: has_closed(transport))
         transport.abort()
         await until(lambda: count_arrived(transport) == inf)
 

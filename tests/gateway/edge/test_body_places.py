@@ -115,14 +115,14 @@ def test_only_who_is_waited_for_and_sends_little_loses_its_place(monkeypatch: py
         await asyncio.sleep(0.02)
         assert crowd.happened() == ["stalls sends", "busy sends"], "nobody waits, so nobody loses anything"
         crowd["busy"].is_waited_for = False  # it has a turn to wait for
-        crowd["quick"].bytes_a_look = 70_000
+        crowd["quick"].bytes_a_look = 30_000
         crowd["quick"].ask()
         await until(lambda: len(crowd.log) == 2)
         assert crowd.happened() == ["stalls steps aside", "quick sends"]
         crowd["next"].ask()
         await asyncio.sleep(0.02)
         assert crowd.happened() == [], "one is waited for and sends, the other is not waited for"
-        crowd["quick"].bytes_a_look = 60_000
+        crowd["quick"].bytes_a_look = 20_000
         await until(lambda: len(crowd.log) == 2)
         assert crowd.happened() == ["quick steps aside", "next sends"]
 

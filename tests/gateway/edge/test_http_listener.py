@@ -212,6 +212,22 @@ def test_short_bodies_do_not_wait_for_the_longest(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.requirement("F5")
+@pytest.mark.parametrize("loop", LOOPS)
+def test_who_leaves_while_it_waits_to_send_is_noticed(monkeypatch: pytest.MonkeyPatch, loop: str) -> None:
+    """Nothing is read from it, so nothing but the system knows."""
+    monkeypatch.setattr(body_places, "_LEAST_BYTES", -1)  # whoever has a place keeps it
+    head = b"POST /a HTTP/1.1\r\nContent-Length: 900000\r\n\r\n"
+    with listening(loop=loop) as edge, ExitStack() as stack:
+        for _ in range(2):
+            stack.enter_context(edge.connect()).sendall(head + b"x" * 10_000)
+        eventually(lambda: edge.running.arriving.total == 20_000, "both places are taken")
+        with edge.connect() as client:
+            client.sendall(head + b"x" * 40_000)
+            eventually(lambda: edge.running.places.senders == 3, "it waits")
+        eventually(lambda: edge.running.places.senders == 2, "it is gone")
+
+
+@pytest.mark.requirement("F5")
 def test_bodies_in_chunks_count_as_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(body_places, "_LOOK_SECONDS", 60.0)
     answers: list[int] = []

@@ -12,8 +12,8 @@ _SIZES: Final = (256 * 1024, 1024 * 1024)
 _PLACES: Final = 2  # of each kind: together less than four of the largest bodies
 _WAITING: Final = 512  # of each kind; each has sent its first piece
 _LOOKED_AT: Final = 64  # of those who wait, at each look
-_LOOK_SECONDS: Final = 0.05
-_LEAST_BYTES: Final = 64 * 1024  # from one look to the next: 10 Mbit/s. Whoever sends less needs no place.
+_LOOK_SECONDS: Final = 0.02
+_LEAST_BYTES: Final = 24 * 1024  # from one look to the next: 10 Mbit/s. Whoever sends less needs no place.
 
 
 class Sender(Hashable, Protocol):
@@ -104,6 +104,7 @@ class BodyPlaces:
         """Who has a place that others wait for, and sends little, loses it; who waits with little to read need not."""
         self._timer = None
         for sender in [*islice(self._waiting, _LOOKED_AT)]:
+            self._waiting[sender] = self._waiting.pop(sender)  # the others are next
             if not sender.is_ready:
                 self.leave(sender)
                 sender.step_aside()

@@ -5,7 +5,7 @@ from functools import partial
 from math import inf
 from typing import cast
 
-from handfast.gateway.edge.arrived_bytes import count_arrived
+from handfast.gateway.edge.arrived_bytes import count_arrived, has_closed
 from handfast.gateway.edge.connection_owner import PIECE_BYTES, ConnectionOwner, origin_of
 from handfast.gateway.edge.request_body import ArrivingBody, BadFraming, ChunkedBody, SizedBody
 from handfast.gateway.edge.request_head import asks_to_close, bad_request, expects_go_ahead, read_head, read_length
@@ -22,6 +22,8 @@ _AHEAD_LIMIT = 64 * 1024
 _IGNORED_LIMIT = 16 * 1024 * 1024
 # A head from here on is counted: most are of half a kilobyte, and with a token of one or two.
 _LONG_HEAD = 2048
+# Of what a client sends while it waits the system keeps 56 KiB and more; less than half of it is no hurry.
+_READY_BYTES = 16 * 1024
 # Why nothing is read from a client; there may be several reasons at once.
 _AHEAD, _TURN, _PLACE = 1, 2, 4
 RETRY_AFTER = (b"retry-after", b"5")  # seconds; what a slow client holds is free again after ten
@@ -515,10 +517,15 @@ class ClientConnection(asyncio.BufferedProtocol):
     @property
     def is_ready(self) -> bool:
         assert self._transport is not None
-        assert self._arriving is not None
-        arrived, length = count_arrived(self._transport), self._arriving.length
-        is_rest = length is not None and arrived >= length - self._arriving.received
-        return is_rest or arrived >= LARGE_BYTES
+        return self._has_rest or (count_arrived(self._transport) >= _READY_BYTES and not has_closed(self._transport))
+
+    @property
+    def _has_rest(self) -> bool:
+        """Whether all that is missing of the body has arrived."""
+        body, transport = self._arriving, self._transport
+        assert body is not None
+        assert transport is not None
+        return body.length is not None and count_arrived(transport) >= body.length - body.received
 
     def send_on(self) -> None:
         self._has_place = True
@@ -528,7 +535,11 @@ class ClientConnection(asyncio.BufferedProtocol):
     def step_aside(self) -> None:
         self._has_place = False
         self._unplaced = 0
-        self._end_wait()
+        assert self._transport is not None
+        if has_closed(self._transport) and not self._has_rest:
+            self.abort()  # it will never be whole
+        else:
+            self._end_wait()
 
     def _end_wait(self) -> None:
         if self._stopped & _PLACE:
