@@ -222,9 +222,16 @@ def test_who_leaves_while_it_waits_to_send_is_noticed(monkeypatch: pytest.Monkey
             stack.enter_context(edge.connect()).sendall(head + b"x" * 10_000)
         eventually(lambda: edge.running.arriving.total == 20_000, "both places are taken")
         with edge.connect() as client:
-            client.sendall(head + b"x" * 40_000)
+            client.sendall(head + b"x" * 50_000)
             eventually(lambda: edge.running.places.senders == 3, "it waits")
-        eventually(lambda: edge.running.places.senders == 2, "it is gone")
+        held = []
+
+        def is_gone() -> bool:
+            held.append(edge.running.arriving.total)
+            return len(edge.running._all()) == 2
+
+        eventually(is_gone, "it is gone")
+        assert max(held) == 20_000, "what can never be whole is not read"
 
 
 @pytest.mark.requirement("F5")

@@ -119,7 +119,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         body = self._arriving
         if nbytes >= LARGE_BYTES or (body is not None and body.has_unread):
             self._wait_for_turn()
-        elif body is not None and not has_place and body.is_large:
+        elif body is not None and not has_place and body.size >= LARGE_BYTES:
             self._unplaced += nbytes
             if self._unplaced >= PIECE_BYTES:
                 self._wait_for_place()

@@ -4,8 +4,6 @@ import re
 from enum import Enum
 from typing import Protocol
 
-from handfast.turns import LARGE_BYTES
-
 # What may come beside the body: extensions of chunks and trailers, of which nothing is kept, and what marks the chunks.
 # Above this an eighth of the body: chunks of a few bytes, each marked with five, are work without end.
 _FRAMING_LIMIT = 64 * 1024
@@ -26,16 +24,14 @@ class ArrivingBody(Protocol):
     """Whether `feed` stopped early: it is to be called again, in another turn of the loop."""
     received: int
     """Bytes of body so far. They stay counted when they are not kept."""
-    length: int | None
-    """As it was announced."""
 
     @property
     def size(self) -> int:
         """How large it is, or will be at least."""
 
     @property
-    def is_large(self) -> bool:
-        """Whether reading it is no longer small beside what else there is to do."""
+    def length(self) -> int | None:
+        """As it was announced; None for chunks."""
 
     def feed(self, data: bytes) -> bytes:
         """Take what belongs to the body and give back what does not. Raises: BadFraming."""
@@ -50,22 +46,13 @@ class ArrivingBody(Protocol):
 class _Gathered:
     """Large pieces as they came, small ones together: each for itself would take many times its size."""
 
-    __slots__ = ("_pieces", "has_unread", "is_whole", "length", "received")
+    __slots__ = ("_pieces", "has_unread", "is_whole", "received")
 
-    def __init__(self, length: int | None) -> None:
-        self.length = length
+    def __init__(self) -> None:
         self.has_unread = False
         self._pieces: list[bytes | bytearray] = []
         self.received = 0
         self.is_whole = False
-
-    @property
-    def size(self) -> int:
-        return self.received
-
-    @property
-    def is_large(self) -> bool:
-        return self.size >= LARGE_BYTES
 
     def _add(self, piece: bytes) -> None:
         self.received += len(piece)
@@ -89,21 +76,21 @@ class _Gathered:
 class SizedBody(_Gathered):
     """As long as Content-Length says."""
 
-    __slots__ = ("_length",)
+    __slots__ = ("length",)
 
     def __init__(self, length: int) -> None:
-        super().__init__(length)
-        self._length = length
+        super().__init__()
+        self.length = length
 
     def feed(self, data: bytes) -> bytes:
-        piece = data[: self._length - self.received]
+        piece = data[: self.length - self.received]
         self._add(piece)
-        self.is_whole = self.received == self._length
+        self.is_whole = self.received == self.length
         return data[len(piece) :]
 
     @property
     def size(self) -> int:
-        return self._length
+        return self.length
 
 
 class _Expects(Enum):
@@ -118,9 +105,10 @@ class ChunkedBody(_Gathered):
     """In chunks, by lines that end in CR LF and nothing else. Trailers are dropped: no header comes after the head."""
 
     __slots__ = ("_expects", "_framing", "_left", "_line", "_lines", "_unread")
+    length = None
 
     def __init__(self) -> None:
-        super().__init__(None)
+        super().__init__()
         self._lines = 0  # read so far
         self._unread = b""
         self._left = 0  # of the chunk that is arriving

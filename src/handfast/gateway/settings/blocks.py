@@ -135,7 +135,8 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Meta(
             ge=1,
             le=100_000,
-            description="Calls that may wait for one server; one of many bytes counts once more for every 64 KiB.",
+            description="Calls that may wait for one server, a large one counted once more for every 64 KiB;"
+            " further ones are refused.",
         ),
     ] = 256
     queue_timeout_s: Annotated[
