@@ -1,4 +1,4 @@
-"""What one hostile client does at full rate, a process of its own: `python -m benchmarks.attacks KIND BASE`."""
+"""What one hostile client does at full rate, a process of its own: `python -m benchmarks.attacks KIND BASE CORE`."""
 
 import asyncio
 import json
@@ -224,9 +224,11 @@ ATTACKS: Final[dict[str, tuple[str, Attack]]] = {  # by name: what its server is
 
 
 def main() -> None:
-    name, base = sys.argv[1:]
-    # It has a machine of its own, elsewhere; here it must not take the time of what is measured, and has what is left.
-    if hasattr(os, "SCHED_IDLE"):
+    name, base, core = sys.argv[1:]
+    # It has a machine of its own, elsewhere; here it must not take the time of what is measured.
+    if core:
+        os.sched_setaffinity(0, {int(core)})
+    elif hasattr(os, "SCHED_IDLE"):
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     else:
         os.nice(19)

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import json
+import os
 import shutil
 import statistics
 import subprocess
@@ -84,12 +85,27 @@ def gateway(kind: str, web: str) -> Iterator[Running]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def set_core_aside() -> str:
+    """Leave one core to the attacker, and share the others: what is measured is the gateway, not the scheduler.
+
+    Without it the kernel's work for a client that sends megabytes, which no priority interrupts, delays the honest
+    client too, while an attacker elsewhere would have a kernel of its own. Nothing where there is only one core.
+    """
+    if not hasattr(os, "sched_setaffinity"):
+        return ""
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) == 1:
+        return ""
+    os.sched_setaffinity(0, cores[:-1])
+    return str(cores[-1])
+
+
 @contextmanager
-def attacked(attack: str | None, base: str) -> Iterator[None]:
+def attacked(attack: str | None, base: str, core: str) -> Iterator[None]:
     if attack is None:
         yield
         return
-    command = [sys.executable, "-m", "benchmarks.attacks", attack, base]
+    command = [sys.executable, "-m", "benchmarks.attacks", attack, base, core]
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
     try:
         time.sleep(_WARM_SECONDS)
@@ -144,7 +160,7 @@ async def watch_memory(pid: int, seen: list[float]) -> None:
         await asyncio.sleep(0.1)
 
 
-def measure(attack: str | None, kind: str, web: str, seconds: float) -> Seen:
+def measure(attack: str | None, kind: str, web: str, seconds: float, core: str) -> Seen:
     with gateway(kind, web) as running:
         uvloop.run(Honest(running.url).call_for(_WARM_SECONDS))
         rest_mb = resident_mb(running.pid)
@@ -156,7 +172,7 @@ def measure(attack: str | None, kind: str, web: str, seconds: float) -> Seen:
             await honest.call_for(seconds)
             watching.cancel()
 
-        with attacked(attack, running.url.rpartition("/mcp/")[0]):
+        with attacked(attack, running.url.rpartition("/mcp/")[0], core):
             uvloop.run(both())
         return Seen(honest.p99_ms, honest.errors, rest_mb, max(memory))
 
@@ -176,6 +192,7 @@ def summarize(attack: str, alone: Sequence[Seen], beside: Sequence[Seen]) -> Fai
 
 def carry_out(attacks: Sequence[str], rounds: int, seconds: float) -> list[Fairness]:
     """The rounds interleaved, so that a busy moment of the machine meets all alike. Raises: BenchFailed."""
+    core = set_core_aside()
     folder = Path(tempfile.mkdtemp(prefix="fairness-web-"))
     port = free_port()
     command = [sys.executable, "-m", "benchmarks.servers.lean", "--port", str(port)]
@@ -184,10 +201,10 @@ def carry_out(attacks: Sequence[str], rounds: int, seconds: float) -> list[Fairn
     beside: dict[str, list[Seen]] = {attack: [] for attack in attacks}
     try:
         for number in range(rounds):
-            alone.append(measure(None, "calm", web.url, seconds))
+            alone.append(measure(None, "calm", web.url, seconds, core))
             for attack in attacks:
                 kind, _ = ATTACKS[attack]
-                beside[attack].append(measure(attack, kind, web.url, seconds))
+                beside[attack].append(measure(attack, kind, web.url, seconds, core))
                 seen = beside[attack][-1]
                 print(
                     f"round {number + 1}, {attack}: p99 {seen.p99_ms:.1f} ms against {alone[-1].p99_ms:.1f},"

@@ -85,6 +85,7 @@ DRIVEN_BY = {
     "gateway/pending.py": "gateway/test_conversation.py",
     "gateway/refused_calls.py": "gateway/test_all_servers.py",
     "gateway/post_relay.py": "gateway/test_http_upstream.py",
+    "gateway/upstream_clients.py": "attacks/test_listening.py",
     "gateway/server_side.py": "gateway/test_conversation.py",
     "toolkit/args.py": "toolkit/test_serving.py",
     "toolkit/builders.py": "toolkit/test_serving.py",

@@ -16,6 +16,7 @@ from tests.stubs.run import Stub, answer, tool, write_stub
 pytestmark = pytest.mark.requirement("F7")
 
 FINE = {"resultType": "complete", "content": [{"type": "text", "text": "fine"}]}
+PROMPTS = {"resultType": "complete", "prompts": [{"name": "slow"}], "ttlMs": 0, "cacheScope": "private"}
 CALLS = 256  # connections to one server that are kept for calls
 PLACES = ["/mcp/up", "/mcp/compact", "/mcp#up"]
 HTTP: list[Way] = ["http-json", "http-sse"]
@@ -66,6 +67,35 @@ def test_idle_sessions_of_one_client_leave_the_calls_of_others_their_connections
         stub.journal.wait_for(lambda _: listens(stub) >= CALLS, seconds=30)
         victim = Caller(gateway, place, "victim", is_modern=False)
         victim.open()
+        assert victim.run("add").text == "fine"
+
+
+@pytest.mark.parametrize("versions", [MODERN, LEGACY], ids=["modern server", "legacy server"])
+@pytest.mark.parametrize("is_modern", [True, False], ids=["modern client", "legacy client"])
+@pytest.mark.parametrize("place", ["/mcp/up", "/mcp#up"])
+def test_other_requests_of_one_client_leave_the_calls_of_others_their_connections(
+    tmp_path: Path, place: str, is_modern: bool, versions: list[str]
+) -> None:
+    """A prompt that takes for ever, or the result of a task that is waited for."""
+    stub = write_stub(
+        tmp_path,
+        tools=[tool("add")],
+        answers={"add": answer(FINE)},
+        methods={"prompts/get": answer(FINE, "silence"), "prompts/list": answer(PROMPTS)},
+        capabilities={"tools": {}, "prompts": {}},
+        versions=versions,
+    )
+    with entry_for(stub, "http-json") as entry, running({"up": entry}, tmp_path) as gateway, ExitStack() as stack:
+        victim, greedy = (Caller(gateway, place, name, is_modern=is_modern) for name in ("victim", "greedy"))
+        for caller in (victim, greedy):
+            if not is_modern:
+                caller.open()
+        assert victim.run("add").text == "fine"
+        name = "up__slow" if greedy.prefix else "slow"
+        for _ in range(CALLS):
+            request = json.dumps(greedy.render("prompts/get", {"name": name})).encode()
+            stack.callback(OpenPost(greedy, request).leave)
+        stub.journal.wait_for(lambda _: stub.journal.methods().count("prompts/get") >= CALLS, seconds=30)
         assert victim.run("add").text == "fine"
 
 

@@ -34,8 +34,8 @@ from tests.stubs.run import Stub, answer, serving, tool, write_stub
 # --- the places themselves -------------------------------------------------------------------------------------------
 
 
-def places(count: int, *, queued: int = 100, seconds: float = 60) -> LocalPlaces:
-    return LocalPlaces(lambda _server: Bounds(count, queued, seconds))
+def places(count: int, *, queued: int = 100, seconds: float = 60, most_calls: int = 1000) -> LocalPlaces:
+    return LocalPlaces(lambda _server: Bounds(count, queued, seconds), lambda: most_calls)
 
 
 def test_a_free_place_is_there_at_once_and_each_server_has_its_own() -> None:
@@ -69,6 +69,27 @@ def test_a_caller_with_its_share_of_the_places_waits_and_others_do_not() -> None
         return str(late.value)
 
     text = "3 calls of this caller, its share of the server, were in progress for 0.01 s, so the call never reached it."
+    assert asyncio.run(scenario()) == text + " Call again later, or send fewer calls at once."
+
+
+@pytest.mark.requirement("F7")
+def test_a_caller_with_its_share_of_the_gateway_waits_at_every_server_and_others_do_not() -> None:
+    """Six servers with 64 places each would otherwise hold more calls of one caller than the gateway has for all."""
+
+    async def scenario() -> str:
+        here = places(4, seconds=0.05, most_calls=8)
+        mine = [here.ask(server, "a") for server in ("one", "two", "three") for _ in range(3)]
+        assert [place.is_granted for place in mine] == [True] * 6 + [False] * 3
+        assert here.ask("three", "b").is_granted
+        mine[0].release()
+        await mine[6].granted()  # at another server than the call that ended
+        with pytest.raises(NoPlace) as late:
+            await mine[7].granted()
+        return str(late.value)
+
+    text = (
+        "6 calls of this caller, its share of the gateway, were in progress for 0.05 s, so the call never reached it."
+    )
     assert asyncio.run(scenario()) == text + " Call again later, or send fewer calls at once."
 
 
@@ -131,7 +152,7 @@ def test_a_waiter_that_is_cancelled_leaves_nothing_behind(is_called_first: bool)
 def test_more_places_are_handed_out_when_the_bound_is_raised() -> None:
     async def scenario() -> list[bool]:
         bounds = Bounds(1, 10, 60)
-        here = LocalPlaces(lambda _server: bounds)
+        here = LocalPlaces(lambda _server: bounds, lambda: 1000)
         asked = [here.ask("up", "a") for _ in range(3)]
         bounds = Bounds(2, 10, 60)
         here.refill()

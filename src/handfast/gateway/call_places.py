@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Hashable
 from typing import NamedTuple, Protocol
 
-from handfast.gateway.fair_queue import FairQueue
+from handfast.gateway.fair_queue import FairQueue, share_of_caller
 from handfast.turns import LARGE_BYTES
 
 STOPPING = "The gateway is stopping, so the call never reached the server. Call again once it is back."
@@ -69,9 +69,12 @@ class Bounds(NamedTuple):
 class LocalPlaces:
     """The places of this process. What is free is handed out without waiting for anything."""
 
-    def __init__(self, bounds_of: Callable[[str], Bounds]) -> None:
+    def __init__(self, bounds_of: Callable[[str], Bounds], most_calls: Callable[[], int]) -> None:
+        """`most_calls` are those in progress at all servers together."""
         self._bounds_of = bounds_of
+        self._most_calls = most_calls
         self._queues: dict[str, FairQueue[_LocalPlace]] = {}
+        self._held_by: dict[Hashable, int] = {}  # at all servers
         self._is_closed = False
 
     @property
@@ -85,11 +88,11 @@ class LocalPlaces:
     def ask(self, server: str, caller: Hashable, size: int = 0) -> "_LocalPlace":
         queue = self._queues.get(server)
         if queue is None:
-            queue = self._queues[server] = FairQueue()
+            queue = self._queues[server] = FairQueue(self._has_share_of_all)
         bounds = self._bounds_of(server)
         place = _LocalPlace(self, server, caller, queue)
         if queue.take(caller, bounds.places):
-            place.is_granted = True
+            self._grant(place)
         else:
             self._stand_in_line(queue, place, bounds, 1 + size // LARGE_BYTES)
         return place
@@ -109,7 +112,9 @@ class LocalPlaces:
         for other in turned_away:
             other.settle(full)
         busy = f"The server was busy with {bounds.places} other calls"
-        if queue.held < bounds.places:
+        if self._has_share_of_all(place.caller):
+            busy = f"{self._held_by[place.caller]} calls of this caller, its share of the gateway, were in progress"
+        elif queue.held < bounds.places:
             busy = f"{queue.held_by(place.caller)} calls of this caller, its share of the server, were in progress"
         late = NoPlace(
             "queue.timeout",
@@ -122,8 +127,27 @@ class LocalPlaces:
     def call_up(self, server: str, queue: "FairQueue[_LocalPlace]") -> None:
         places = self._bounds_of(server).places
         while (chosen := queue.call_next(places)) is not None:
-            chosen.is_granted = True
+            self._grant(chosen)
             chosen.settle(None)
+
+    def _grant(self, place: "_LocalPlace") -> None:
+        place.is_granted = True
+        self._held_by[place.caller] = self._held_by.get(place.caller, 0) + 1
+
+    def _has_share_of_all(self, caller: Hashable) -> bool:
+        """Whether one caller's calls, at all servers, leave no more than is for the others."""
+        return self._held_by.get(caller, 0) >= share_of_caller(self._most_calls())
+
+    def give_back(self, place: "_LocalPlace", queue: "FairQueue[_LocalPlace]") -> None:
+        had_share = self._has_share_of_all(place.caller)
+        left = self._held_by.pop(place.caller) - 1
+        if left:
+            self._held_by[place.caller] = left
+        queue.give_back(place.caller)
+        if had_share:
+            self.refill()  # its other calls may wait at any server
+        elif queue.waiting:
+            self.call_up(place.server, queue)
 
     def refill(self) -> None:
         """There may be more places than before: other settings are in force."""
@@ -186,8 +210,6 @@ class _LocalPlace:
     def release(self) -> None:
         if self.is_granted:
             self.is_granted = False
-            self._queue.give_back(self.caller)
-            if self._queue.waiting:
-                self._owner.call_up(self.server, self._queue)
+            self._owner.give_back(self, self._queue)
         elif self.is_in_line:
             self.send_away(None)

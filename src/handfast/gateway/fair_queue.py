@@ -1,16 +1,23 @@
 """Places at one server and the line for them: callers take turns, each with its calls in their order. Pure."""
 
 from collections import OrderedDict, deque
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Generic, TypeVar
 
 Ticket = TypeVar("Ticket", bound=Hashable)
 
 
+def share_of_caller(places: int) -> int:
+    """How many of them one caller may hold: with its calls under way for long, others would wait for ever."""
+    return places - places // 4
+
+
 class FairQueue(Generic[Ticket]):
     """Knows who waits and how many places are held; how many there are it is told each time, as that may change."""
 
-    def __init__(self) -> None:
+    def __init__(self, has_enough_elsewhere: Callable[[Hashable], bool] = lambda _caller: False) -> None:
+        """`has_enough_elsewhere` says of a caller that it may take no place here, however many are free."""
+        self._has_enough_elsewhere = has_enough_elsewhere
         self._lines: OrderedDict[Hashable, deque[Ticket]] = OrderedDict()  # the caller whose turn it is comes first
         self._weights: dict[Ticket, int] = {}  # of those that weigh more than one
         self._line_weights: dict[Hashable, int] = {}
@@ -31,8 +38,8 @@ class FairQueue(Generic[Ticket]):
         return True
 
     def _has_share(self, caller: Hashable, places: int) -> bool:
-        """Whether it holds all that one caller may: with its calls under way for long, others would wait for ever."""
-        return self.held_by(caller) >= places - places // 4
+        """Whether it holds all that one caller may."""
+        return self.held_by(caller) >= share_of_caller(places) or self._has_enough_elsewhere(caller)
 
     def held_by(self, caller: Hashable) -> int:
         return self._held_by.get(caller, 0)

@@ -21,7 +21,6 @@ from handfast.gateway.compact.backend import CompactBackend
 from handfast.gateway.conversation import Conversation
 from handfast.gateway.event_relay import EventRelay
 from handfast.gateway.http_client import (
-    HttpClient,
     Response,
     UpstreamFailed,
     UpstreamHungUp,
@@ -41,6 +40,7 @@ from handfast.gateway.server_health import ServerHealth, State, UpstreamResting
 from handfast.gateway.server_side import ServerSide
 from handfast.gateway.session_owner import ENDED, UNKNOWN_SESSION, held_calls, note_evicted, refuse_stranger
 from handfast.gateway.settings.blocks import Limits
+from handfast.gateway.upstream_clients import LISTENING, UpstreamClients
 from handfast.wire.codes import UPSTREAM_FAILED
 from handfast.wire.eras import META_VERSION
 from handfast.wire.message import BadMessage, Message, RequestId, read_message
@@ -49,9 +49,6 @@ from handfast.wire.sse import OverlongEvent, SseAssembler
 
 # Remembered for who opened them and for streams that are resumed. How long a session lives is the server's to say.
 _SESSIONS = 10_000
-# Streams that only listen. Half of it is for clients; the rest is for what handfast hears itself, a stream for each of
-# its sessions, and for answers that are resumed.
-_LISTENING = 10_000
 _SWEEP_SECONDS = 30.0
 _RECONNECT_SECONDS = 0.2  # a server that starts anew is back by then, and nobody minds so short a wait
 _ACCEPT = (b"accept", b"application/json, text/event-stream")
@@ -96,15 +93,13 @@ class HttpUpstream:
     ) -> None:
         """`ids` keeps apart the callers that handfast asks the server for; without it there is only one."""
         self._server = server
-        self._url = url
-        self._client = HttpClient(url, waits_for_pairing=True)
-        self._listening_client: HttpClient | None = None
+        self._clients = UpstreamClients(url)
         self._headers = headers
         self.health = health
         self._limits = limits
         # No more clients can listen than may have connections; sessions between two requests have none.
         self._places = ListeningPlaces(
-            lambda: min(limits().connections, _LISTENING // 2),
+            lambda: min(limits().connections, LISTENING // 2),
             on_refusal=lambda reason: server.journal.diagnose(server.name, NO_PLACE, reason),
         )
         self._bridge = HttpSessions(
@@ -122,7 +117,7 @@ class HttpUpstream:
                 ModernServer(self._bridge.modern_line, tells_logs_apart=True, ids=ids, listening=self._places),
                 LegacyServer(self._bridge, limits=limits, now=server.now, on_evict=lambda: note_evicted(server)),
                 leave_modern=self._bridge.leave_modern,
-                is_busy=lambda: self._client.is_busy,
+                is_busy=lambda: self._clients.is_busy,
             ),
             health=health,
             limits=limits,
@@ -147,9 +142,7 @@ class HttpUpstream:
         """It is about to be closed: calls under way end with this text, which says why."""
         self.is_closed = True
         self._reason = text
-        for client in (self._client, self._listening_client):
-            if client is not None:
-                client.dismiss(text)
+        self._clients.dismiss(text)
 
     async def close(self) -> None:
         self._server.learner.close()
@@ -158,9 +151,7 @@ class HttpUpstream:
         await self.backend.close()
         await self._bridge.close()
         self.is_closed = True
-        await self._client.close()
-        if self._listening_client is not None:
-            await self._listening_client.close()
+        await self._clients.close()
         for known in self._sessions.values():
             known.conversation.close(self._reason)
 
@@ -387,14 +378,15 @@ class HttpUpstream:
         headers: Headers,
         body: bytes,
         *,
-        listens: bool,
+        method: str | None,
         repeats: Callable[[UpstreamFailed], bool],
         is_cancelled: Callable[[], bool],
     ) -> Response:
-        return await self._request("POST", headers, body, listens=listens, repeats=repeats, is_cancelled=is_cancelled)
+        """A client's message. Raises: UpstreamFailed."""
+        return await self._request("POST", headers, body, method, repeats=repeats, is_cancelled=is_cancelled)
 
     async def request(
-        self, method: str, headers: Headers, body: bytes = b"", *, is_harmless: bool = False, listens: bool = False
+        self, verb: str, headers: Headers, body: bytes = b"", method: str | None = None, *, is_harmless: bool = False
     ) -> Response:
         """A request of handfast's own, with the operator's headers. Raises: UpstreamFailed."""
 
@@ -402,31 +394,31 @@ class HttpUpstream:
             """Always where nothing was sent, else only where that does no harm."""
             return (is_harmless or isinstance(problem, UpstreamRefused)) and self._repeats_own(problem)
 
-        return await self._request(method, self._headers.choose(headers), body, listens=listens, repeats=repeats)
+        return await self._request(verb, self._headers.choose(headers), body, method, repeats=repeats)
 
     async def _request(
         self,
-        method: str,
+        verb: str,
         headers: Headers,
         body: bytes = b"",
+        method: str | None = None,
         *,
-        listens: bool = False,
         timeout: float | None = None,
         repeats: Callable[[UpstreamFailed], bool] = lambda _problem: False,
         is_cancelled: Callable[[], bool] = lambda: False,
     ) -> Response:
         """Send, unless the server is being left alone; once more where `repeats` says so. Raises: UpstreamFailed."""
-        if method == "POST":
+        if verb == "POST":
             headers = [*headers, JSON]  # our own, for bytes that we read as such
         health = self.health
         health.check_admission()
         seconds = timeout or self.call_timeout
         try:
-            client = self._listener() if listens or method == "GET" else self._client
+            client = self._clients.choose(verb, method)
             try:
-                response = await client.request(method, headers, body, response_timeout=seconds)
+                response = await client.request(verb, headers, body, response_timeout=seconds)
             except (UpstreamHungUp, UpstreamRefused) as problem:
-                send = partial(client.request, method, headers, body, response_timeout=seconds)
+                send = partial(client.request, verb, headers, body, response_timeout=seconds)
                 response = await self._try_again(problem, send, repeats)
         except UpstreamTimeout as problem:
             # A slow tool looks the same as a server that hangs, and must not take the others along.
@@ -466,18 +458,12 @@ class HttpUpstream:
         try:
             return await send()
         except UpstreamHungUp:
-            text = f"{self._client.origin} closed the connection before it answered, and again when asked once more."
+            text = f"{self._clients.origin} closed the connection before it answered, and again when asked once more."
             raise UpstreamHungUp(text) from None
 
     def _repeats_own(self, problem: UpstreamFailed) -> bool:
         note_repeat(None, self._server, str(problem))
         return True
-
-    def _listener(self) -> HttpClient:
-        """Clients that only listen hold a connection each: from one pool, a few hundred would leave none for calls."""
-        if self._listening_client is None:
-            self._listening_client = HttpClient(self._url, max_connections=_LISTENING, waits_for_pairing=True)
-        return self._listening_client
 
     def lose(self, session: bytes) -> None:
         """The server knows the session no more. It may have started anew, with other tools.

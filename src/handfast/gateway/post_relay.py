@@ -72,7 +72,7 @@ class PostRelay:
             self._response = await self._upstream.send(
                 headers,
                 body,
-                listens=self._message.method == "subscriptions/listen",
+                method=self._message.method,
                 repeats=self._repeats,
                 is_cancelled=self._has_been_cancelled,
             )

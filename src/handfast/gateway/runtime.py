@@ -53,7 +53,7 @@ class Runtime:
             waits_for_decisions=activity.durability is not Durability.NONE,
             on_uncompilable=self._diagnose_schema,
         )
-        self.places = LocalPlaces(self._bounds_of)
+        self.places = LocalPlaces(self._bounds_of, lambda: self.settings.limits.concurrent_calls)
         self._bounds: tuple[Settings, dict[str, Bounds]] = (settings, {})  # of these settings, made at first need
         self._diagnosed: set[tuple[str, str, str]] = set()
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from handfast.gateway.app import GatewayApp
 from handfast.gateway.draining import Drain
-from handfast.gateway.edge.http_listener import BACKLOG, HttpListener
+from handfast.gateway.edge.acceptor import BACKLOG
+from handfast.gateway.edge.http_listener import HttpListener
 from handfast.gateway.process_memory import settle_memory
 from handfast.gateway.reload import watching
 from handfast.gateway.runtime import Runtime

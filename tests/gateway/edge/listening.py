@@ -144,7 +144,7 @@ def listening(
         edge.gate.set()
         edge.loop.call_soon_threadsafe(stop.set)
         thread.join(30)
-    assert failures == []
+    assert failures == [], repr(failures)
 
 
 def _failure_of(context: dict[str, Any]) -> BaseException:  # Any: as asyncio has it

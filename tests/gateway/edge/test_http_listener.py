@@ -75,6 +75,41 @@ def test_a_connection_without_a_request_makes_way_the_oldest_first() -> None:
 
 
 @pytest.mark.requirement("F5")
+def test_a_connection_that_was_answered_stays_while_there_are_others_without_a_request() -> None:
+    """Or a storm of connections would close, again and again, those of clients that pause between two calls."""
+    with listening(connections=4) as edge, ExitStack() as stack:
+        client = stack.enter_context(edge.connect())
+        client.sendall(GET)
+        assert read_answer(client).status == 200
+        for _ in range(200):
+            stack.enter_context(edge.connect()).sendall(b"GET /")
+        eventually(lambda: edge.running.arriving.total > 0, "the storm")
+        client.sendall(GET)
+        assert read_answer(client).status == 200
+
+
+@pytest.mark.requirement("F5")
+def test_of_connections_that_were_answered_the_one_that_was_used_least_recently_makes_way() -> None:
+    with listening(connections=3) as edge, ExitStack() as stack:
+        clients = [stack.enter_context(edge.connect()) for _ in range(3)]
+        for client in clients:
+            client.sendall(GET)
+            assert read_answer(client).status == 200
+        before = edge.running.now
+        eventually(lambda: edge.running.now > before, "the clock")
+        clients[0].sendall(GET)
+        assert read_answer(clients[0]).status == 200
+        late = stack.enter_context(edge.connect())
+        late.sendall(GET)
+        assert read_answer(late).status == 200
+        with suppress(ConnectionResetError):
+            assert clients[1].recv(1) == b""
+        for client in (clients[0], clients[2]):
+            client.sendall(GET)
+            assert read_answer(client).status == 200
+
+
+@pytest.mark.requirement("F5")
 def test_an_answer_that_is_still_being_sent_keeps_its_place() -> None:
     with listening(connections=2) as edge, ExitStack() as stack:
         busy(edge, stack, 1)

@@ -32,9 +32,9 @@ class Http(Protocol):
     """The server's address, as far as a line needs it."""
 
     async def request(
-        self, method: str, headers: Headers, body: bytes = b"", *, is_harmless: bool = False, listens: bool = False
+        self, verb: str, headers: Headers, body: bytes = b"", method: str | None = None, *, is_harmless: bool = False
     ) -> Response:
-        """`is_harmless`: it may be sent twice. `listens`: its answer may never end. Raises: UpstreamFailed."""
+        """`method`: of a client's request. `is_harmless`: it may be sent twice. Raises: UpstreamFailed."""
 
     @property
     def next_id(self) -> Callable[[], int]:
@@ -96,8 +96,8 @@ class HttpLine:
             response = await self._post(
                 alias.take_raw(),
                 sent,
+                message.method,
                 is_harmless=message.method in HARMLESS,
-                listens=message.method == "subscriptions/listen",
             )
             answer = await self._read(response, alias, room)
             if message.method == "initialize" and self._has_session:
@@ -199,10 +199,10 @@ class HttpLine:
         return number in (None, alias.number)
 
     async def _post(
-        self, body: bytes, headers: Headers, *, is_harmless: bool = False, listens: bool = False
+        self, body: bytes, headers: Headers, method: str | None = None, *, is_harmless: bool = False
     ) -> Response:
         whole = [_ACCEPT, *self._in_session(), *headers]
-        response = await self._http.request("POST", whole, body, is_harmless=is_harmless, listens=listens)
+        response = await self._http.request("POST", whole, body, method, is_harmless=is_harmless)
         if self.session is None:
             return response
         if response.header(_SESSION) not in (None, self.session):

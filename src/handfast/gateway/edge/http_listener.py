@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from handfast.gateway.edge.acceptor import Acceptor
 from handfast.gateway.edge.body_places import BodyPlaces
 from handfast.gateway.edge.client_connection import RETRY_AFTER, ClientConnection
 from handfast.gateway.edge.connection_owner import LARGE_PIECE_BYTES, PIECE_BYTES, Patience, origin_of
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 Handle = Callable[[HttpExchange], Coroutine[Any, Any, None]]  # Any: a coroutine's send types
 Note = Callable[[HttpProblem], None]
 
-BACKLOG = (
-    1024  # connections that the system keeps until they are taken: a storm of them is over in one turn of the loop
-)
 _TICK_SECONDS = 1.0  # deadlines are ten seconds and more
 # Connections over the bound that are kept for a moment, so that their clients can read why. Further ones are dropped.
 _REFUSED_AT_ONCE = 64
@@ -73,8 +71,9 @@ class HttpListener:
         self._limits = limits
         self._tick_seconds = tick
         self._timer: asyncio.TimerHandle | None = None
-        self._server: asyncio.Server | None = None
+        self._acceptor: Acceptor | None = None
         self._connections: dict[ClientConnection, str] = {}  # each with the origin it is counted for
+        self._unproven: dict[ClientConnection, None] = {}  # those of them without an answered request, the oldest first
         self._by_origin: Counter[str] = Counter()
         self._refused: set[ClientConnection] = set()
         self._is_empty = asyncio.Event()
@@ -82,15 +81,14 @@ class HttpListener:
     async def start(self, listener: socket.socket, *, tls: "ssl.SSLContext | None" = None) -> None:
         """Take clients on a socket that listens."""
         self._read_clock()
-        self._server = await asyncio.get_running_loop().create_server(
-            lambda: ClientConnection(self), sock=listener, ssl=tls, backlog=BACKLOG
-        )
+        self._acceptor = Acceptor(listener, lambda: ClientConnection(self))
+        await self._acceptor.start(tls)
 
     async def close(self, seconds: float) -> None:
         """Take no more connections, and give the answers under way so long to be sent."""
         self.is_closing = True
-        if self._server is not None:
-            self._server.close()
+        if self._acceptor is not None:
+            await self._acceptor.close()
         for connection in self._all():
             connection.close()
         tasks = [connection.task for connection in self._all() if connection.task is not None]
@@ -135,6 +133,7 @@ class HttpListener:
             problem = self._too_many("at once")
         if problem is None:
             self._connections[connection] = origin
+            self._unproven[connection] = None
             self._by_origin[origin] += 1
         elif len(self._refused) < _REFUSED_AT_ONCE:
             self._refused.add(connection)
@@ -146,6 +145,7 @@ class HttpListener:
 
     def forget(self, connection: ClientConnection) -> None:
         origin = self._connections.pop(connection, None)
+        self._unproven.pop(connection, None)
         if origin is not None:
             self._by_origin[origin] -= 1
             if not self._by_origin[origin]:
@@ -165,14 +165,29 @@ class HttpListener:
         return True
 
     def _make_room(self) -> bool:
-        """Close the oldest connection without a whole request; busy ones go to the end of the line."""
-        for connection in [*islice(self._connections, _LOOKED_AT)]:
-            if connection.may_make_way:
-                connection.abort()
-                self.forget(connection)
-                return True
-            self._connections[connection] = self._connections.pop(connection)
-        return False
+        """Close a connection without a whole request: one that never had any, or the least recently used."""
+        chosen = self._find_unproven() or self._find_idle()
+        if chosen is None:
+            return False
+        chosen.abort()
+        self.forget(chosen)
+        return True
+
+    def _find_unproven(self) -> ClientConnection | None:
+        for connection in [*islice(self._unproven, _LOOKED_AT)]:
+            if connection.answered_at is None and connection.may_make_way:
+                return connection
+            del self._unproven[connection]
+            if connection.answered_at is None:
+                self._unproven[connection] = None  # busy: at the end of the line
+        return None
+
+    def _find_idle(self) -> ClientConnection | None:
+        looked_at = [*islice(self._connections, _LOOKED_AT)]
+        for connection in looked_at:
+            self._connections[connection] = self._connections.pop(connection)  # the others are next
+        idle = [connection for connection in looked_at if connection.may_make_way]
+        return min(idle, key=lambda connection: connection.answered_at or 0.0, default=None)
 
     # --- the clock ---------------------------------------------------------------------------------------------------
 

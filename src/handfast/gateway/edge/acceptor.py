@@ -1,0 +1,82 @@
+"""Taking connections from a listening socket, a few in each turn of the loop: a storm of them must not stop it."""
+
+import asyncio
+import contextlib
+import errno
+import socket
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import ssl
+
+# Each takes a tenth of a millisecond, and the loop's own server takes all that wait: hundreds, while more come.
+_AT_ONCE: Final = 8
+# Connections that the system keeps until they are taken.
+BACKLOG: Final = 1024
+_NO_ROOM: Final = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
+_HANDSHAKE_SECONDS: Final = 10.0  # of TLS; as long as a client has for the first byte
+_ROOM_SECONDS: Final = 0.1  # until the system is asked again whether it has a descriptor for another connection
+
+
+class Acceptor:
+    def __init__(self, listener: socket.socket, make_protocol: Callable[[], asyncio.BaseProtocol]) -> None:
+        self._listener = listener
+        self._make_protocol = make_protocol
+        self._loop = asyncio.get_running_loop()
+        self._tls: ssl.SSLContext | None = None
+        self._connecting: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None  # where the loop cannot watch a socket
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def start(self, tls: "ssl.SSLContext | None" = None) -> None:
+        self._tls = tls
+        self._listener.setblocking(False)
+        self._listener.listen(BACKLOG)
+        try:
+            self._loop.add_reader(self._listener, self._accept)
+        except NotImplementedError:  # on Windows, whose loop watches no sockets
+            self._server = await self._loop.create_server(
+                self._make_protocol, sock=self._listener, ssl=tls, backlog=BACKLOG
+            )
+
+    async def close(self) -> None:
+        """Take no more. Those that were taken are handed over, to be closed where they went."""
+        if self._server is not None:
+            self._server.close()
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._listener.fileno() < 0:
+            return  # for the second time
+        self._loop.remove_reader(self._listener)
+        self._listener.close()
+        if self._connecting:
+            await asyncio.wait(self._connecting)
+
+    def _accept(self) -> None:
+        for _ in range(_AT_ONCE):
+            try:
+                client, _ = self._listener.accept()
+            except BlockingIOError:
+                return
+            except OSError as problem:
+                if problem.errno in _NO_ROOM:
+                    self._wait_for_descriptors()
+                    return
+                continue  # the client has left before it was taken
+            task = self._loop.create_task(self._connect(client))
+            self._connecting.add(task)
+            task.add_done_callback(self._connecting.discard)
+
+    def _wait_for_descriptors(self) -> None:
+        self._loop.remove_reader(self._listener)
+        self._timer = self._loop.call_later(_ROOM_SECONDS, self._loop.add_reader, self._listener, self._accept)
+
+    async def _connect(self, client: socket.socket) -> None:
+        client.setblocking(False)
+        seconds = None if self._tls is None else _HANDSHAKE_SECONDS
+        with contextlib.suppress(OSError):  # it has left, or its TLS handshake failed
+            await self._loop.connect_accepted_socket(
+                self._make_protocol, client, ssl=self._tls, ssl_handshake_timeout=seconds
+            )
