@@ -110,6 +110,21 @@ def test_of_connections_that_were_answered_the_one_that_was_used_least_recently_
 
 
 @pytest.mark.requirement("F5")
+def test_a_new_connection_has_time_for_its_first_request_while_others_are_idle() -> None:
+    with listening(connections=16) as edge, ExitStack() as stack:
+        for _ in range(16):
+            client = stack.enter_context(edge.connect())
+            client.sendall(GET)
+            assert read_answer(client).status == 200
+        before = edge.running.now
+        eventually(lambda: edge.running.now > before, "the clock")
+        late = [stack.enter_context(edge.connect()) for _ in range(2)]
+        for client in late:
+            client.sendall(GET)
+        assert [read_answer(client).status for client in late] == [200, 200]
+
+
+@pytest.mark.requirement("F5")
 def test_an_answer_that_is_still_being_sent_keeps_its_place() -> None:
     with listening(connections=2) as edge, ExitStack() as stack:
         busy(edge, stack, 1)

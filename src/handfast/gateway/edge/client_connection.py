@@ -53,11 +53,12 @@ class ClientConnection(asyncio.BufferedProtocol):
         "_unplaced",
         "_unread",
         "_waits_since",
-        "answered_at",
         "caller",
         "deadline",
+        "has_been_answered",
         "is_write_paused",
         "peer",
+        "used_at",
     )
 
     def __init__(self, owner: ConnectionOwner) -> None:
@@ -82,7 +83,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._unplaced = 0  # bytes that came without one
         self._waits_since = 0.0  # for such a place
         self.is_write_paused = False
-        self.answered_at: float | None = None  # its last request, by the owner's clock
+        self.has_been_answered = False
+        self.used_at = owner.now  # since it is open, or its last request was answered
         self.deadline = inf
         self.peer = ""
         self.caller = ""  # whose bodies take turns with those of others
@@ -368,7 +370,8 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def _go_on(self) -> None:
         """Read the next request, unless the client has yet to take the answer to the last one."""
-        self.answered_at = self._owner.now
+        self.has_been_answered = True
+        self.used_at = self._owner.now
         self.deadline = self._owner.now + self._owner.patience.idle
         if self.is_write_paused:
             self._hold_answer()

@@ -32,6 +32,8 @@ _TICK_SECONDS = 1.0  # deadlines are ten seconds and more
 _REFUSED_AT_ONCE = 64
 # Of the oldest connections so many are looked at for one that waits for nothing: a storm must not cost a long search.
 _LOOKED_AT = 64
+# While more than one in so many never had a request, the oldest of those makes way: a storm ends only its own.
+_NEW_SHARE = 8
 # Four of the largest bodies, more than have a place at once. Less than the gateway takes itself: slow clients must not
 # double it.
 _ARRIVING_BYTES = 16 * 1024 * 1024
@@ -73,7 +75,7 @@ class HttpListener:
         self._timer: asyncio.TimerHandle | None = None
         self._acceptor: Acceptor | None = None
         self._connections: dict[ClientConnection, str] = {}  # each with the origin it is counted for
-        self._unproven: dict[ClientConnection, None] = {}  # those of them without an answered request, the oldest first
+        self._unproven: dict[ClientConnection, None] = {}  # those of them that had no whole request when last looked at
         self._by_origin: Counter[str] = Counter()
         self._refused: set[ClientConnection] = set()
         self._is_empty = asyncio.Event()
@@ -160,34 +162,31 @@ class HttpListener:
 
     def _has_room(self, most: int) -> bool:
         while len(self._connections) >= most:
-            if not self._make_room():
+            chosen = self._find_unproven(most) or self._find_idle()
+            if chosen is None:
                 return False
+            chosen.abort()
+            self.forget(chosen)
         return True
 
-    def _make_room(self) -> bool:
-        """Close a connection without a whole request: one that never had any, or the least recently used."""
-        chosen = self._find_unproven() or self._find_idle()
-        if chosen is None:
-            return False
-        chosen.abort()
-        self.forget(chosen)
-        return True
-
-    def _find_unproven(self) -> ClientConnection | None:
+    def _find_unproven(self, most: int) -> ClientConnection | None:
+        """The oldest that never had a whole request, where there are many: a few have one on its way."""
         for connection in [*islice(self._unproven, _LOOKED_AT)]:
-            if connection.answered_at is None and connection.may_make_way:
+            if connection.has_been_answered or not connection.may_make_way:
+                del self._unproven[connection]
+            elif len(self._unproven) > most // _NEW_SHARE:
                 return connection
-            del self._unproven[connection]
-            if connection.answered_at is None:
-                self._unproven[connection] = None  # busy: at the end of the line
+            else:
+                return None
         return None
 
     def _find_idle(self) -> ClientConnection | None:
+        """The least recently used without a whole request, of those that are looked at."""
         looked_at = [*islice(self._connections, _LOOKED_AT)]
         for connection in looked_at:
             self._connections[connection] = self._connections.pop(connection)  # the others are next
         idle = [connection for connection in looked_at if connection.may_make_way]
-        return min(idle, key=lambda connection: connection.answered_at or 0.0, default=None)
+        return min(idle, key=lambda connection: connection.used_at, default=None)
 
     # --- the clock ---------------------------------------------------------------------------------------------------
 
