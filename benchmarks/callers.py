@@ -10,7 +10,7 @@ from typing import Any, Final  # Any: decoded JSON
 
 from benchmarks import traffic
 from benchmarks.processes import ROOT, BenchFailed
-from handfast.gateway.http_client import HttpClient, Response, UpstreamFailed
+from handfast.gateway.http.client import HttpClient, Response, UpstreamFailed
 from handfast.wire.eras import LEGACY_REVISION
 
 LEGACY, MODERN = "legacy", "modern"

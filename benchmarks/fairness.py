@@ -21,7 +21,7 @@ from benchmarks import traffic
 from benchmarks.attacks import ATTACKS
 from benchmarks.marked_block import write_block
 from benchmarks.processes import ROOT, BenchFailed, Running, free_port, resident_mb
-from handfast.gateway.http_client import HttpClient, UpstreamFailed
+from handfast.gateway.http.client import HttpClient, UpstreamFailed
 
 PAGE = ROOT / "docs" / "performance.md"
 MARKS = ("<!-- fairness:begin -->", "<!-- fairness:end -->")

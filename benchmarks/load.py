@@ -12,7 +12,7 @@ import uvloop
 
 from benchmarks import traffic
 from benchmarks.processes import cpu_seconds
-from handfast.gateway.http_client import HttpClient
+from handfast.gateway.http.client import HttpClient
 
 _LIMIT = 64 * 1024 * 1024
 _WARM_UP = 5  # calls on a fresh pipe before it is measured

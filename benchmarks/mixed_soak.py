@@ -26,7 +26,7 @@ from handfast.activity.query import RecordFilter
 from handfast.activity.sqlite import SqliteStore
 from handfast.core.contract import LIST_UNAVAILABLE
 from handfast.core.exchange import RecordType
-from handfast.gateway.http_client import HttpClient, UpstreamFailed
+from handfast.gateway.http.client import HttpClient, UpstreamFailed
 
 _LIMIT = 8 * 1024 * 1024
 _LEGACY, _MODERN = "2025-11-25", "2026-07-28"

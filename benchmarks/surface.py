@@ -15,11 +15,11 @@ from pathlib import Path
 
 from benchmarks.marked_block import write_block
 from benchmarks.processes import ROOT
-from handfast.gateway.backend import Backend, ask
 from handfast.gateway.runtime import Runtime
+from handfast.gateway.servers import Upstreams
 from handfast.gateway.settings import load_settings
 from handfast.gateway.settings.blocks import Surface
-from handfast.gateway.upstreams import Upstreams
+from handfast.gateway.translate.backend import Backend, ask
 from handfast.wire.members import member
 
 PAGE = ROOT / "docs" / "compact.md"

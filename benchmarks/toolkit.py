@@ -21,7 +21,7 @@ from benchmarks import traffic
 from benchmarks.marked_block import write_block
 from benchmarks.processes import ROOT, BenchFailed, free_port
 from benchmarks.servers.authored import ORDERS, SMALL
-from handfast.gateway.http_client import HttpClient, UpstreamFailed
+from handfast.gateway.http.client import HttpClient, UpstreamFailed
 from handfast.wire.eras import LEGACY_REVISION
 
 PAGE = ROOT / "docs" / "performance.md"

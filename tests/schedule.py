@@ -15,10 +15,10 @@ LONGEST = (
     "tests/real/test_same_to_clients.py",
     "tests/django/management/subcommands/test_doctor.py",
     "tests/conformance/test_bridge.py",
-    "tests/gateway/test_stdio_upstream.py",
+    "tests/gateway/relay/test_stdio_relay.py",
     "tests/examples/backoffice/test_server.py",
     "tests/toolkit/test_stdio.py",
-    "tests/gateway/test_repeats.py",
+    "tests/gateway/calls/test_repeats.py",
     "tests/conformance/test_eras.py",
     "tests/django/management/subcommands/test_client_config.py",
     "tests/toolkit/testing/test_contract.py",
@@ -30,7 +30,7 @@ LONGEST = (
     "tests/real/test_inspector.py",
     "tests/django/management/subcommands/test_token.py",
     "tests/toolkit/adapters/test_under_contract.py",
-    "tests/gateway/test_task_results.py",
+    "tests/gateway/calls/test_task_results.py",
 )
 # Files that share what takes long to make: one worker makes it, once.
 TOGETHER = ("tests/contracts/test_", "tests/examples/contacts/test_")

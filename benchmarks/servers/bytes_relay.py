@@ -7,9 +7,9 @@ import socket
 import uvloop
 
 from handfast.gateway.edge.http_listener import HttpListener
-from handfast.gateway.http_client import HttpClient
-from handfast.gateway.http_exchange import JSON, HttpExchange
-from handfast.gateway.http_headers import UpstreamHeaders, to_client
+from handfast.gateway.http.client import HttpClient
+from handfast.gateway.http.exchange import JSON, HttpExchange
+from handfast.gateway.http.headers import UpstreamHeaders, to_client
 from handfast.gateway.settings.blocks import Limits
 
 _LIMIT = 64 * 1024 * 1024

@@ -4,8 +4,8 @@ import sys
 
 from handfast.activity import recorder
 from handfast.cli.main import main
-from handfast.gateway import event_stream
-from handfast.gateway.http_exchange import HttpExchange
+from handfast.gateway.http import event_stream
+from handfast.gateway.http.exchange import HttpExchange
 
 # Under callgrind everything takes about fifty times as long. Without this, records would be written in batches of ten
 # and not of hundreds, each of which has a price of its own; a client would be watched for leaving, and sent the

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from handfast.gateway.backend import Backend
+from handfast.gateway.translate.backend import Backend
 from tests.contracts.rig import MODERN_META
-from tests.gateway.bridge.asking import LEGACY, MODERN, PREFIX, Asker, Json, Way, asking, entry_for
 from tests.gateway.running import Serving, meanwhile, one_record, request, running, send, stdio
+from tests.gateway.translate.servers.asking import LEGACY, MODERN, PREFIX, Asker, Json, Way, asking, entry_for
 from tests.stubs.run import Journal, answer, tool, write_stub
 
 FINE = {"content": [{"type": "text", "text": "fine"}]}

@@ -8,8 +8,8 @@ import pytest
 
 from tests.attacks.test_shared_process import Caller
 from tests.contracts.rig import MODERN_META, Answer, Json
-from tests.gateway.bridge.asking import LEGACY, MODERN, PREFIX, WAYS, Way, entry_for
 from tests.gateway.running import Serving, read_records, running
+from tests.gateway.translate.servers.asking import LEGACY, MODERN, PREFIX, WAYS, Way, entry_for
 from tests.stubs.run import answer, tool, write_stub
 
 pytestmark = pytest.mark.requirement("F7")

@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from handfast.gateway.session_owner import ENDED
+from handfast.gateway.calls.session_owner import ENDED
 from tests.attacks.test_shared_process import Caller
 from tests.contracts.rig import Json
-from tests.gateway.bridge.asking import LEGACY, MODERN, WAYS, Way, entry_for
 from tests.gateway.running import OpenPost, Serving, meanwhile, one_record, outcome, running, send
+from tests.gateway.translate.servers.asking import LEGACY, MODERN, WAYS, Way, entry_for
 from tests.stubs.run import Stub, answer, tool, write_stub
 
 FINE = {"resultType": "complete", "content": [{"type": "text", "text": "fine"}]}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from handfast.gateway.call_time import too_long, too_silent
+from handfast.gateway.calls.call_time import too_long, too_silent
 from handfast.wire.codes import UPSTREAM_TIMEOUT
 from tests.contracts.matrix.places import PLACES, Place, connected
 from tests.gateway.running import one_record

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.contracts.rig import HttpGateway, Json
-from tests.gateway.bridge.asking import LEGACY, MODERN
 from tests.gateway.running import Serving, read_records, running, send
 from tests.gateway.test_wrap_bridge import wrap_url
+from tests.gateway.translate.servers.asking import LEGACY, MODERN
 from tests.parts import Parts
 from tests.stubs.run import Stub, answer, serving, tool, write_stub
 from tests.wire.event_readers import READERS, read_line_by_line

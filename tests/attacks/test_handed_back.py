@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.contracts.rig import MODERN_META, HttpGateway
-from tests.gateway.bridge.asking import LEGACY, MODERN, WAYS, Json, entry_for
 from tests.gateway.running import Serving, eventually, read_records, request, running, send, stdio
+from tests.gateway.translate.servers.asking import LEGACY, MODERN, WAYS, Json, entry_for
 from tests.stubs.run import Stub, answer, tool, write_stub
 
 pytestmark = pytest.mark.requirement("S8")

@@ -9,8 +9,8 @@ import pytest
 
 from tests.attacks.test_shared_process import Caller
 from tests.contracts.rig import Json
-from tests.gateway.bridge.asking import LEGACY, MODERN, Way, entry_for
 from tests.gateway.running import OpenPost, Serving, eventually, read_records, running
+from tests.gateway.translate.servers.asking import LEGACY, MODERN, Way, entry_for
 from tests.stubs.run import Stub, answer, tool, write_stub
 
 pytestmark = pytest.mark.requirement("F7")

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.contracts.rig import MODERN_META
-from tests.gateway.bridge.asking import LEGACY, MODERN, Json
 from tests.gateway.running import Serving, running, send, stdio
+from tests.gateway.translate.servers.asking import LEGACY, MODERN, Json
 from tests.stubs.run import Stub, answer, tool, write_stub
 
 DEEP = "[" * 1100 + "]" * 1100

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from handfast.gateway.backend import Backend, Origin, ignore
+from handfast.gateway.translate.backend import Backend, Origin, ignore
 from handfast.wire.message import read_message
 from tests.contracts.rig import MODERN_META
-from tests.gateway.bridge.asking import LEGACY, MODERN, Json, Way, asking, entry_for
 from tests.gateway.running import call, running, send, stdio
+from tests.gateway.translate.servers.asking import LEGACY, MODERN, Json, Way, asking, entry_for
 from tests.stubs.run import answer, tool, write_stub
 
 DEEP = "[" * 500 + "]" * 500

@@ -9,8 +9,8 @@ import pytest
 
 from tests.attacks.test_shared_process import Caller
 from tests.contracts.rig import Answer, Gateway, Json
-from tests.gateway.bridge.asking import entry_for
 from tests.gateway.running import eventually, read_records, running, stdio, wrapping
+from tests.gateway.translate.servers.asking import entry_for
 from tests.stubs.run import Stub, answer, tool, write_stub
 
 pytestmark = [pytest.mark.requirement("F2"), pytest.mark.requirement("P2")]

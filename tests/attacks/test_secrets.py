@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.contracts.rig import HANDFAST, Gateway, HttpGateway, Json, WrapGateway, end
-from tests.gateway.bridge.asking import Way, entry_for
 from tests.gateway.running import eventually, read_records, running, stdio
+from tests.gateway.translate.servers.asking import Way, entry_for
 from tests.stubs.run import Stub, answer, tool, write_stub
 
 Front = Literal["wrap", "server", "all", "compact"]

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.contracts.rig import MODERN_META, Answer, HttpGateway, Json
-from tests.gateway.bridge.asking import MODERN, PREFIX, entry_for
 from tests.gateway.running import OpenPost, Serving, eventually, read_records, running
+from tests.gateway.translate.servers.asking import MODERN, PREFIX, entry_for
 from tests.stubs.run import Stub, answer, tool, write_stub
 
 pytestmark = pytest.mark.requirement("F2")

@@ -14,12 +14,12 @@ from urllib.parse import urlsplit
 import pytest
 
 from handfast.core.exchange import RAN_UNRECORDED
-from handfast.gateway.conversation import LEFT
-from handfast.gateway.upstreams import RESTARTED, STOPPED
+from handfast.gateway.calls.conversation import LEFT
+from handfast.gateway.servers import RESTARTED, STOPPED
 from handfast.wire.codes import RECORDING_FAILED
 from tests.contracts.rig import HttpGateway, Json, Route, rig
-from tests.gateway.bridge.asking import LEGACY, MODERN, WAYS, Way, entry_for
 from tests.gateway.running import Serving, call, meanwhile, one_record, running, wrapping
+from tests.gateway.translate.servers.asking import LEGACY, MODERN, WAYS, Way, entry_for
 from tests.stubs.run import answer, tool, write_stub
 from tests.test_nothing_is_lost import locked
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from handfast.gateway.backend import Backend
+from handfast.gateway.translate.backend import Backend
 from tests.contracts.rig import ROUTES, Route, rig
-from tests.gateway.bridge.asking import LEGACY, MODERN, WAYS, Asker, Json, Way, asking, entry_for
 from tests.gateway.running import eventually, read_records, running
+from tests.gateway.translate.servers.asking import LEGACY, MODERN, WAYS, Asker, Json, Way, asking, entry_for
 from tests.stubs.run import Stub, answer, tool, write_stub
 
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}

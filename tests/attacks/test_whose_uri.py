@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.contracts.rig import HttpGateway
-from tests.gateway.bridge.asking import LEGACY, MODERN, WAYS, Json, entry_for
 from tests.gateway.running import Serving, eventually, read_records, running
+from tests.gateway.translate.servers.asking import LEGACY, MODERN, WAYS, Json, entry_for
 from tests.stubs.run import Stub, answer, tool, write_stub
 
 pytestmark = pytest.mark.requirement("S9")

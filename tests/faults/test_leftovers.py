@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
-from handfast.gateway.orphans import prepare_watch
+from handfast.gateway.process.orphans import prepare_watch
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.serving import address_of, bind, gateway
 from handfast.gateway.settings import load_settings

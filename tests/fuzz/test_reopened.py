@@ -8,10 +8,10 @@ from itertools import count
 
 import pytest
 
-from handfast.gateway.event_relay import EventRelay
-from handfast.gateway.http_client import Response
-from handfast.gateway.http_exchange import Headers, HttpExchange
-from handfast.gateway.http_headers import UpstreamHeaders
+from handfast.gateway.http.client import Response
+from handfast.gateway.http.exchange import Headers, HttpExchange
+from handfast.gateway.http.headers import UpstreamHeaders
+from handfast.gateway.relay.event_relay import EventRelay
 from tests.fuzz.fuzzing import cases_of, fuzzing
 from tests.fuzz.routes import ROUTES
 from tests.parts import Parts

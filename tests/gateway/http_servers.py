@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import uvloop
 
-from handfast.gateway.http_client import (
+from handfast.gateway.http.client import (
     HttpClient,
     Response,
 )

@@ -7,8 +7,8 @@ import pytest
 
 from tests.attacks.test_shared_process import Caller
 from tests.contracts.rig import HttpGateway, Json
-from tests.gateway.bridge.asking import LEGACY, MODERN
 from tests.gateway.running import TEXT, Serving, eventually, read_records, running, send, stdio
+from tests.gateway.translate.servers.asking import LEGACY, MODERN
 from tests.stubs.run import answer, serving, tool, write_stub
 
 JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.contracts.rig import MODERN_META, Json
-from tests.gateway.bridge.asking import LEGACY, MODERN, WAYS, Way, entry_for
 from tests.gateway.running import TEXT, Serving, request, running, send
+from tests.gateway.translate.servers.asking import LEGACY, MODERN, WAYS, Way, entry_for
 from tests.stubs.run import Stub, answer, tool, write_stub
 
 ASKED: Json = {"elicitation": {}}

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.contracts.rig import HANDFAST, Json, WrapGateway, end, rig
-from tests.gateway.bridge.asking import LEGACY, MODERN
 from tests.gateway.running import TEXT, eventually, read_records, running, wrapping
+from tests.gateway.translate.servers.asking import LEGACY, MODERN
 from tests.parts import Parts
 from tests.real.gateways import wrap_command
 from tests.stubs.run import Stub, answer, serving, tool, write_stub

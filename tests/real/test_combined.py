@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from handfast.gateway.runtime import Runtime
+from handfast.gateway.servers import Upstreams
 from handfast.gateway.settings import Settings, load_settings
-from handfast.gateway.upstreams import Upstreams
-from tests.gateway.bridge.asking import Asker
-from tests.gateway.combined.scripted import until
 from tests.gateway.running import read_records
+from tests.gateway.translate.combined.scripted import until
+from tests.gateway.translate.servers.asking import Asker
 from tests.parts import Parts
 
 Json = Any  # Any: decoded JSON

@@ -10,8 +10,8 @@ from handfast.cli.console import CommandFailed, log_to_stderr, print_error, run_
 from handfast.cli.options import MODES, add_config_flag, add_state_flag, read_settings, settings_path
 
 if TYPE_CHECKING:
+    from handfast.gateway.relay.wrap import Misfit
     from handfast.gateway.runtime import Runtime
-    from handfast.gateway.wrap import Misfit
 
 NOT_STARTED = 127  # what a shell says of a command that it cannot find
 _RUNNERS = frozenset(
@@ -47,7 +47,7 @@ def _wrap(args: argparse.Namespace, command: list[str]) -> int:
     from handfast.activity.state_folder import state_folder
     from handfast.activity.store import StoreError
     from handfast.cli.event_loop import run_async
-    from handfast.gateway.child import ChildStartFailed
+    from handfast.gateway.process.child import ChildStartFailed
     from handfast.gateway.reload import watching
     from handfast.gateway.runtime import Runtime
     from handfast.gateway.settings import Settings, load_settings
@@ -82,8 +82,8 @@ def _wrap(args: argparse.Namespace, command: list[str]) -> int:
 
 async def _relay(runtime: "Runtime", name: str, command: list[str]) -> int:
     """Raises: ChildStartFailed."""
+    from handfast.gateway.relay.wrap import Wrapper
     from handfast.gateway.settings.blocks import Bridge, Surface
-    from handfast.gateway.wrap import Wrapper
 
     server = runtime.settings.servers.get(name)
     if server is not None and server.surface is not Surface.FULL:
@@ -104,8 +104,8 @@ async def _relay(runtime: "Runtime", name: str, command: list[str]) -> int:
 
 async def _bridge(runtime: "Runtime", name: str, command: list[str], misfit: "Misfit | None") -> None:
     # Only here: what most wrapped servers never need must not cost them their start.
-    from handfast.gateway.launch import Launch
-    from handfast.gateway.upstream import stdio_upstream
+    from handfast.gateway.build import stdio_upstream
+    from handfast.gateway.process.launch import Launch
     from handfast.gateway.wrap_bridge import serve_on_stdio
 
     upstream = stdio_upstream(runtime, name, Launch(command, os.environ), has_one_caller=True)
@@ -113,9 +113,9 @@ async def _bridge(runtime: "Runtime", name: str, command: list[str], misfit: "Mi
 
 
 async def _relay_to_url(runtime: "Runtime", name: str, url: str) -> int:
-    from handfast.gateway.http_client import UrlUnusable
+    from handfast.gateway.build import http_upstream
+    from handfast.gateway.http.client import UrlUnusable
     from handfast.gateway.settings import ServerSettings, Transport
-    from handfast.gateway.upstream import http_upstream
     from handfast.gateway.wrap_bridge import serve_on_stdio
 
     configured = runtime.settings.servers.get(name)

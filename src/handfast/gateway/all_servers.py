@@ -2,10 +2,10 @@
 
 from urllib.parse import parse_qs
 
-from handfast.gateway.combined.backend import CombinedBackend
-from handfast.gateway.draining import STOPPING
-from handfast.gateway.fronts.both import BothFronts
-from handfast.gateway.http_exchange import HttpExchange, HttpProblem
+from handfast.gateway.admission.draining import STOPPING
+from handfast.gateway.http.exchange import HttpExchange, HttpProblem
+from handfast.gateway.translate.clients.by_era import BothFronts
+from handfast.gateway.translate.combined.backend import CombinedBackend
 from handfast.wire.message import Message
 
 

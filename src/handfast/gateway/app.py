@@ -6,13 +6,13 @@ from typing import Protocol
 import msgspec
 
 from handfast.crashes import describe_crash
-from handfast.gateway.draining import STOPPING, Drain
-from handfast.gateway.http_exchange import JSON, REFUSED, ClientLeft, HttpExchange, HttpProblem
-from handfast.gateway.http_headers import check_described, check_repeated
+from handfast.gateway.admission.draining import STOPPING, Drain
+from handfast.gateway.edge.trusted_hosts import check_host, check_origin
+from handfast.gateway.http.exchange import JSON, REFUSED, ClientLeft, HttpExchange, HttpProblem
+from handfast.gateway.http.headers import check_described, check_repeated
 from handfast.gateway.refused_calls import record_refused
 from handfast.gateway.runtime import Runtime
-from handfast.gateway.trusted_hosts import check_host, check_origin
-from handfast.gateway.upstreams import Upstreams
+from handfast.gateway.servers import Upstreams
 from handfast.turns import LARGE_BYTES, take_turn
 from handfast.wire.codes import INTERNAL_ERROR, UPSTREAM_FAILED
 from handfast.wire.message import BadMessage, Message, read_message

@@ -3,16 +3,16 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from handfast.gateway.bridge.legacy_server import EraRefused
-from handfast.gateway.bridge.native_server import NativeServer
-from handfast.gateway.draining import STOPPING
-from handfast.gateway.fronts.legacy_http import LegacyFront
-from handfast.gateway.fronts.modern_http import ModernFront
-from handfast.gateway.http_exchange import ClientLeft, HttpExchange
-from handfast.gateway.http_response import UpstreamFailed
-from handfast.gateway.server_health import Era
+from handfast.gateway.admission.draining import STOPPING
+from handfast.gateway.admission.server_health import Era
+from handfast.gateway.http.exchange import ClientLeft, HttpExchange
+from handfast.gateway.http.response import UpstreamFailed
 from handfast.gateway.settings import ServerSettings
 from handfast.gateway.settings.blocks import Bridge, Isolation, Surface
+from handfast.gateway.translate.clients.legacy_http import LegacyFront
+from handfast.gateway.translate.clients.modern_http import ModernFront
+from handfast.gateway.translate.servers.era_probe import NativeServer
+from handfast.gateway.translate.servers.legacy_server import EraRefused
 from handfast.wire.eras import META_LOG_LEVEL, is_modern
 from handfast.wire.message import Message
 

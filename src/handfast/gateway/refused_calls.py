@@ -5,9 +5,9 @@ import msgspec
 from handfast.core.exchange import RecordingFailed, RecordType, Status
 from handfast.core.policy import Violation
 from handfast.core.redaction import scrub_name
-from handfast.gateway.backend import Origin
-from handfast.gateway.conversation import LEFT
+from handfast.gateway.calls.conversation import LEFT
 from handfast.gateway.runtime import Runtime
+from handfast.gateway.translate.backend import Origin
 from handfast.wire.message import AmbiguousKeys, Members, Message
 from handfast.wire.scan import NotJson
 

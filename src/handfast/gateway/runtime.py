@@ -15,12 +15,12 @@ from handfast.core.exchange import Exchange, RecordType, Status
 from handfast.core.recording import Durability
 from handfast.core.schema import SchemaBounds, UncompilableSchema
 from handfast.core.unjudged import Direction, unused_schema
-from handfast.gateway.call_places import Bounds, LocalPlaces
-from handfast.gateway.journal import Journal
-from handfast.gateway.server_side import ServerSide
+from handfast.gateway.admission.call_places import Bounds, LocalPlaces
+from handfast.gateway.calls.journal import Journal
+from handfast.gateway.calls.server_side import ServerSide
+from handfast.gateway.calls.task_results import TaskResults
 from handfast.gateway.settings import Settings
 from handfast.gateway.settings.blocks import Bodies
-from handfast.gateway.task_results import TaskResults
 from handfast.slow_lane.client import SlowLane
 from handfast.tool_call import CallPath
 

@@ -8,15 +8,15 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+from handfast.gateway.admission.draining import Drain
 from handfast.gateway.app import GatewayApp
-from handfast.gateway.draining import Drain
 from handfast.gateway.edge.acceptor import BACKLOG
 from handfast.gateway.edge.http_listener import HttpListener
-from handfast.gateway.process_memory import settle_memory
+from handfast.gateway.process.process_memory import settle_memory
 from handfast.gateway.reload import watching
 from handfast.gateway.runtime import Runtime
+from handfast.gateway.servers import Upstreams
 from handfast.gateway.settings import Settings
-from handfast.gateway.upstreams import Upstreams
 
 _ENDING_SECONDS = 1  # for calls to be answered with the end of their server, which takes milliseconds
 _GOODBYE_SECONDS = 2  # for what is left to be sent once the servers are gone

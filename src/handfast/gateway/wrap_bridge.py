@@ -6,13 +6,13 @@ import signal
 from functools import partial
 from secrets import token_hex
 
-from handfast.gateway.compact.surface import ChosenSurface
-from handfast.gateway.fronts.stdio import StdioFront
+from handfast.gateway.build import Upstream
 from handfast.gateway.refused_calls import record_refused_call
+from handfast.gateway.relay.wrap import Misfit
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.settings.blocks import Surface
-from handfast.gateway.upstream import Upstream
-from handfast.gateway.wrap import Misfit
+from handfast.gateway.translate.clients.stdio import StdioFront
+from handfast.gateway.translate.compact.surface import ChosenSurface
 
 _ENDS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM, signal.SIGINT)
 

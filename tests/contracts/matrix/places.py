@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from tests.contracts.matrix.client import CAPABILITIES, Client, HttpClient, LineClient
 from tests.contracts.rig import Json, serve, wrap
-from tests.gateway.bridge.asking import LEGACY, MODERN, WAYS, Way, entry_for
+from tests.gateway.translate.servers.asking import LEGACY, MODERN, WAYS, Way, entry_for
 from tests.stubs.run import Stub
 
 Front = Literal["wrap", "server", "all"]

@@ -16,7 +16,7 @@ from typing import Any
 
 from handfast.gateway.edge.connection_owner import Patience
 from handfast.gateway.edge.http_listener import HttpListener
-from handfast.gateway.http_exchange import JSON, ClientLeft, HttpExchange, HttpProblem
+from handfast.gateway.http.exchange import JSON, ClientLeft, HttpExchange, HttpProblem
 from handfast.gateway.settings.blocks import Limits
 from handfast.turns import Turns
 from handfast.wire.replies import error_reply

@@ -8,8 +8,8 @@ from typing import cast
 import pytest
 
 from handfast.gateway.edge.arrived_bytes import count_arrived, has_closed
-from tests.gateway.combined.scripted import until
 from tests.gateway.http_servers import LOOPS
+from tests.gateway.translate.combined.scripted import until
 
 
 class Deaf(asyncio.Protocol):

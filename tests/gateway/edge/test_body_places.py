@@ -6,7 +6,7 @@ import pytest
 
 from handfast.gateway.edge import body_places
 from handfast.gateway.edge.body_places import BodyPlaces
-from tests.gateway.combined.scripted import until
+from tests.gateway.translate.combined.scripted import until
 
 LONG = 3_000_000
 

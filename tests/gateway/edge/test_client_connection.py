@@ -476,7 +476,7 @@ def test_a_client_that_takes_its_answer_slowly_gets_all_of_it() -> None:
 
 @pytest.mark.requirement("F5")
 def test_a_stream_that_is_not_read_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("handfast.gateway.http_exchange._UNREAD_SECONDS", 0.2)
+    monkeypatch.setattr("handfast.gateway.http.exchange._UNREAD_SECONDS", 0.2)
     with listening() as edge, edge.connect(receive_buffer=4096) as client:
         client.sendall(b"GET /endless HTTP/1.1\r\n\r\n")
         eventually(lambda: edge.left == ["/endless"], "its end")

@@ -7,7 +7,7 @@ import pytest
 
 from handfast.gateway.edge import ignored_bytes
 from handfast.gateway.edge.ignored_bytes import IgnoredBytes
-from tests.gateway.combined.scripted import until
+from tests.gateway.translate.combined.scripted import until
 
 
 @pytest.mark.requirement("F5")

@@ -5,7 +5,7 @@ from collections.abc import Hashable
 from itertools import islice
 from typing import Final, Protocol
 
-from handfast.gateway.fair_queue import FairQueue
+from handfast.gateway.admission.fair_queue import FairQueue
 
 # A body up to such a size meets only those of its own kind: whoever sends the largest keeps no shorter one waiting.
 _SIZES: Final = (256 * 1024, 1024 * 1024)

@@ -8,9 +8,9 @@ from typing import cast
 from handfast.gateway.edge.arrived_bytes import count_arrived, has_closed
 from handfast.gateway.edge.connection_owner import PIECE_BYTES, ConnectionOwner, origin_of
 from handfast.gateway.edge.request_body import ArrivingBody, BadFraming, ChunkedBody, SizedBody
-from handfast.gateway.edge.request_head import asks_to_close, bad_request, expects_go_ahead, read_head, read_length
-from handfast.gateway.edge.response_head import render_head
-from handfast.gateway.http_exchange import JSON, ClientLeft, HttpExchange, HttpProblem, body_too_large
+from handfast.gateway.http.exchange import JSON, ClientLeft, HttpExchange, HttpProblem, body_too_large
+from handfast.gateway.http.request_head import asks_to_close, bad_request, expects_go_ahead, read_head, read_length
+from handfast.gateway.http.response_head import render_head
 from handfast.turns import LARGE_BYTES
 from handfast.wire.replies import error_reply
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from handfast.gateway.edge.body_places import BodyPlaces
 from handfast.gateway.edge.held_bytes import HeldBytes
 from handfast.gateway.edge.ignored_bytes import IgnoredBytes
-from handfast.gateway.http_exchange import HttpExchange, HttpProblem
+from handfast.gateway.http.exchange import HttpExchange, HttpProblem
 from handfast.turns import Turns
 
 if TYPE_CHECKING:

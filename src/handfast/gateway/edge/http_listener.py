@@ -15,8 +15,8 @@ from handfast.gateway.edge.client_connection import RETRY_AFTER, ClientConnectio
 from handfast.gateway.edge.connection_owner import LARGE_PIECE_BYTES, PIECE_BYTES, Patience, origin_of
 from handfast.gateway.edge.held_bytes import HeldBytes
 from handfast.gateway.edge.ignored_bytes import IgnoredBytes
-from handfast.gateway.edge.response_head import render_date
-from handfast.gateway.http_exchange import HttpExchange, HttpProblem
+from handfast.gateway.http.exchange import HttpExchange, HttpProblem
+from handfast.gateway.http.response_head import render_date
 from handfast.turns import Turns, turns_of_loop
 
 if TYPE_CHECKING:

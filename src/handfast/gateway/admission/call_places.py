@@ -1,0 +1,215 @@
+"""Places for calls at each server: taken at once where one is free, waited for in a fair line, given back once."""
+
+import asyncio
+from collections.abc import Callable, Hashable
+from typing import NamedTuple, Protocol
+
+from handfast.gateway.admission.fair_queue import FairQueue, share_of_caller
+from handfast.turns import LARGE_BYTES
+
+STOPPING = "The gateway is stopping, so the call never reached the server. Call again once it is back."
+
+CLOSED = "The server was closed while the call waited, so it never reached the server. Call again."
+
+
+class NoPlace(Exception):
+    """The call cannot go on, and never reached its server; the message is for the caller."""
+
+    def __init__(self, rule: str, text: str) -> None:
+        super().__init__(rule, text)
+        self.rule = rule
+
+    def __str__(self) -> str:
+        text: str = self.args[1]
+        return text
+
+
+class Place(Protocol):
+    """One call's place: at the server once it is granted, in the line before."""
+
+    @property
+    def is_granted(self) -> bool: ...
+
+    async def granted(self) -> None:
+        """Return once it is granted, or released by somebody else. Raises: NoPlace."""
+
+    def dismiss(self, text: str) -> None:
+        """Send the call away if it still waits."""
+
+    def release(self) -> None:
+        """Give it back, or leave the line. Does nothing the second time."""
+
+
+class Places(Protocol):
+    """Hands out places by server and caller. In memory here; processes that share a server could share these."""
+
+    @property
+    def waiting_everywhere(self) -> int: ...
+
+    def ask(self, server: str, caller: Hashable, size: int) -> Place:
+        """A place for a call of this size, or one in the line for it. Raises: NoPlace when the line is full."""
+
+    def waiting(self, server: str) -> int: ...
+
+    def dismiss(self, server: str, text: str) -> None:
+        """Send everybody away who waits for a server."""
+
+    def close(self) -> None:
+        """The gateway stops: whoever waits is sent away, and nobody may wait any more."""
+
+
+class Bounds(NamedTuple):
+    """What holds for one server at the moment."""
+
+    places: int
+    queued: int
+    seconds: float
+
+
+class LocalPlaces:
+    """The places of this process. What is free is handed out without waiting for anything."""
+
+    def __init__(self, bounds_of: Callable[[str], Bounds], most_calls: Callable[[], int]) -> None:
+        """`most_calls` are those in progress at all servers together."""
+        self._bounds_of = bounds_of
+        self._most_calls = most_calls
+        self._queues: dict[str, FairQueue[_LocalPlace]] = {}
+        self._held_by: dict[Hashable, int] = {}  # at all servers
+        self._is_closed = False
+
+    @property
+    def waiting_everywhere(self) -> int:
+        return sum(queue.waiting for queue in self._queues.values())
+
+    def waiting(self, server: str) -> int:
+        queue = self._queues.get(server)
+        return queue.waiting if queue is not None else 0
+
+    def ask(self, server: str, caller: Hashable, size: int = 0) -> "_LocalPlace":
+        queue = self._queues.get(server)
+        if queue is None:
+            queue = self._queues[server] = FairQueue(self._has_share_of_all)
+        bounds = self._bounds_of(server)
+        place = _LocalPlace(self, server, caller, queue)
+        if queue.take(caller, bounds.places):
+            self._grant(place)
+        else:
+            self._stand_in_line(queue, place, bounds, 1 + size // LARGE_BYTES)
+        return place
+
+    def _stand_in_line(
+        self, queue: "FairQueue[_LocalPlace]", place: "_LocalPlace", bounds: Bounds, weight: int
+    ) -> None:
+        if self._is_closed:
+            raise NoPlace("gateway.stopping", STOPPING)
+        turned_away = queue.join(place.caller, place, most=bounds.queued, weight=weight)
+        full = NoPlace(
+            "queue.full",
+            f"{queue.waiting} calls wait for this server, so the call never reached it. Call again in a moment.",
+        )
+        if place in turned_away:
+            raise NoPlace(*full.args)
+        for other in turned_away:
+            other.settle(full)
+        busy = f"The server was busy with {bounds.places} other calls"
+        if self._has_share_of_all(place.caller):
+            busy = f"{self._held_by[place.caller]} calls of this caller, its share of the gateway, were in progress"
+        elif queue.held < bounds.places:
+            busy = f"{queue.held_by(place.caller)} calls of this caller, its share of the server, were in progress"
+        late = NoPlace(
+            "queue.timeout",
+            f"{busy} for {bounds.seconds:g} s, so the call never reached it."
+            " Call again later, or send fewer calls at once.",
+        )
+        place.line_up(late, bounds.seconds)
+        self.call_up(place.server, queue)  # there may be more places than when the line began
+
+    def call_up(self, server: str, queue: "FairQueue[_LocalPlace]") -> None:
+        places = self._bounds_of(server).places
+        while (chosen := queue.call_next(places)) is not None:
+            self._grant(chosen)
+            chosen.settle(None)
+
+    def _grant(self, place: "_LocalPlace") -> None:
+        place.is_granted = True
+        self._held_by[place.caller] = self._held_by.get(place.caller, 0) + 1
+
+    def _has_share_of_all(self, caller: Hashable) -> bool:
+        """Whether one caller's calls, at all servers, leave no more than is for the others."""
+        return self._held_by.get(caller, 0) >= share_of_caller(self._most_calls())
+
+    def give_back(self, place: "_LocalPlace", queue: "FairQueue[_LocalPlace]") -> None:
+        had_share = self._has_share_of_all(place.caller)
+        left = self._held_by.pop(place.caller) - 1
+        if left:
+            self._held_by[place.caller] = left
+        queue.give_back(place.caller)
+        if had_share:
+            self.refill()  # its other calls may wait at any server
+        elif queue.waiting:
+            self.call_up(place.server, queue)
+
+    def refill(self) -> None:
+        """There may be more places than before: other settings are in force."""
+        for server, queue in self._queues.items():
+            self.call_up(server, queue)
+
+    def dismiss(self, server: str, text: str) -> None:
+        for place in list(self._queues.get(server, ())):
+            place.dismiss(text)
+
+    def close(self) -> None:
+        self._is_closed = True
+        for queue in self._queues.values():
+            for place in list(queue):
+                place.send_away(NoPlace("gateway.stopping", STOPPING))
+
+
+class _LocalPlace:
+    """In the line, then granted, then neither; or one of these from the beginning."""
+
+    __slots__ = ("_owner", "_queue", "_timer", "_verdict", "caller", "is_granted", "is_in_line", "server")
+
+    def __init__(self, owner: LocalPlaces, server: str, caller: Hashable, queue: "FairQueue[_LocalPlace]") -> None:
+        self._owner = owner
+        self._queue = queue
+        self._verdict: asyncio.Future[NoPlace | None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self.server = server
+        self.caller = caller
+        self.is_granted = False
+        self.is_in_line = False
+
+    def line_up(self, late: NoPlace, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        self.is_in_line = True
+        self._verdict = loop.create_future()
+        self._timer = loop.call_later(seconds, self.send_away, late)
+
+    async def granted(self) -> None:
+        problem = await self._verdict if self._verdict is not None else None
+        if problem is not None:
+            raise NoPlace(*problem.args)  # one that is kept would keep the frames it passes, and what they hold
+
+    def settle(self, verdict: NoPlace | None) -> None:
+        """It is out of the line, for good or ill; whoever waits gets to know."""
+        self.is_in_line = False
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._verdict is not None and not self._verdict.done():  # whoever waited may have been cancelled
+            self._verdict.set_result(verdict)
+
+    def send_away(self, problem: NoPlace | None) -> None:
+        if self.is_in_line:
+            self._queue.leave(self.caller, self)
+            self.settle(problem)
+
+    def dismiss(self, text: str) -> None:
+        self.send_away(NoPlace("queue.dismissed", text))
+
+    def release(self) -> None:
+        if self.is_granted:
+            self.is_granted = False
+            self._owner.give_back(self, self._queue)
+        elif self.is_in_line:
+            self.send_away(None)

@@ -1,0 +1,35 @@
+"""A list of tools on its way to a client: its contracts are learnt, and what is over a bound is taken out."""
+
+from handfast.catalog.listing import ToolPage, read_tool_page
+from handfast.gateway.calls.server_side import ServerSide
+from handfast.wire.message import AmbiguousKeys, Message
+from handfast.wire.reshape import drop
+from handfast.wire.scan import NotJson
+from handfast.wire.splice import replace_values
+
+
+async def learn_list(server: ServerSide, message: Message, *, cursor: bytes | None, view: bytes) -> bytes:
+    """What the client gets of an answer to tools/list: all of it, or as much as was learnt of one that is too long."""
+    try:
+        result = message.result()
+    except (AmbiguousKeys, NotJson) as problem:
+        reason = f"A list of tools could not be learnt from: {problem}. Its tools are not judged."
+        server.journal.diagnose(server.name, "contract.unreadable", reason)
+        return message.raw
+    contracts = server.learner.contracts
+    page = await read_tool_page(result, contracts.most) if result is not None else None
+    if page is None:
+        return message.raw
+    taken = contracts.learn(
+        page.contracts, cursor=cursor, next_cursor=page.next_cursor, view=view, is_cut=not page.is_whole
+    )
+    if page.is_whole and taken == len(page.contracts):
+        return message.raw
+    reason = f"The server lists more than {contracts.most} tools or 32 MiB of them. The others are not offered."
+    server.journal.diagnose(server.name, "contract.too_many", reason)
+    return _end_list(message.raw, page, taken)
+
+
+def _end_list(raw: bytes, page: ToolPage, taken: int) -> bytes:
+    tools = b"[" + b",".join(page.texts_of(taken)) + b"]"
+    return drop(replace_values(raw, {("result", "tools"): tools}), [("result", "nextCursor")])

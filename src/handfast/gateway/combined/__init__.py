@@ -1,1 +1,0 @@
-"""All servers at once, behind `/mcp`: a Backend made of the Backends of the servers."""

@@ -1,1 +1,0 @@
-"""Clients of either era in front of a Backend: over HTTP, and on our own stdin and stdout."""

@@ -1,0 +1,1 @@
+"""HTTP on both sides: requests of clients, and the connections to servers."""

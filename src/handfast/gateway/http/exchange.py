@@ -1,0 +1,180 @@
+"""One HTTP request from a client and its answer."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from handfast.gateway.http.response_head import render_head
+from handfast.wire.codes import INVALID_REQUEST
+
+if TYPE_CHECKING:
+    from handfast.gateway.http.request_head import RequestHead
+
+Headers = list[tuple[bytes, bytes]]
+
+T = TypeVar("T")
+
+JSON = (b"content-type", b"application/json")
+# With its charset: to clients that take text without one for Latin-1, a byte of a letter may be a line end.
+EVENT_STREAM = (b"content-type", b"text/event-stream; charset=utf-8")
+# Proxies in between must neither keep a stream back nor change it.
+STREAM_HEADERS: Headers = [EVENT_STREAM, (b"cache-control", b"no-cache, no-transform"), (b"x-accel-buffering", b"no")]
+
+_UNREAD_SECONDS = 60.0  # as long as the official clients wait for anything
+# Answers up to here are one piece with their head; to copy a larger one would cost more than a second write.
+_ONE_PIECE = 64 * 1024
+
+
+REFUSED = "request.refused"
+
+
+class HttpProblem(Exception):
+    """A request that is answered with a status and one line, and goes no further."""
+
+    def __init__(
+        self,
+        status: int,
+        text: str,
+        *,
+        code: int = INVALID_REQUEST,
+        rule: str = REFUSED,
+        headers: Headers | None = None,
+    ) -> None:
+        """`rule` puts it on record under that name; empty for what is on record already."""
+        super().__init__(text)
+        self.status = status
+        self.text = text
+        self.code = code
+        self.rule = rule
+        self.headers = headers or []
+
+
+class ClientLeft(Exception):
+    """The client closed the connection before its request was whole."""
+
+
+class ClientSide(Protocol):
+    """The connection, as far as one exchange needs it."""
+
+    peer: str
+    is_write_paused: bool
+
+    def write(self, data: bytes) -> None: ...
+
+    def end_of_head(self, http: "HttpExchange") -> bytes:
+        """The headers that say when it was written and whether the connection goes on, with the empty line."""
+
+    async def read_body(self, limit: int) -> bytes:
+        """Wait for the rest of a body. Raises: HttpProblem, ClientLeft."""
+
+    async def wait_for_room(self) -> None:
+        """Return once the client has read enough of what was written, or is gone."""
+
+
+class HttpExchange:
+    def __init__(self, connection: ClientSide, head: "RequestHead") -> None:
+        self._connection = connection
+        self.head = head
+        self.method, self.path, self.query, self.headers, self.by_name, self._is_version_1_0 = head
+        self.has_repeated_headers = len(self.by_name) != len(self.headers)
+        self.peer = connection.peer  # the address without its port, which every connection changes
+        self.actor = ""  # whom authentication found; a client cannot write it
+        self.body: bytes | None = None  # once it is whole
+        self.has_started = False
+        self.is_complete = False  # the whole answer was written
+        self.has_left = False  # the client closed its end
+        self._on_left: Callable[[], None] | None = None
+        self._is_chunked = False
+
+    def header(self, name: bytes) -> bytes | None:
+        return self.by_name.get(name)
+
+    async def read_body(self, limit: int) -> bytes:
+        """The whole body. Raises: HttpProblem 408 and 413, ClientLeft."""
+        body = self.body
+        if body is None:
+            body = await self._connection.read_body(limit)
+        if len(body) > limit:
+            raise body_too_large(limit)
+        return body
+
+    async def respond(self, status: int, headers: Headers, body: bytes = b"") -> None:
+        self.has_started = self.is_complete = True
+        length = b"" if status == 204 else b"content-length: %d\r\n" % len(body)
+        head = render_head(status, tuple(headers)) + length + self._connection.end_of_head(self)
+        if self.method == "HEAD":
+            self._connection.write(head)
+        elif len(body) <= _ONE_PIECE:
+            self._connection.write(head + body)
+        else:
+            self._connection.write(head)
+            self._connection.write(body)
+
+    async def start_stream(self, status: int, headers: Headers) -> None:
+        self.has_started = True
+        # A client of HTTP/1.0 knows no chunks: to it the end of the connection is the end of the stream.
+        self._is_chunked = not (self._is_version_1_0 or status == 204 or self.method == "HEAD")
+        framing = b"transfer-encoding: chunked\r\n" if self._is_chunked else b""
+        self._connection.write(render_head(status, tuple(headers)) + framing + self._connection.end_of_head(self))
+
+    async def send_chunk(self, chunk: bytes) -> None:
+        if await self._has_room() and chunk and self.method != "HEAD":
+            self._connection.write(b"%x\r\n%b\r\n" % (len(chunk), chunk) if self._is_chunked else chunk)
+
+    async def end_stream(self) -> None:
+        if await self._has_room():
+            self.is_complete = True
+            if self._is_chunked:
+                self._connection.write(b"0\r\n\r\n")
+
+    async def _has_room(self) -> bool:
+        """A client that keeps its connection and reads nothing counts as gone, or its call would never end."""
+        if self._connection.is_write_paused and not self.has_left:
+            try:
+                async with asyncio.timeout(_UNREAD_SECONDS):
+                    await self._connection.wait_for_room()
+            except TimeoutError:
+                self.leave()
+        return not self.has_left
+
+    # --- noticing that the client leaves ---------------------------------------------------------------------------
+
+    def watch(self, on_left: Callable[[], None]) -> None:
+        """Call `on_left` once if the client goes away before `unwatch`, or has gone already."""
+        self._on_left = on_left
+        if self.has_left:
+            asyncio.get_running_loop().call_soon(self.leave)
+
+    async def while_present(self, work: Coroutine[Any, Any, T]) -> T:  # Any: a coroutine's send types
+        """Wait for something that is of no use to a client that has left. Raises: ClientLeft."""
+        task = asyncio.create_task(work)
+        self.watch(partial(_cancel, task))
+        try:
+            return await task
+        except asyncio.CancelledError:
+            task.cancel()
+            if self.has_left:
+                raise ClientLeft from None
+            raise
+        finally:
+            self.unwatch()
+
+    def unwatch(self) -> None:
+        self._on_left = None
+
+    def leave(self) -> None:
+        """The client is gone, or is taken for gone. Called by the connection."""
+        self.has_left = True
+        on_left, self._on_left = self._on_left, None
+        if on_left is not None:
+            on_left()
+
+
+def body_too_large(limit: int) -> HttpProblem:
+    text = f"The body is over the limit of {limit} bytes. Send a smaller one."
+    return HttpProblem(413, text, rule="request.body_too_large")
+
+
+def _cancel(task: "asyncio.Task[T]") -> None:
+    task.cancel()

@@ -1,0 +1,166 @@
+"""Which HTTP headers travel, by allow-list in both directions; a body is described by our own headers alone."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable
+from enum import Enum, auto
+from functools import lru_cache
+
+from handfast.gateway.http.exchange import Headers, HttpExchange, HttpProblem
+
+_TO_UPSTREAM = frozenset(
+    (
+        b"accept",
+        b"last-event-id",
+        b"mcp-method",
+        b"mcp-name",
+        b"mcp-protocol-version",
+        b"mcp-session-id",
+        b"traceparent",
+        b"tracestate",
+        b"user-agent",
+    )
+)
+# Not www-authenticate: the token that it asks for would be meant for the server, and must not pass through us.
+_TO_CLIENT = frozenset((b"allow", b"mcp-protocol-version", b"mcp-session-id", b"retry-after"))
+# What clients send beside those: a glance at these spares looking at each.
+_USUAL = _TO_UPSTREAM | frozenset(
+    (
+        b"accept-encoding",
+        b"accept-language",
+        b"connection",
+        b"content-length",
+        b"content-type",
+        b"host",
+        b"sec-fetch-mode",
+        b"transfer-encoding",
+    )
+)
+_EXTENSION = b"mcp-"
+_PARAM = b"mcp-param-"
+_REPEATING = re.compile(rb"mcp-(method\Z|name\Z|param-)")
+# A second one of these would be read by one side and not by the other. Lists such as Accept may come in pieces.
+_SINGLE = frozenset(
+    (
+        b"authorization",
+        b"content-encoding",
+        b"content-length",
+        b"content-type",
+        b"host",
+        b"last-event-id",
+        b"origin",
+        b"traceparent",
+        b"transfer-encoding",
+        b"user-agent",
+    )
+)
+# Any other charset spells other messages with the same bytes, and no other parameter has a meaning for these types.
+_PARAMETERS = frozenset((b"", b"charset=utf-8", b'charset="utf-8"'))
+
+
+class Form(Enum):
+    """What a body is, by its Content-Type."""
+
+    JSON = auto()
+    EVENTS = auto()
+    OTHER = auto()
+    """Also JSON or events in a charset that is not UTF-8, or with two Content-Types."""
+
+
+_FORMS = {b"application/json": Form.JSON, b"text/event-stream": Form.EVENTS}
+
+
+@lru_cache(maxsize=256)  # the same few on every request; the bound is there because the other side chooses them
+def _form(content_type: bytes) -> Form:
+    # Split and not matched: a pattern with optional blanks and parameters takes time without end for some values.
+    kind, *parameters = (part.strip(b" \t") for part in content_type.lower().split(b";"))
+    return _FORMS.get(kind, Form.OTHER) if _PARAMETERS.issuperset(parameters) else Form.OTHER
+
+
+def form_of(headers: Headers) -> Form:
+    kinds = [value for name, value in headers if name == b"content-type"]
+    return _form(kinds[0]) if len(kinds) == 1 else Form.OTHER
+
+
+# --- what comes from a client ----------------------------------------------------------------------------------------
+
+
+def check_repeated(http: HttpExchange) -> None:
+    """Raises: HttpProblem 400 for a header that may stand only once."""
+    if not http.has_repeated_headers:
+        return
+    times = Counter(name for name, _ in http.headers)
+    if any(count > 1 and (name in _SINGLE or name.startswith(_EXTENSION)) for name, count in times.items()):
+        text = "A header that may stand only once is repeated. Send each header once."
+        raise HttpProblem(400, text, rule="request.repeated_header")
+
+
+def check_described(http: HttpExchange) -> None:
+    """A body that is not plain JSON in UTF-8 could be read as another one. Raises: HttpProblem 415."""
+    if _form(http.header(b"content-type") or b"") is not Form.JSON:
+        text = "The body must be application/json in UTF-8. Send it so, with no other parameter."
+        raise HttpProblem(415, text, rule="request.unreadable")
+    encoding = http.header(b"content-encoding")
+    if encoding and encoding.lower() != b"identity":
+        text = "The body must not be encoded. Send it without Content-Encoding."
+        raise HttpProblem(415, text, rule="request.unreadable")
+
+
+# --- what a server is sent -------------------------------------------------------------------------------------------
+
+
+class UpstreamHeaders:
+    """Those of a client's headers that one server gets, then the operator's, which win."""
+
+    def __init__(self, configured: Headers, forwarded: Collection[bytes] = ()) -> None:
+        """`forwarded` are the names that the operator added to the list."""
+        # What describes the body is said by whoever writes the body, also where an operator's file says it.
+        self._configured = [header for header in configured if not header[0].startswith(b"content-")]
+        self._own = frozenset(name for name, _ in self._configured)
+        self._passed = _TO_UPSTREAM.union(forwarded) - self._own
+
+    def choose(self, headers: Headers, *, has_others: bool = True) -> Headers:
+        """`has_others`: as `has_extensions` found."""
+        passed = self._passed
+        chosen = [header for header in headers if header[0] in passed]
+        if has_others:
+            chosen += [
+                header for header in headers if header[0] not in passed and self._is_extension(header[0], headers)
+            ]
+        chosen += self._configured
+        return chosen
+
+    def choose_without_body(self, headers: Headers) -> Headers:
+        """For a GET or DELETE, which calls nothing: no header may say that it does."""
+        return self.choose([header for header in headers if not _REPEATING.match(header[0])])
+
+    def _is_extension(self, name: bytes, headers: Headers) -> bool:
+        """Whether one of the protocol's own that is not on the list may go on.
+
+        Many servers take `_` for `-` in a name. So a name that holds one passes only as an argument's, which may have
+        any, and only where there is no other that it could be taken for.
+        """
+        if name in self._own or not name.startswith(_EXTENSION):
+            return False
+        if b"_" not in name:
+            return True
+        folded = _fold(name)
+        return name.startswith(_PARAM) and all(other == name or _fold(other) != folded for other, _ in headers)
+
+
+def has_extensions(names: Iterable[bytes]) -> bool:
+    """Whether any header may be one of the protocol's that is not on the list, such as an argument's."""
+    return not _USUAL.issuperset(names)
+
+
+def _fold(name: bytes) -> bytes:
+    return name.replace(b"_", b"-")
+
+
+# --- what a client is sent -------------------------------------------------------------------------------------------
+
+
+def to_client(headers: Headers) -> Headers:
+    """A server's headers that go on beside our own, each once."""
+    found = [header for header in headers if header[0] in _TO_CLIENT]
+    return found if len(found) < 2 else [*dict(reversed(found)).items()]

@@ -1,0 +1,1 @@
+"""The processes of stdio servers, and the channel to each."""

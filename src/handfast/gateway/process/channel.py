@@ -1,0 +1,298 @@
+"""A stdio child that several conversations may speak to: ids are rewritten both ways, so no answer crosses over."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from itertools import count
+from secrets import token_hex
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from handfast.gateway.calls.conversation import overlong_text
+from handfast.gateway.process.child import Child
+from handfast.gateway.process.launch import Launch
+from handfast.gateway.settings.blocks import Limits
+from handfast.wire.alias import Alias, read_number, token_of
+from handfast.wire.codes import METHOD_NOT_FOUND
+from handfast.wire.eras import META_SUBSCRIPTION
+from handfast.wire.lines import LineAssembler, OverlongLine
+from handfast.wire.message import AmbiguousKeys, BadMessage, Message, RequestId, id_in_head, read_message
+from handfast.wire.replies import error_reply, notification
+from handfast.wire.scan import NotJson
+from handfast.wire.splice import replace_values
+
+_EXITED = "The server exited before it answered. Repeat the call if that is safe."
+_CLOSED = "The gateway closed the server before it answered. Repeat the call if that is safe."
+_GIVEN_UP = 10_000  # remembered of one child; most servers answer none, and each takes 60 bytes
+
+
+class Listener(Protocol):
+    """Whoever waits for the answer to a request."""
+
+    def deliver(self, message: Message) -> None:
+        """Something that belongs to the request: its answer, progress, a notification of its subscription."""
+
+    def fail(self, text: str) -> None:
+        """No answer will come."""
+
+    def lost(self, text: str, *, was_sent: bool) -> None:
+        """No answer will come from this child; `was_sent`: it may have begun to work on it."""
+
+
+class Owner(Protocol):
+    """Who gets what the child says without saying to whom."""
+
+    def uncorrelated(self, channel: "Channel", message: Message) -> bool:
+        """Take the message if it can be known whose it is."""
+
+    def unreadable(self, problem: BadMessage) -> None: ...
+
+    def overlong(self, limit: int) -> None: ...
+
+    def exited(self, channel: "Channel", code: int) -> None: ...
+
+
+class _Open(NamedTuple):
+    listener: Listener
+    alias: Alias
+
+
+class Channel:
+    def __init__(self, launch: Launch, owner: Owner, *, limits: Limits, on_stderr: Callable[[bytes], None]) -> None:
+        self._launch = launch
+        self._owner = owner
+        self._limits = limits
+        self._open: dict[int, _Open] = {}
+        self._own: dict[int, asyncio.Future[Message]] = {}
+        self._given_up: set[int] = set()  # requests that the child may still answer; full, it stays so
+        self._ids = count(1)
+        self.incarnation = token_hex(8)  # unlike that of any other process, so that what this one gave out is its own
+        self._child = Child(
+            lines=LineAssembler(limits.message_bytes, lower=limits.list_bytes, limit_of=self._limit_of),
+            on_line=self._line,
+            on_exit=self._exited,
+            on_stderr=on_stderr,
+            on_congestion=self._congested,
+        )
+        self._has_room = asyncio.Event()  # in the child's input
+        self._has_room.set()
+        self._held_back_by = 0
+        self.greeting: Message | None = None  # the answer to initialize, where handfast itself did the handshake
+
+    async def start(self) -> None:
+        """Raises: ChildStartFailed."""
+        await self._child.start(self._launch.command, env=self._launch.environment, cwd=self._launch.cwd)
+
+    @property
+    def is_alive(self) -> bool:
+        return not self._child.gone.is_set()
+
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
+    async def stop(self) -> None:
+        await self._child.stop()
+
+    async def close(self) -> None:
+        """Stop the child for good: whoever waits for it is told so at once."""
+        self.dismiss(_CLOSED)
+        await self.stop()
+
+    def dismiss(self, text: str) -> None:
+        """No answer is waited for any more; each request ends with this text."""
+        waiting, self._open = list(self._open.values()), {}
+        for entry in waiting:
+            entry.listener.fail(text)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the child has requests of clients to answer."""
+        return bool(self._open)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the child reads what it was sent."""
+        return self._has_room.is_set()
+
+    async def room(self) -> None:
+        """Wait until it does, or is gone."""
+        await self._has_room.wait()
+
+    def _congested(self, is_congested: bool) -> None:
+        if is_congested:
+            self._has_room.clear()
+        else:
+            self._has_room.set()
+
+    def hold_back(self, is_held: bool) -> None:
+        """Read nothing more from the child while anybody wants it held back."""
+        self._held_back_by += 1 if is_held else -1
+        if self.is_alive and self._held_back_by == is_held:
+            self._child.pause_reading(is_held)
+
+    # --- to the child ----------------------------------------------------------------------------------------------
+
+    def send_request(self, message: Message, listener: Listener) -> int:
+        """Send a client's request under an id of ours, which is also its progress token. Raises: AmbiguousKeys."""
+        assert message.id is not None
+        own_id = next(self._ids)
+        alias = Alias(own_id, message, token_of(message))
+        self._open[own_id] = _Open(listener, alias)
+        if self.is_alive:
+            self._child.send(alias.take_raw())
+        else:
+            self._open.pop(own_id).listener.lost(_EXITED, was_sent=False)  # while the request was being judged
+        return own_id
+
+    def send(self, raw: bytes) -> None:
+        """Send what carries no id of the client's: a notification, an answer to the child."""
+        self._child.send(raw)
+
+    def send_cancel(self, message: Message, listener: Listener | None, client_id: RequestId) -> None:
+        """Pass on a client's notifications/cancelled, for the request it means and no other client's."""
+        for own_id, entry in self._open.items():
+            if entry.alias.client_id == client_id and (listener is None or entry.listener is listener):
+                del self._open[own_id]  # what the child still says about it is dropped
+                self._give_up(own_id)
+                self._child.send(replace_values(message.raw, {("params", "requestId"): b"%d" % own_id}))
+                return
+
+    def abandon(self, own_id: int, reason: str) -> None:
+        """Nobody waits for this answer any more: the child is told, and what it still says about it is dropped."""
+        if self._open.pop(own_id, None) is not None and self.is_alive:
+            self._give_up(own_id)
+            self._child.send(notification("notifications/cancelled", {"requestId": own_id, "reason": reason}))
+
+    def _give_up(self, own_id: int) -> None:
+        if len(self._given_up) < _GIVEN_UP:
+            self._given_up.add(own_id)
+
+    def _heard_of(self, own_id: int) -> None:
+        if len(self._given_up) < _GIVEN_UP:
+            self._given_up.discard(own_id)
+
+    async def ask(self, render: Callable[[int], bytes]) -> Message:
+        """A request of handfast's own. Raises: ConnectionError when the child is gone."""
+        if not self.is_alive:
+            raise ConnectionError("the server has exited")
+        own_id = next(self._ids)
+        answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        self._own[own_id] = answer
+        self._child.send(render(own_id))
+        try:
+            return await answer
+        finally:
+            if self._own.pop(own_id, None) is not None:
+                self._give_up(own_id)
+
+    # --- from the child --------------------------------------------------------------------------------------------
+
+    def _line(self, line: bytes | OverlongLine) -> None:
+        if isinstance(line, OverlongLine):
+            self._overlong(line)
+            return
+        try:
+            message = read_message(line)
+        except BadMessage as problem:
+            self._unreadable(problem)
+            return
+        with contextlib.suppress(AmbiguousKeys, NotJson):
+            if self._correlated(message):
+                return
+        if self._owner.uncorrelated(self, message):
+            return
+        if message.is_request:
+            text = "Several clients share this server, and it cannot be known which one is meant."
+            self._child.send(error_reply(message.id, METHOD_NOT_FOUND, text))
+
+    def _limit_of(self, head: bytes) -> int:
+        """Of a long line that begins so: a list has less room than a result."""
+        own_id = id_in_head(head)
+        return self._limit_to(own_id) if isinstance(own_id, int) else self._limits.message_bytes
+
+    def _limit_to(self, own_id: int) -> int:
+        if own_id in self._own:  # what we ask ourselves is a list, or short
+            return self._limits.list_bytes
+        entry = self._open.get(own_id)
+        return self._limits.answer_bytes(None if entry is None else entry.alias.method)
+
+    def _overlong(self, line: OverlongLine) -> None:
+        """The request it would have answered fails, where it can be known which one that is."""
+        own_id = id_in_head(line.head)
+        if own_id is None:  # one that was given up may be answered all the same
+            meant = {*self._open, *self._own, *self._given_up}
+            own_id = meant.pop() if len(meant) == 1 else None
+        self._drop_answer(own_id, line.limit)
+
+    def _drop_answer(self, own_id: RequestId | None, limit: int) -> None:
+        self._owner.overlong(limit)
+        if not isinstance(own_id, int):
+            return
+        self._heard_of(own_id)
+        asked, entry = self._own.pop(own_id, None), self._open.pop(own_id, None)
+        if asked is not None and not asked.done():
+            asked.set_exception(ConnectionError(overlong_text(limit)))
+        if entry is not None:
+            entry.listener.fail(overlong_text(limit))
+
+    def _unreadable(self, problem: BadMessage) -> None:
+        self._owner.unreadable(problem)
+        entry = self._open.pop(problem.id, None) if isinstance(problem.id, int) else None
+        if entry is not None:
+            entry.listener.fail(f"The server's answer could not be used: {problem.reason}")
+
+    def _correlated(self, message: Message) -> bool:
+        """Deliver what names one of our ids. Raises: AmbiguousKeys, NotJson."""
+        if message.is_answer:
+            return self._answered(message)
+        if message.method == "notifications/progress":
+            token = message.params().get("progressToken")
+            entry = self._entry(token)
+            if entry is not None and entry.alias.restore_progress(message):  # else late, or nobody's: dropped
+                entry.listener.deliver(message)
+            return True
+        if message.is_notification and message.may_mention(META_SUBSCRIPTION):
+            entry = self._entry(message.meta().get(META_SUBSCRIPTION))
+            if entry is not None:
+                entry.alias.restore_subscription(message)
+                entry.listener.deliver(message)
+                return True
+        return False
+
+    def _entry(self, token: msgspec.Raw | None) -> _Open | None:
+        number = read_number(token)
+        return None if number is None else self._open.get(number)
+
+    def _answered(self, message: Message) -> bool:
+        own_id = message.id
+        if isinstance(own_id, float) and own_id.is_integer():
+            own_id = int(own_id)
+        if not isinstance(own_id, int):
+            return False
+        if len(message.raw) > self._limits.list_bytes and len(message.raw) > (limit := self._limit_to(own_id)):
+            self._drop_answer(own_id, limit)  # its beginning did not tell
+            return True
+        if own_id in self._own:
+            answer = self._own.pop(own_id)
+            if not answer.done():  # whoever asked may have given up in this very moment
+                answer.set_result(message)
+            return True
+        entry = self._open.pop(own_id, None)
+        if entry is None:
+            self._heard_of(own_id)
+            return False
+        entry.alias.restore_answer(message)
+        entry.listener.deliver(message)
+        return True
+
+    def _exited(self, code: int) -> None:
+        self._has_room.set()
+        for future in self._own.values():
+            if not future.done():
+                future.set_exception(ConnectionError("the server exited"))
+        waiting, self._open = list(self._open.values()), {}
+        for entry in waiting:
+            entry.listener.lost(_EXITED, was_sent=True)
+        self._owner.exited(self, code)

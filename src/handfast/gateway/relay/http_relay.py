@@ -1,0 +1,518 @@
+"""An MCP server over Streamable HTTP behind `/mcp/<server>`: bytes relayed, answers judged wherever they appear."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from secrets import randbelow
+
+from handfast.catalog.listing import SessionLost
+from handfast.gateway.admission.listening_places import REFUSED as NO_PLACE
+from handfast.gateway.admission.listening_places import ListeningPlaces, ListeningRefused
+from handfast.gateway.admission.room import REFUSED, NoRoom, Room
+from handfast.gateway.admission.server_health import ServerHealth, State, UpstreamResting
+from handfast.gateway.callers.caller_ids import CallerIds
+from handfast.gateway.callers.identity import address_of_opener, address_of_peer, address_of_request
+from handfast.gateway.calls.call_time import CallTime
+from handfast.gateway.calls.conversation import Conversation
+from handfast.gateway.calls.param_headers import modern_headers, refuse_mismatch, refuse_param_mismatch
+from handfast.gateway.calls.repeats import note_repeat
+from handfast.gateway.calls.server_side import ServerSide
+from handfast.gateway.calls.session_owner import ENDED, UNKNOWN_SESSION, held_calls, note_evicted, refuse_stranger
+from handfast.gateway.http.client import (
+    Response,
+    UpstreamFailed,
+    UpstreamHungUp,
+    UpstreamProtocolError,
+    UpstreamRefused,
+    UpstreamTimeout,
+)
+from handfast.gateway.http.exchange import JSON, STREAM_HEADERS, Headers, HttpExchange, HttpProblem
+from handfast.gateway.http.headers import Form, UpstreamHeaders, form_of, has_extensions, to_client
+from handfast.gateway.http.upstream_clients import LISTENING, UpstreamClients
+from handfast.gateway.relay.event_relay import EventRelay
+from handfast.gateway.relay.post_relay import PostRelay, without_answer
+from handfast.gateway.settings.blocks import Limits
+from handfast.gateway.translate.compact.backend import CompactBackend
+from handfast.gateway.translate.servers.era_probe import NativeServer
+from handfast.gateway.translate.servers.http_sessions import HttpSessions
+from handfast.gateway.translate.servers.judged_server import JudgedServer
+from handfast.gateway.translate.servers.legacy_server import EraRefused, LegacyServer
+from handfast.gateway.translate.servers.modern_server import ModernServer
+from handfast.wire.codes import UPSTREAM_FAILED
+from handfast.wire.eras import META_VERSION
+from handfast.wire.message import BadMessage, Message, RequestId, read_message
+from handfast.wire.replies import error_reply, notification
+from handfast.wire.sse import OverlongEvent, SseAssembler
+
+# Remembered for who opened them and for streams that are resumed. How long a session lives is the server's to say.
+_SESSIONS = 10_000
+_SWEEP_SECONDS = 30.0
+_RECONNECT_SECONDS = 0.2  # a server that starts anew is back by then, and nobody minds so short a wait
+_ACCEPT = (b"accept", b"application/json, text/event-stream")
+
+
+@dataclass(slots=True, eq=False)
+class _Known:
+    """A session that the server gave: who opened it, and what is open in it."""
+
+    id: bytes
+    actor: str
+    conversation: Conversation
+    opened: float
+    last_used: float
+
+    @property
+    def address(self) -> str:
+        return self.conversation.address
+
+    @property
+    def has_called(self) -> bool:
+        return self.conversation.has_called
+
+    @property
+    def is_idle(self) -> bool:
+        return not self.conversation.open_requests
+
+
+class HttpUpstream:
+    is_process = False
+
+    def __init__(
+        self,
+        server: ServerSide,
+        url: str,
+        headers: UpstreamHeaders,
+        *,
+        health: ServerHealth,
+        limits: Callable[[], Limits],
+        version: str,
+        ids: CallerIds | None = None,
+    ) -> None:
+        """`ids` keeps apart the callers that handfast asks the server for; without it there is only one."""
+        self._server = server
+        self._clients = UpstreamClients(url)
+        self._headers = headers
+        self.health = health
+        self._limits = limits
+        # No more clients can listen than may have connections; sessions between two requests have none.
+        self._places = ListeningPlaces(
+            lambda: min(limits().connections, LISTENING // 2),
+            on_refusal=lambda reason: server.journal.diagnose(server.name, NO_PLACE, reason),
+        )
+        self._bridge = HttpSessions(
+            self,
+            modern_headers=lambda message: modern_headers(server, message),
+            held=held_calls(server, limits),
+            refused=lambda reason: server.journal.diagnose(server.name, "message.unowned", reason),
+            version=version,
+            limits=limits,
+        )
+        self.backend = JudgedServer(
+            server,
+            NativeServer(
+                # A stream for each request.
+                ModernServer(self._bridge.modern_line, tells_logs_apart=True, ids=ids, listening=self._places),
+                LegacyServer(self._bridge, limits=limits, now=server.now, on_evict=lambda: note_evicted(server)),
+                leave_modern=self._bridge.leave_modern,
+                is_busy=lambda: self._clients.is_busy,
+            ),
+            health=health,
+            limits=limits,
+        )
+        self.compact = CompactBackend(server, self.backend)
+        self._sessions: dict[bytes, _Known] = {}
+        self._room: Room[_Known] = Room()
+        # Unlike any that this server was sent before, by this process or another, and exact where numbers are doubles.
+        self.next_id: Callable[[], int] = count(10**13 + randbelow(8 * 10**13)).__next__
+        self._sweeper: asyncio.Task[None] | None = None
+        self._listening: set[Response] = set()
+        self._reason = "The gateway stopped before the answer came."
+        self._telling: set[asyncio.Task[None]] = set()
+        self.is_closed = False
+
+    def quiesce(self) -> None:
+        """The gateway is about to stop: streams that only listen end now, calls under way may finish."""
+        for response in self._listening:
+            response.abort()
+
+    def dismiss(self, text: str) -> None:
+        """It is about to be closed: calls under way end with this text, which says why."""
+        self.is_closed = True
+        self._reason = text
+        self._clients.dismiss(text)
+
+    async def close(self) -> None:
+        self._server.learner.close()
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        await self.backend.close()
+        await self._bridge.close()
+        self.is_closed = True
+        await self._clients.close()
+        for known in self._sessions.values():
+            known.conversation.close(self._reason)
+
+    # --- the three methods -----------------------------------------------------------------------------------------
+
+    async def post(self, http: HttpExchange, message: Message, *, may_refuse: bool = False) -> None:
+        """Raises: EraRefused, where it may, for a handshake that the server will not have."""
+        if may_refuse and message.method == "initialize" and await self._is_only_modern():
+            raise EraRefused
+        conversation = self._conversation(http)
+        mismatch = refuse_mismatch(self._server, http, message)
+        if mismatch is not None:
+            await http.respond(400, [JSON], mismatch)
+            return
+        if message.method == "initialize":
+            conversation.address = address_of_opener(http, message)
+        step = await conversation.from_client(message, http)
+        if step.to_client is not None:
+            # Only a 404 tells a client to open another session, where its tools can be listed again.
+            await http.respond(404 if conversation.has_lost_session else 200, [JSON], step.to_client)
+            return
+        body = step.to_server
+        if message.method == "notifications/cancelled":
+            body = conversation.cancellation(message)  # None for what never reached the server
+        if body is None:
+            await http.respond(202, [])
+            return
+        has_others = has_extensions(http.by_name)
+        headers = self._headers.choose(http.headers, has_others=has_others)
+        if has_others:
+            mismatch = refuse_param_mismatch(self._server, conversation, headers, message)
+            if mismatch is not None:
+                await http.respond(400, [JSON], mismatch)
+                return
+        relay = PostRelay(self, http, conversation, message)
+        if message.method != "subscriptions/listen":
+            await relay.run(headers, body)
+            return
+        try:
+            with self._places.hold(conversation.address or address_of_request(http, message)):
+                await relay.run(headers, body)
+        except ListeningRefused as problem:
+            await http.respond(503, [JSON], error_reply(message.id, UPSTREAM_FAILED, str(problem)))
+
+    async def refuse(self, http: HttpExchange, message: Message, _text: str) -> None:
+        """It could not be reached a moment ago; what is sent on fails in the same way, judged and on record."""
+        await self.post(http, message)
+
+    def abandon(self, message: Message) -> None:
+        """Put on record a call whose client left before it could reach the server."""
+        self.new_conversation([]).abandon(message)
+
+    async def _is_only_modern(self) -> bool:
+        try:
+            return await self.backend.native.is_only_modern()
+        except UpstreamFailed:
+            return False  # whoever relays the request says why
+
+    async def get(self, http: HttpExchange) -> None:
+        """The client's listening stream, or one that it resumes; answers on it are judged like any other."""
+        conversation = self._conversation(http)
+        try:
+            with self._places.hold(conversation.address or address_of_peer(http)):
+                await self._listen(http, conversation)
+        except ListeningRefused as problem:
+            raise HttpProblem(503, str(problem), code=UPSTREAM_FAILED) from None
+
+    async def _listen(self, http: HttpExchange, conversation: Conversation) -> None:
+        response = await self._request_or_explain(http, "GET")
+        if form_of(response.headers) is not Form.EVENTS or response.status != 200:
+            raise without_answer(response, status_of_success=405)  # no stream is offered, and clients go on without
+        http.watch(response.abort)
+        self._listening.add(response)
+        await http.start_stream(200, [*STREAM_HEADERS, *to_client(response.headers)])
+        try:
+            await EventRelay(http, conversation, self.message_limit()).run(response)
+        except UpstreamFailed:
+            pass  # the stream ends; clients resume or reconnect
+        finally:
+            self._listening.discard(response)
+            response.abort()  # nothing on it can be paired, so nothing else is asked on its connection
+            http.unwatch()
+            await http.end_stream()
+
+    async def delete(self, http: HttpExchange) -> None:
+        conversation = self._conversation(http)  # only who opened the session may end it
+        is_over = False
+        # Streams that the server ends with the session cannot be resumed.
+        session, conversation.session = conversation.session, None
+        try:
+            response = await self._request_or_explain(http, "DELETE")
+            # A server may refuse to end sessions (405), and then it goes on.
+            is_over = response.status < 400 or response.status == 404
+        finally:
+            if not is_over:
+                conversation.session = session
+        if is_over:
+            self._forget(http.header(b"mcp-session-id") or b"")
+            conversation.close(ENDED)
+        if response.status >= 300:
+            raise without_answer(response)
+        response.dismiss()  # the status says it all
+        await http.respond(response.status, to_client(response.headers))
+
+    async def _request_or_explain(self, http: HttpExchange, method: str) -> Response:
+        """Raises: HttpProblem 502."""
+        try:
+            return await self._request(method, self._headers.choose_without_body(http.headers))
+        except UpstreamFailed as problem:
+            raise HttpProblem(502, str(problem), code=UPSTREAM_FAILED, rule="") from None
+
+    # --- conversations ---------------------------------------------------------------------------------------------
+
+    def _conversation(self, http: HttpExchange) -> Conversation:
+        """What the caller's session has open. Raises: HttpProblem where the session is somebody else's."""
+        session = http.header(b"mcp-session-id")
+        known = self._sessions.get(session) if session is not None else None
+        if known is None or session is None:
+            if session is not None and http.actor:
+                # Nobody knows who opened it, before a restart say. Anonymous callers are all one and may go on.
+                raise HttpProblem(404, UNKNOWN_SESSION, rule="session.unknown")
+            conversation = self.new_conversation(http.headers)
+            if session is not None:
+                conversation.address = address_of_peer(http)
+            return conversation
+        if known.actor != http.actor:
+            refuse_stranger(self._server, http.actor)
+        known.last_used = self._server.now()
+        return known.conversation
+
+    def new_conversation(self, headers: Headers) -> Conversation:
+        return Conversation(self._server, partial(self._list_page, headers))
+
+    def remember(self, session: bytes, conversation: Conversation, *, actor: str, is_new: bool) -> bool:
+        """Only after the server accepted the session: nobody can crowd others out with invented ids.
+
+        False where it cannot be remembered: then no stream of this conversation can be resumed.
+        """
+        known = self._sessions.get(session)
+        if known is not None and known.conversation is conversation:
+            return True
+        if known is not None and not is_new:
+            return False  # two requests at once were the first that is known of it, and the other was answered first
+        if known is not None:
+            self._end(session)  # the server gives an id for the second time
+        try:
+            leaver = self._room.find_leaver(conversation.address, _SESSIONS)
+        except NoRoom as problem:
+            self._server.journal.diagnose(self._server.name, REFUSED, f"A session is not remembered: {problem}")
+            return False
+        if leaver is not None:
+            note_evicted(self._server)
+            self._forget(leaver.id)
+        now = self._server.now()
+        known = self._sessions[session] = _Known(session, actor, conversation, opened=now, last_used=now)
+        self._room.add(known)
+        if self._sweeper is None:
+            self._sweeper = asyncio.create_task(self._sweep())
+        return True
+
+    async def _sweep(self) -> None:
+        """A call whose stream broke off may be resumed, but not for ever."""
+        while True:
+            await asyncio.sleep(min(_SWEEP_SECONDS, self.call_timeout / 2))
+            for conversation in [known.conversation for known in self._sessions.values()]:
+                for request_id, pending, text in conversation.take_overdue(self._server.now(), self._limits()):
+                    conversation.fail(request_id, pending, text, rule="upstream.timeout")
+
+    async def _list_page(self, headers: Headers, conversation: Conversation, cursor: bytes | None) -> Message:
+        """Ask for a page of the tools on our own account, in the session and era of the client that needs it."""
+        request_id = self.next_id()
+        body = conversation.list_request(request_id, cursor)
+        kept = [(name, value) for name, value in headers if name in (b"mcp-session-id", b"mcp-protocol-version")]
+        if conversation.session is not None and all(name != b"mcp-session-id" for name, _ in kept):
+            kept.append((b"mcp-session-id", conversation.session))
+        if META_VERSION.encode() in body:
+            kept.append((b"mcp-method", b"tools/list"))
+        try:
+            response = await self._request(
+                "POST",
+                self._headers.choose([*kept, _ACCEPT]),
+                body,
+                timeout=self._server.learner.timeout,
+                repeats=self._repeats_own,
+            )
+            if response.status >= 400:  # that is no list without tools
+                response.abort()
+                if response.status == 404 and any(name == b"mcp-session-id" for name, _ in kept):
+                    conversation.has_lost_session = True
+                    raise SessionLost
+                raise ConnectionError(f"the server answered tools/list with HTTP status {response.status}")
+            try:
+                return await self._find_answer(response, request_id)
+            finally:
+                response.abort()  # nothing happens where the answer was paired
+        except (UpstreamFailed, BadMessage) as problem:
+            raise ConnectionError(str(problem)) from problem
+
+    async def _find_answer(self, response: Response, request_id: RequestId) -> Message:
+        form, limit = form_of(response.headers), self.message_limit("tools/list")
+        if form is Form.JSON:
+            return self._paired(response, read_message(await response.read(limit)), request_id)
+        if form is Form.OTHER:
+            raise ConnectionError("the server answered tools/list with something that is no JSON and no stream of it")
+        events = SseAssembler(limit)
+        async for chunk in response.chunks():
+            for event in events.feed(chunk):
+                if isinstance(event, OverlongEvent) or not event.data:
+                    continue
+                message = read_message(event.data)
+                if message.is_answer:
+                    return self._paired(response, message, request_id)
+        raise ConnectionError("the server closed its answer to tools/list early")
+
+    def _paired(self, response: Response, message: Message, request_id: RequestId) -> Message:
+        if not message.is_answer or message.id != request_id:
+            raise ConnectionError("the server answered a request that was not asked")
+        if response.has_arrived:
+            response.release()
+        return message
+
+    async def send(
+        self,
+        headers: Headers,
+        body: bytes,
+        *,
+        method: str | None,
+        repeats: Callable[[UpstreamFailed], bool],
+        is_cancelled: Callable[[], bool],
+    ) -> Response:
+        """A client's message. Raises: UpstreamFailed."""
+        return await self._request("POST", headers, body, method, repeats=repeats, is_cancelled=is_cancelled)
+
+    async def request(
+        self, verb: str, headers: Headers, body: bytes = b"", method: str | None = None, *, is_harmless: bool = False
+    ) -> Response:
+        """A request of handfast's own, with the operator's headers. Raises: UpstreamFailed."""
+
+        def repeats(problem: UpstreamFailed) -> bool:
+            """Always where nothing was sent, else only where that does no harm."""
+            return (is_harmless or isinstance(problem, UpstreamRefused)) and self._repeats_own(problem)
+
+        return await self._request(verb, self._headers.choose(headers), body, method, repeats=repeats)
+
+    async def _request(
+        self,
+        verb: str,
+        headers: Headers,
+        body: bytes = b"",
+        method: str | None = None,
+        *,
+        timeout: float | None = None,
+        repeats: Callable[[UpstreamFailed], bool] = lambda _problem: False,
+        is_cancelled: Callable[[], bool] = lambda: False,
+    ) -> Response:
+        """Send, unless the server is being left alone; once more where `repeats` says so. Raises: UpstreamFailed."""
+        if verb == "POST":
+            headers = [*headers, JSON]  # our own, for bytes that we read as such
+        health = self.health
+        health.check_admission()
+        seconds = timeout or self.call_timeout
+        try:
+            client = self._clients.choose(verb, method)
+            try:
+                response = await client.request(verb, headers, body, response_timeout=seconds)
+            except (UpstreamHungUp, UpstreamRefused) as problem:
+                send = partial(client.request, verb, headers, body, response_timeout=seconds)
+                response = await self._try_again(problem, send, repeats)
+        except UpstreamTimeout as problem:
+            # A slow tool looks the same as a server that hangs, and must not take the others along.
+            health.note_error(str(problem))
+            health.release()
+            raise
+        except UpstreamFailed as problem:
+            if isinstance(problem, UpstreamProtocolError) and is_cancelled():
+                health.release()  # to end what was cancelled without an answer is a server's right
+            elif not self.is_closed:
+                health.failed(str(problem))
+            raise
+        except BaseException:
+            health.release()
+            raise
+        if health.state is not State.UP:
+            health.succeeded()
+        if response.status >= 500:
+            health.note_error(f"It answered with HTTP status {response.status}.")
+        return response
+
+    async def _try_again(
+        self,
+        problem: UpstreamHungUp | UpstreamRefused,
+        send: Callable[[], Awaitable[Response]],
+        repeats: Callable[[UpstreamFailed], bool],
+    ) -> Response:
+        """Once more, if that can do no harm and the server is not being left alone. Raises: UpstreamFailed."""
+        try:
+            self.health.check_admission()
+        except UpstreamResting:
+            raise problem from None
+        if self.is_closed or not repeats(problem):
+            raise problem
+        if isinstance(problem, UpstreamRefused):
+            await asyncio.sleep(_RECONNECT_SECONDS)
+        try:
+            return await send()
+        except UpstreamHungUp:
+            text = f"{self._clients.origin} closed the connection before it answered, and again when asked once more."
+            raise UpstreamHungUp(text) from None
+
+    def _repeats_own(self, problem: UpstreamFailed) -> bool:
+        note_repeat(None, self._server, str(problem))
+        return True
+
+    def lose(self, session: bytes) -> None:
+        """The server knows the session no more. It may have started anew, with other tools.
+
+        It may also have refused that one request, so whatever is relayed goes on.
+        """
+        if not self._end(session):
+            self._server.journal.diagnose(self._server.name, "session.unknown", "The server does not know the session.")
+            return
+        self._server.learner.restart()
+
+    def _end(self, session: bytes) -> bool:
+        known = self._forget(session)
+        if known is not None:
+            known.conversation.close_unattended("The server ended the session before the answer came.")
+        return known is not None
+
+    def _forget(self, session: bytes) -> _Known | None:
+        known = self._sessions.pop(session, None)
+        if known is not None:
+            self._room.remove(known)
+            known.conversation.session = None  # nothing in it can be resumed
+        return known
+
+    def message_limit(self, method: str | None = None) -> int:
+        """Of the answer to a request, or of what comes unasked."""
+        return self._limits().answer_bytes(method)
+
+    @property
+    def call_timeout(self) -> float:
+        """How long an answer may take to begin."""
+        limits = self._limits()
+        return min(limits.call_timeout_s, limits.call_total_s)
+
+    def call_time(self, began: float) -> CallTime:
+        """`began` is in the loop's time."""
+        return CallTime(self._limits(), began)
+
+    def tell_cancelled(self, headers: Headers, number: int) -> None:
+        """A legacy server goes on with a call when its connection is closed, so it is told."""
+        body = notification("notifications/cancelled", {"requestId": number, "reason": "timeout"})
+        task = asyncio.create_task(self._send_quietly(headers, body))
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
+
+    async def _send_quietly(self, headers: Headers, body: bytes) -> None:
+        with contextlib.suppress(UpstreamFailed):
+            (await self._request("POST", headers, body)).dismiss()
+
+    @property
+    def server(self) -> ServerSide:
+        return self._server

@@ -1,0 +1,382 @@
+"""One POST to an HTTP server on its way up, and its answer on its way down."""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from handfast.core.exchange import Status
+from handfast.gateway.admission.server_health import Era
+from handfast.gateway.calls.call_time import CallTime, too_silent
+from handfast.gateway.calls.conversation import Conversation, overlong_text
+from handfast.gateway.calls.pending import Pending
+from handfast.gateway.calls.repeats import is_repeatable, note_repeat
+from handfast.gateway.http.client import Response, UpstreamFailed, UpstreamRefused, UpstreamTimeout
+from handfast.gateway.http.exchange import JSON, STREAM_HEADERS, Headers, HttpExchange, HttpProblem
+from handfast.gateway.http.headers import Form, form_of, to_client
+from handfast.gateway.http.response import describe_status
+from handfast.gateway.relay.event_relay import NOT_ASKED, EventRelay
+from handfast.wire.alias import Alias, token_of
+from handfast.wire.codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT
+from handfast.wire.message import BadMessage, Message, read_message
+from handfast.wire.replies import error_reply
+from handfast.wire.sse import render_event
+
+if TYPE_CHECKING:
+    from handfast.gateway.relay.http_relay import HttpUpstream
+
+
+# A server may send an answer on another stream of the session as well.
+_ELSEWHERE = "The answer to this request was sent on another stream of its session."
+
+
+class PostRelay:
+    """The answer is sent in the form it comes in: a body, or a stream."""
+
+    def __init__(
+        self, upstream: "HttpUpstream", http: HttpExchange, conversation: Conversation, message: Message
+    ) -> None:
+        self._upstream = upstream
+        self._http = http
+        self._conversation = conversation
+        self._message = message
+        # An answer to a request of the server's has an id too, but of the server's making.
+        self._request_id = message.id if message.is_request else None
+        self._pending = self._open_pending()
+        self._limit = upstream.message_limit(message.method)
+        self._events = EventRelay(http, conversation, self._limit, self._pending)
+        self._response: Response | None = None
+        self._given: bytes | None = None  # a session that the server gives with its answer
+        self._is_cancelled = False
+        self._is_stopped = False
+        self._time: CallTime | None = None
+        self._has_timed_out = False
+
+    async def run(self, headers: Headers, body: bytes) -> None:
+        """`body` goes up as it is; a request under an id of ours."""
+        self._task = asyncio.current_task()
+        self._http.watch(self._client_left)
+        health = self._upstream.health
+        health.in_progress += self._is_call()
+        self._began = self._upstream.server.now()
+        self._headers = headers
+        self._attend(True)
+        pending = self._pending
+        if pending is not None:
+            # The progress of a task goes on under the client's token when the request was answered.
+            has_token = pending.progress_token is not None and not pending.asks_for_task
+            token = token_of(self._message) if has_token else None
+            pending.alias = Alias(self._upstream.next_id(), self._message, token)
+            body = pending.alias.take_raw()
+        try:
+            self._response = await self._upstream.send(
+                headers,
+                body,
+                method=self._message.method,
+                repeats=self._repeats,
+                is_cancelled=self._has_been_cancelled,
+            )
+            await self._relay(self._response)
+        except UpstreamFailed as problem:
+            await self._explain(problem)
+        except asyncio.CancelledError:
+            if self._is_stopped and self._task is not None:
+                self._task.uncancel()
+                await self._answer(_ELSEWHERE)
+            elif not self._is_cancelled:
+                raise
+        finally:
+            health.in_progress -= self._is_call()
+            self._http.unwatch()
+            self._attend(False)
+            self._abandon()
+            if self._response is not None:
+                self._response.abort()  # nothing happens where the answer was paired
+
+    def _repeats(self, problem: UpstreamFailed) -> bool:
+        """Whether to send it once more: always where nothing was sent, else only where that does no harm."""
+        pending, server = self._pending, self._upstream.server
+        if self._has_been_cancelled() or (pending is not None and pending.call and pending.call.is_recorded):
+            return False
+        if not isinstance(problem, UpstreamRefused) and (pending is None or not is_repeatable(pending, server)):
+            return False
+        note_repeat(pending, server, str(problem))
+        return True
+
+    def _has_been_cancelled(self) -> bool:
+        return self._pending is not None and (self._pending.is_cancelled or bool(self._pending.ended))
+
+    def _has_ended(self) -> bool:
+        """Its session did, so that no answer can come."""
+        return self._pending is not None and bool(self._pending.ended)
+
+    def _attend(self, is_attended: bool) -> None:
+        if self._pending is not None:
+            self._pending.when_over = self._stop if is_attended else None
+            self._pending.is_attended = is_attended
+            self._pending.touched = self._upstream.server.now()  # from here on it may be resumed for a while
+
+    def _client_left(self) -> None:
+        """A modern client cancels by leaving; a legacy one may come back for the answer, so its call runs on."""
+        if self._pending is None or not (self._pending.is_modern or self._pending.is_cancelled):
+            return
+        self._is_cancelled = True
+        if self._pending.call is not None:
+            self._upstream.server.path.conclude(
+                self._pending.call, Status.CANCELLED, reason="The client closed the connection."
+            )
+        self._stop_waiting()
+
+    def _stop_waiting(self) -> None:
+        if self._response is not None:
+            self._response.abort()
+        elif self._task is not None:
+            self._task.cancel()
+
+    def _stop(self) -> None:
+        """Its session ended, or the client cancelled the call: if that has left, the rest could reach nobody."""
+        if self._has_ended():
+            self._is_stopped = True
+            self._stop_waiting()
+        elif self._http.has_left:
+            self._client_left()
+
+    def _abandon(self) -> None:
+        """Without a session nothing can be resumed: what is still open here ends here, on record."""
+        pending = self._open_pending()
+        if pending is None or self._request_id is None or (self._conversation.session and not self._is_cancelled):
+            return
+        del self._conversation.open_requests[self._request_id]
+        if pending.call is not None:
+            reason = "The call was given up before its answer came."
+            self._upstream.server.path.conclude(pending.call, Status.CANCELLED, reason=reason)
+
+    async def _relay(self, response: Response) -> None:
+        session, given = self._http.header(b"mcp-session-id"), response.header(b"mcp-session-id")
+        if session is None:
+            self._given = given
+        elif given is not None and given != session:
+            await self._refuse(response, "it is of another session.")
+            return
+        elif response.status < 400:
+            self._enter(session, is_new=False)
+        try:
+            if self._pending is None:
+                await self._acknowledge(response)
+            else:
+                await self._relay_answer(response)
+        finally:
+            if session is not None and response.status == 404:
+                self._upstream.lose(session)
+
+    def _enter(self, session: bytes, *, is_new: bool) -> None:
+        is_kept = self._upstream.remember(session, self._conversation, actor=self._http.actor, is_new=is_new)
+        self._conversation.session = session if is_kept else None
+
+    def _paired(self, response: Response) -> None:
+        """Only now is it known that what the server gave is this client's."""
+        if self._given is not None and response.status < 400:
+            self._enter(self._given, is_new=True)
+
+    async def _relay_answer(self, response: Response) -> None:
+        form = form_of(response.headers)
+        if 300 <= response.status < 400:
+            await self._refuse(response, f"it has HTTP status {response.status}.")
+        elif form is Form.EVENTS and response.status < 300:
+            await self._relay_stream(response)
+        elif form is Form.JSON:
+            await self._relay_body(response, await self._read_body(response))
+        else:
+            await self._refuse(response, "its Content-Type is neither application/json nor text/event-stream in UTF-8.")
+
+    async def _acknowledge(self, response: Response) -> None:
+        """What is no request has no answer: the status says whether it was taken, and a body is nobody's."""
+        if response.status >= 300:
+            raise without_answer(response)
+        response.dismiss()
+        await self._http.respond(202, [])
+
+    async def _read_body(self, response: Response) -> bytes:
+        """A body that has begun may stall for no longer than a call may be silent."""
+        if response.has_arrived:
+            return await response.read(self._limit)
+        timer = self._start_timer()
+        try:
+            return await response.read(self._limit)
+        finally:
+            timer.cancel()
+
+    async def _relay_body(self, response: Response, body: bytes) -> None:
+        try:
+            message = read_message(body)
+        except BadMessage as problem:
+            await self._refuse(response, problem.reason)
+            return
+        alias = self._pending.alias if self._pending is not None else None
+        if alias is None or not alias.is_answered_by(message):
+            await self._refuse(response, NOT_ASKED)
+            return
+        response.release()
+        self._response = None
+        if self._given is not None:
+            self._paired(response)
+        alias.restore_answer(message)
+        self._note_answer(has_error=message.has_error)
+        reply = await self._conversation.from_server(message)
+        if reply is None:
+            await self._answer(_ELSEWHERE)
+            return
+        is_error = reply is message.raw and 400 <= response.status < 600
+        await self._http.respond(response.status if is_error else 200, [JSON, *to_client(response.headers)], reply)
+
+    async def _refuse(self, response: Response, reason: str) -> None:
+        """What is no answer to this request goes no further; the client gets our own error, and a status to act on."""
+        response.abort()
+        if response.status < 400:
+            await self._answer(f"The server's answer could not be used: {reason}")
+            return
+        problem = without_answer(response)
+        reply = self._give_up(problem.text)
+        if reply is None:
+            raise problem
+        await self._http.respond(problem.status, [JSON, *problem.headers], reply)
+
+    async def _relay_stream(self, response: Response) -> None:
+        if self._given is None:
+            await self._start_stream(response)
+        else:  # whose session it is only the answer tells
+            self._events.hold(partial(self._start_stream, response))
+        is_endless = self._message.method == "subscriptions/listen" or self._pending is None
+        timer = None if is_endless else self._start_timer()
+        try:
+            await self._events.run(response, on_progress=timer.reset if timer else None)
+        finally:
+            if timer is not None:
+                timer.cancel()
+        text = "The server closed its answer before it was complete."
+        if self._events.was_overlong:
+            text = overlong_text(self._limit)
+        if self._open_pending() is None and not self._has_ended():
+            response.release()
+            self._note_answer(has_error=False)
+        elif not self._http.has_started:
+            await self._answer(text)
+            return
+        elif not self._is_resumable() and not self._is_cancelled:
+            await self._send_event(text)
+        await self._http.end_stream()
+
+    async def _start_stream(self, response: Response) -> None:
+        self._paired(response)
+        await self._http.start_stream(200, [*STREAM_HEADERS, *to_client(response.headers)])
+
+    def _is_resumable(self) -> bool:
+        """Whether the client may still get its answer elsewhere: only in a session, which 2026-07-28 has not."""
+        is_modern = self._pending is not None and self._pending.is_modern
+        is_kept = self._conversation.session is not None and not self._upstream.is_closed
+        return self._events.is_resumable and is_kept and not is_modern and not self._has_ended()
+
+    def _note_answer(self, *, has_error: bool) -> None:
+        health, pending = self._upstream.health, self._pending
+        if pending is None:
+            return
+        if pending.call is not None:
+            health.answered(self._upstream.server.now() - self._began)
+        if not has_error and (pending.is_modern or pending.method == "initialize"):
+            health.era = Era.MODERN if pending.is_modern else Era.LEGACY
+
+    def _is_call(self) -> bool:
+        return self._pending is not None and self._pending.call is not None
+
+    def _start_timer(self) -> "_IdleTimer":
+        now = asyncio.get_running_loop().time()
+        self._time = self._upstream.call_time(now - (self._upstream.server.now() - self._began))
+        self._time.extend(now)
+        return _IdleTimer(self._time, self._time_out)
+
+    def _time_out(self) -> None:
+        self._has_timed_out = True
+        if self._response is not None:
+            self._response.abort()
+
+    async def _explain(self, problem: UpstreamFailed) -> None:
+        """The server failed us; the client gets one clear error in whatever form is still open."""
+        is_timeout = self._has_timed_out or isinstance(problem, UpstreamTimeout)
+        text = str(problem)
+        if is_timeout:
+            text = too_silent(self._upstream.call_timeout) if self._time is None else self._time.describe()
+            self._tell_timeout()
+        code = UPSTREAM_TIMEOUT if is_timeout else UPSTREAM_FAILED
+        if self._is_cancelled:
+            return
+        if self._response is not None and not self._has_been_cancelled():
+            self._upstream.health.note_error(text)
+        if not self._http.has_started:
+            await self._answer(text, code=code)
+            return
+        # A stream that can be resumed just ends: the client will ask for the rest of it.
+        if is_timeout or not self._is_resumable():
+            await self._send_event(text, code=code)
+        await self._http.end_stream()
+
+    def _tell_timeout(self) -> None:
+        """To a modern server the closed connection says it."""
+        pending = self._pending
+        if pending is not None and not pending.is_modern and pending.alias is not None and self._is_call():
+            self._upstream.tell_cancelled(self._headers, pending.alias.number)
+
+    def _open_pending(self) -> Pending | None:
+        return self._conversation.open_requests.get(self._request_id) if self._request_id is not None else None
+
+    def _give_up(self, text: str, *, code: int = UPSTREAM_FAILED) -> bytes | None:
+        pending, request_id = self._open_pending(), self._request_id
+        if self._pending is not None and self._pending.ended:
+            return error_reply(request_id, UPSTREAM_FAILED, self._pending.ended)
+        if pending is None or request_id is None:
+            return None
+        del self._conversation.open_requests[request_id]
+        rule = "upstream.timeout" if code == UPSTREAM_TIMEOUT else "upstream.failed"
+        return self._conversation.fail(request_id, pending, text, code=code, rule=rule)
+
+    async def _answer(self, text: str, *, code: int = UPSTREAM_FAILED) -> None:
+        reply = self._give_up(text, code=code)
+        if reply is None:
+            raise HttpProblem(502, text, code=code, rule="")
+        await self._http.respond(200, [JSON], reply)
+
+    async def _send_event(self, text: str, *, code: int = UPSTREAM_FAILED) -> None:
+        reply = self._give_up(text, code=code)
+        if reply is not None:
+            await self._http.send_chunk(render_event(reply))
+
+
+def without_answer(response: Response, *, status_of_success: int = 502) -> HttpProblem:
+    """For an answer of HTTP's own: its status where it is an error's, and never its body."""
+    response.abort()
+    status = response.status
+    if not 400 <= status < 600:
+        status = status_of_success if status < 300 else 502
+    text = describe_status(response.status)
+    # A session is the client's of the answer that gives it, and this is nobody's.
+    headers = [header for header in to_client(response.headers) if header[0] != b"mcp-session-id"]
+    return HttpProblem(status, text, code=UPSTREAM_FAILED, rule="", headers=headers)
+
+
+class _IdleTimer:
+    """Fires when the call's time is up; re-arming costs two list operations, not a task."""
+
+    def __init__(self, time: CallTime, on_idle: Callable[[], None]) -> None:
+        self._time = time
+        self._on_idle = on_idle
+        self._handle = asyncio.get_running_loop().call_at(time.due, on_idle)
+
+    def reset(self) -> None:
+        self._handle.cancel()
+        loop = asyncio.get_running_loop()
+        self._time.extend(loop.time())
+        self._handle = loop.call_at(self._time.due, self._on_idle)
+
+    def cancel(self) -> None:
+        """For good. Lets go of what it would have called, which may know this timer in turn."""
+        self._handle.cancel()
+        del self._on_idle

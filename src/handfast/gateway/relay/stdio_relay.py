@@ -1,0 +1,435 @@
+"""A stdio MCP server behind `/mcp/<server>`: sessions in front, children behind, shared only where that is safe."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import msgspec
+
+from handfast.gateway.admission.server_health import ServerHealth, UpstreamResting
+from handfast.gateway.callers.caller_ids import CallerIds
+from handfast.gateway.callers.identity import address_of_opener
+from handfast.gateway.calls.conversation import Conversation
+from handfast.gateway.calls.param_headers import refuse_mismatch, refuse_param_mismatch
+from handfast.gateway.calls.refused_requests import note_refused
+from handfast.gateway.calls.server_side import ServerSide
+from handfast.gateway.calls.session_owner import ENDED, held_calls, note_evicted
+from handfast.gateway.calls.task_results import TASK_METHODS
+from handfast.gateway.http.exchange import JSON, ClientLeft, HttpExchange, HttpProblem
+from handfast.gateway.process.channel import Channel
+from handfast.gateway.process.child import ChildStartFailed
+from handfast.gateway.process.children import MODERN, Children
+from handfast.gateway.process.launch import Launch
+from handfast.gateway.relay.child_sessions import ChildSessions
+from handfast.gateway.relay.list_notices import ListNotices, is_list_notice
+from handfast.gateway.relay.post_answer import PostAnswer
+from handfast.gateway.relay.session import Session
+from handfast.gateway.settings.blocks import Isolation, Limits
+from handfast.gateway.translate.compact.backend import CompactBackend
+from handfast.gateway.translate.servers.era_probe import NativeServer
+from handfast.gateway.translate.servers.judged_server import JudgedServer
+from handfast.gateway.translate.servers.legacy_server import EraRefused, LegacyServer
+from handfast.gateway.translate.servers.modern_server import ModernServer
+from handfast.gateway.translate.servers.stdio_sessions import StdioSessions
+from handfast.wire.codes import INVALID_REQUEST, METHOD_NOT_FOUND, UPSTREAM_FAILED
+from handfast.wire.eras import INTERACTIVE, is_modern
+from handfast.wire.headers import check_envelope, check_modern_headers
+from handfast.wire.message import AmbiguousKeys, BadMessage, Message
+from handfast.wire.replies import error_reply, request
+from handfast.wire.scan import NotJson
+from handfast.wire.splice import replace_values
+
+_DEAF = "The server does not read what it is sent. Try again later, or restart it."
+_NEEDS_OWN_CHILD = frozenset(("logging/setLevel", "resources/subscribe", "resources/unsubscribe", *TASK_METHODS))
+# Only the handshake's revisions have them, and in a process without a handshake they would hold for every caller.
+_FIXED_FOR_ALL = frozenset(("initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"))
+_AGAIN = "This session has had its initialize. Open another one."
+
+
+class ServerDeaf(Exception):
+    """The child's input is full and stays so; nothing of the message was sent."""
+
+
+class StdioUpstream:
+    is_process = True
+
+    def __init__(
+        self,
+        server: ServerSide,
+        launch: Launch,
+        *,
+        health: ServerHealth,
+        isolation: Callable[[], Isolation],
+        limits: Callable[[], Limits],
+        version: str,
+        ids: CallerIds | None = None,
+    ) -> None:
+        """Without `ids` there is only one caller."""
+        self._server = server
+        self._ids = ids
+        self.health = health
+        self._isolation = isolation
+        self._limits = limits
+        self._children = Children(server, launch, self, health=health, limits=limits, version=version)
+        self._bridge = StdioSessions(
+            self._children,
+            self,
+            held=held_calls(server, limits),
+            refused=lambda reason: server.journal.diagnose(server.name, "message.unowned", reason),
+            version=version,
+            limits=limits,
+            now=server.now,
+            isolates=lambda: isolation() is Isolation.SESSION,
+            on_evict=lambda: note_evicted(server),
+        )
+        self.backend = JudgedServer(
+            server,
+            NativeServer(
+                ModernServer(self._bridge.modern_line, self._bridge.leave, tells_logs_apart=False, ids=ids),
+                LegacyServer(
+                    self._bridge,
+                    limits=limits,
+                    now=server.now,
+                    isolates=lambda: isolation() is Isolation.SESSION,
+                    on_evict=lambda: note_evicted(server),
+                ),
+                leave_modern=self._bridge.leave_modern,
+                is_busy=self._bridge.is_busy,
+            ),
+            health=health,
+            limits=limits,
+        )
+        self.compact = CompactBackend(server, self.backend)
+        self._sessions = ChildSessions(server, self._children, limits)
+        self._waiting_for_room = 0
+        self._notices = ListNotices(self._tell_clients)
+
+    def quiesce(self) -> None:
+        """The gateway is about to stop: streams that only listen end now, calls under way may finish."""
+        self._sessions.stop_listening()
+
+    def dismiss(self, text: str) -> None:
+        """It is about to be closed: calls under way end with this text, which says why."""
+        self._children.dismiss(text)
+
+    async def close(self) -> None:
+        self._server.learner.close()
+        self._sessions.close()
+        await self.backend.close()
+        await self._bridge.close()
+        await self._children.close()
+
+    # --- the three methods -----------------------------------------------------------------------------------------
+
+    async def post(self, http: HttpExchange, message: Message, *, may_refuse: bool = False) -> None:
+        """Raises: EraRefused, where it may, for a handshake that the server will not have."""
+        try:
+            await self._post(http, message, may_refuse=may_refuse)
+        except ChildStartFailed as problem:
+            await self.refuse(http, message, f"The server {problem}")
+        except (UpstreamResting, ServerDeaf) as problem:
+            await self.refuse(http, message, str(problem))
+        except (ConnectionError, TimeoutError):
+            text = "The server did not complete its handshake. Look at its messages in the gateway's output."
+            await self.refuse(http, message, text)
+
+    async def refuse(self, http: HttpExchange, message: Message, text: str) -> None:
+        """No child can take the message. A call is judged and recorded all the same."""
+        reply = error_reply(message.id, UPSTREAM_FAILED, text)
+        if message.method == "tools/call" and message.id is not None:
+            conversation = Conversation(self._server._replace(places=None), _list_nothing)
+            step = await conversation.from_client(message)
+            pending = conversation.open_requests.pop(message.id, None)
+            if step.to_client is not None:
+                reply = step.to_client
+            elif pending is not None:
+                reply = conversation.fail(message.id, pending, text)
+        await http.respond(200, [JSON], reply)
+
+    def abandon(self, message: Message) -> None:
+        """Put on record a call whose client left before it could reach the server."""
+        Conversation(self._server, _list_nothing).abandon(message)
+
+    async def _post(self, http: HttpExchange, message: Message, *, may_refuse: bool) -> None:
+        session_id = http.header(b"mcp-session-id")
+        version = http.header(b"mcp-protocol-version")
+        if session_id is None and message.method is not None and is_modern(message, version):
+            await self._post_modern(http, message)
+            return
+        if session_id is None and message.method == "initialize":
+            await self._initialize(http, message, may_refuse=may_refuse)
+            return
+        session = self._sessions.find(http)
+        if message.method == "initialize":
+            self._server.journal.diagnose(self._server.name, "session.initialized", f"initialize was refused. {_AGAIN}")
+            await http.respond(200, [JSON], error_reply(message.id, INVALID_REQUEST, _AGAIN))
+            return
+        if not session.owns_channel and self._may_isolate() and _needs_own_child(message):
+            await self._sessions.give_own_child(session)
+        await self._post_in_session(http, session, message)
+
+    async def get(self, http: HttpExchange) -> None:
+        await self._sessions.find(http).listen(http)
+
+    async def delete(self, http: HttpExchange) -> None:
+        session = self._sessions.find(http)
+        await self._sessions.end(session, ENDED)
+        await http.respond(200, [])
+
+    # --- sessions --------------------------------------------------------------------------------------------------
+
+    def _may_isolate(self) -> bool:
+        return self._isolation() is not Isolation.SHARED
+
+    async def _initialize(self, http: HttpExchange, message: Message, *, may_refuse: bool) -> None:
+        try:
+            params = message.params()
+            capabilities = bytes(params.get("capabilities", msgspec.Raw(b"{}")))
+            version = msgspec.json.decode(params.get("protocolVersion", msgspec.Raw(b'""')), type=str)
+        except (AmbiguousKeys, NotJson, msgspec.DecodeError):
+            raise HttpProblem(400, "The params of initialize cannot be read.") from None
+        address = address_of_opener(http, message)
+        isolation = self._isolation()
+        # Capabilities are fixed at initialize: a client that declares any needs a child that was told of them.
+        is_own = isolation is Isolation.SESSION or (isolation is Isolation.AUTO and not _is_empty(capabilities))
+        if is_own:
+            async with self._sessions.room_for_own(address):
+                channel = await self._children.start()
+                conversation = self._new_conversation(channel)
+                session = self._sessions.open(http.actor, address, channel, conversation, message, owns_channel=True)
+            await self._open_own(http, session, message, may_refuse=may_refuse)
+            return
+        channel = await self._children.shared(version)
+        assert channel.greeting is not None
+        raw = replace_values(channel.greeting.raw, {("id",): msgspec.json.encode(message.id)})
+        if channel.greeting.has_error:
+            # The server will not have this revision; the next client may ask for another.
+            self._children.forget(version)
+            await self._children.stop(channel)
+            await self._pass_on_refusal(http, raw, may_refuse=may_refuse)
+            return
+        conversation = self._new_conversation(channel)
+        session = self._sessions.open(http.actor, address, channel, conversation, message, owns_channel=False)
+        session.version = version
+        await http.respond(200, [JSON, _session_header(session)], raw)
+
+    async def _open_own(self, http: HttpExchange, session: Session, message: Message, *, may_refuse: bool) -> None:
+        """The client's own handshake with its own child."""
+        conversation = session.conversation
+        step = await conversation.from_client(message)
+        assert step.to_server is not None
+        client_id = msgspec.json.encode(message.id)
+        try:
+            greeting = await self._children.initialize(
+                session.channel, lambda own_id: replace_values(message.raw, {("id",): b"%d" % own_id})
+            )
+        except BaseException:
+            await self._sessions.end(session)
+            raise
+        greeting.raw = replace_values(greeting.raw, {("id",): client_id})
+        greeting.id = message.id
+        reply = await conversation.from_server(greeting)
+        assert reply is not None
+        if greeting.has_error:
+            await self._sessions.end(session)
+            await self._pass_on_refusal(http, reply, may_refuse=may_refuse)
+            return
+        await http.respond(200, [JSON, _session_header(session)], reply)
+
+    async def _pass_on_refusal(self, http: HttpExchange, reply: bytes, *, may_refuse: bool) -> None:
+        """Raises: EraRefused, where the server wants no handshake at all."""
+        native = self.backend.native
+        if may_refuse and await native.is_modern():
+            native.refused_handshake()
+            raise EraRefused
+        await http.respond(200, [JSON], reply)
+
+    def _new_conversation(self, channel: Channel) -> Conversation:
+        def ask_for_page(conversation: Conversation, cursor: bytes | None) -> Awaitable[Message]:
+            return asyncio.ensure_future(channel.ask(lambda own_id: conversation.list_request(own_id, cursor)))
+
+        return Conversation(self._server, ask_for_page)
+
+    async def _post_in_session(self, http: HttpExchange, session: Session, message: Message) -> None:
+        if message.method == "notifications/initialized" and not session.owns_channel:
+            await session.conversation.from_client(message)
+            await http.respond(202, [])  # the shared child had its handshake
+            return
+        if not session.channel.is_alive:
+            await self._sessions.end(session)
+            raise HttpProblem(404, "The server behind this session has exited. Send initialize to begin a new one.")
+        await self._wait_for_room(session.channel)
+        if message.is_request:
+            session.has_called = session.has_called or message.method in INTERACTIVE
+            await self._relay(http, session, message)
+            return
+        step = await session.conversation.from_client(message)
+        if step.to_server is not None:
+            self._send_plain(session, message)
+        await http.respond(202, [])
+
+    def _send_plain(self, session: Session, message: Message) -> None:
+        if message.method != "notifications/cancelled":
+            session.channel.send(message.raw)
+            return
+        client_id = session.conversation.cancelled_id(message)
+        for answer in session.answers:
+            session.channel.send_cancel(message, answer, client_id)
+
+    async def _relay(self, http: HttpExchange, session: Session, message: Message) -> None:
+        step = await session.conversation.from_client(message, http)
+        if step.to_server is None:
+            await http.respond(200 if step.to_client else 202, [JSON], step.to_client or b"")
+            return
+        answer = PostAnswer(
+            http,
+            session.conversation,
+            self._server,
+            message,
+            health=self.health,
+            log=session.log,
+            other_channel=lambda: self._sessions.move_to_next(session),
+            ids=None if session.owns_channel else self._ids,
+        )
+        answer.hold_back = session.channel.hold_back if session.owns_channel else None
+        session.answers.append(answer)
+        try:
+            await answer.run(session.channel, self._limits())
+        finally:
+            session.answers.remove(answer)
+            session.last_used = self._server.now()
+
+    # --- modern clients: no session, one child for all -------------------------------------------------------------
+
+    async def _post_modern(self, http: HttpExchange, message: Message) -> None:
+        problem = check_envelope(message) if message.is_request else None
+        if problem is None and (mismatch := refuse_mismatch(self._server, http, message)):
+            await http.respond(400, [JSON], mismatch)  # and on record
+            return
+        problem = problem or check_modern_headers(http.headers, message)
+        if problem is not None:
+            note_refused(partial(self._server.journal.diagnose, self._server.name), message, problem)
+            await http.respond(400, [JSON], problem)
+            return
+        if message.method in _FIXED_FOR_ALL:
+            text = f"There is no {message.method} in this revision. Send initialize without _meta to use an older one."
+            await http.respond(404, [JSON], error_reply(message.id, METHOD_NOT_FOUND, text))
+            return
+        if message.is_notification:
+            await http.respond(202, [])  # a modern client cancels by leaving, and has nothing else to notify of
+            return
+        channel = self._children.running(MODERN)
+        if channel is None:
+            try:
+                channel = await http.while_present(self._children.shared(MODERN))
+            except ClientLeft:
+                self.abandon(message)
+                return
+        await self._wait_for_room(channel)
+        conversation = self._new_conversation(channel)
+        step = await conversation.from_client(message, http)
+        if step.to_server is None:
+            await http.respond(200 if step.to_client else 202, [JSON], step.to_client or b"")
+            return
+        mismatch = refuse_param_mismatch(self._server, conversation, http.headers, message)
+        if mismatch is not None:  # the child cannot see headers
+            await http.respond(400, [JSON], mismatch)
+            return
+        answer = PostAnswer(
+            http,
+            conversation,
+            self._server,
+            message,
+            health=self.health,
+            other_channel=lambda: self._children.shared(MODERN),
+            ids=self._ids,
+        )
+        await answer.run(channel, self._limits())
+
+    async def _wait_for_room(self, channel: Channel) -> None:
+        """What a child does not read piles up here: who comes next waits, as long as a call may. Raises: ServerDeaf."""
+        if channel.has_room:
+            return
+        limits = self._limits()
+        if self._waiting_for_room >= limits.concurrent_calls:
+            raise ServerDeaf(_DEAF)
+        self._waiting_for_room += 1
+        try:
+            await asyncio.wait_for(channel.room(), limits.call_timeout_s)
+        except TimeoutError:
+            self.health.note_error(_DEAF)
+            raise ServerDeaf(_DEAF) from None
+        finally:
+            self._waiting_for_room -= 1
+
+    # --- as the owner of channels ----------------------------------------------------------------------------------
+
+    def uncorrelated(self, channel: Channel, message: Message) -> bool:
+        """A session's own child speaks to that session; a shared one to nobody, but for news about its lists."""
+        if message.is_answer:  # to no request that is open: it must not stand in for the answer to another
+            self._server.journal.diagnose(
+                self._server.name, "message.unpaired", "An answer from the server belongs to no open request."
+            )
+            return True
+        sessions = self._sessions.on(channel)
+        for session in sessions:
+            if session.owns_channel:
+                session.take(message)
+                return True
+        if is_list_notice(message):
+            if message.method == "notifications/tools/list_changed":
+                self._server.learner.refresh(
+                    lambda cursor: channel.ask(lambda own_id: self._plain_list(own_id, cursor))
+                )
+            self._notices.take(channel, message)
+            return True
+        if message.is_request:
+            reason = "A request from a shared server was refused: it cannot be known whose it is."
+            self._server.journal.diagnose(self._server.name, "message.unowned", reason)
+        return False
+
+    def _tell_clients(self, channel: Channel, message: Message) -> None:
+        """Whoever shares the child."""
+        for session in self._sessions.on(channel):
+            session.take(message)
+        self._bridge.list_changed(message)
+
+    def _plain_list(self, own_id: int, cursor: bytes | None) -> bytes:
+        return request(own_id, "tools/list", None if cursor is None else {"cursor": msgspec.Raw(cursor)})
+
+    def unreadable(self, problem: BadMessage) -> None:
+        self._server.journal.diagnose(
+            self._server.name, "message.unreadable", f"Dropped from the server: {problem.reason}"
+        )
+
+    def overlong(self, limit: int) -> None:
+        reason = f"A message over the limit of {limit} bytes was dropped."
+        self._server.journal.diagnose(self._server.name, "message.too_large", reason)
+
+    def exited(self, channel: Channel, code: int) -> None:
+        self._children.exited(channel, code)
+
+
+async def _list_nothing(_conversation: Conversation, _cursor: bytes | None) -> Message:
+    raise ConnectionError("the server is not running")
+
+
+def _session_header(session: Session) -> tuple[bytes, bytes]:
+    return b"mcp-session-id", session.id.encode()
+
+
+def _needs_own_child(message: Message) -> bool:
+    """What a shared child cannot keep apart: log levels, subscriptions and tasks."""
+    if message.method != "tools/call":
+        return message.method in _NEEDS_OWN_CHILD
+    try:
+        return "task" in message.params()
+    except (AmbiguousKeys, NotJson):
+        return False  # it is refused where it is read
+
+
+def _is_empty(capabilities: bytes) -> bool:
+    try:
+        return not msgspec.json.decode(capabilities)
+    except (msgspec.DecodeError, RecursionError):
+        return False

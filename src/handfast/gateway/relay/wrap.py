@@ -1,0 +1,308 @@
+"""`handfast wrap -- CMD`: one stdio server behind our own stdin and stdout, judged line by line."""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import sys
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from secrets import token_hex
+from typing import Any
+
+from handfast.crashes import describe_crash
+from handfast.gateway.admission.call_places import CLOSED
+from handfast.gateway.calls.conversation import Conversation
+from handfast.gateway.calls.server_side import ServerSide
+from handfast.gateway.process.child import Child
+from handfast.gateway.process.orphans import has_terminal
+from handfast.gateway.process.server_output import ServerOutput
+from handfast.gateway.settings.blocks import Limits
+from handfast.pipes import InputPipe, OutputPipe
+from handfast.wire.codes import INTERNAL_ERROR, REQUEST_TOO_LARGE, UPSTREAM_TIMEOUT
+from handfast.wire.eras import MODERN_META, is_discovery, says_modern
+from handfast.wire.lines import LineAssembler, OverlongLine
+from handfast.wire.message import BadMessage, Message, RequestId, read_message
+from handfast.wire.replies import error_reply, notification, request
+
+_FORWARDED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGQUIT", "SIGWINCH")
+_SWEEP_SECONDS = 1.0
+_GRACE_SECONDS = 1.5  # twice that is less than the four seconds after which official clients kill us
+_PROBE_SECONDS = 10.0  # a server that is silent for so long does not know what it was asked
+_BROKEN = "handfast failed on this message. The operator finds the cause in its error output."
+_log = logging.getLogger("handfast.gateway")
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """Client and server are of different eras: whoever speaks both goes on with the client where this was read to."""
+
+    input: InputPipe
+    output: OutputPipe
+    unread: bytes
+    is_server_modern: bool
+
+
+class Wrapper:
+    """Relays between our client and the child until the child is gone."""
+
+    def __init__(
+        self, server: ServerSide, *, message_limit: int, limits: Callable[[], Limits], may_misfit: bool = False
+    ) -> None:
+        """`may_misfit`: a server that does not understand its client is given up, see `Misfit`."""
+        self._server = server
+        self._may_misfit = may_misfit
+        self._is_first = True  # no message of the client's was read yet
+        self._opening: bytes | None = None  # the client's handshake, while it is not answered
+        self._held: list[bytes] | None = None  # what the client sends while the server's era is found out
+        self._is_misfit = self._is_server_modern = self._is_probing = False
+        self._limit = message_limit
+        self._limits = limits
+        self._conversation = Conversation(server, self._list_page)
+        self._conversation.caller = token_hex(8)  # its tasks are those of this process alone
+        self._own: dict[RequestId, asyncio.Future[Message]] = {}
+        self._own_prefix = f"handfast-{token_hex(6)}-"
+        self._client_lines = LineAssembler(message_limit)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._from_client_tasks: set[asyncio.Task[None]] = set()
+        self._child = Child(
+            lines=LineAssembler(message_limit),
+            on_line=self._line_from_server,
+            on_exit=lambda _code: None,
+            # Its stderr is ours, to the byte. Only a terminal would do what the bytes say, so there it gets text.
+            on_stderr=ServerOutput() if sys.stderr.isatty() else None,
+            on_congestion=lambda is_paused: self._input.pause(is_paused),
+        )
+        self._input = InputPipe(self._bytes_from_client, self._client_left)
+        self._output = OutputPipe(lambda is_paused: self._child.pause_reading(is_paused), self._client_left)
+
+    async def run(self, command: Sequence[str]) -> int | Misfit:
+        """The child's exit code, as a shell reports it. Raises: ChildStartFailed."""
+        await self._child.start(command, shares_terminal=has_terminal())
+        self._forward_signals()
+        await self._output.open(sys.stdout.buffer)
+        await self._input.open(sys.stdin.buffer)
+        sweep = asyncio.create_task(self._sweep())
+        await self._child.gone.wait()
+        sweep.cancel()
+        if self._is_misfit or self._is_probing:  # some legacy servers end at a message that they do not know
+            return await self._hand_over()
+        await self._finish()
+        code = self._child.returncode or 0
+        return code if code >= 0 else 128 - code
+
+    async def _hand_over(self) -> Misfit:
+        self._is_misfit = True
+        self._conversation.stop_waiting()
+        for future in self._own.values():
+            future.cancel()
+        self._conversation.open_requests.clear()
+        self._server.learner.close()
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+        lines = self._held or []
+        rest = self._client_lines.close() or b""
+        unread = b"".join(line + b"\n" for line in lines) + rest
+        return Misfit(self._input, self._output, unread, self._is_server_modern)
+
+    async def _finish(self) -> None:
+        self._conversation.stop_waiting()
+        self._conversation.dismiss(CLOSED)
+        for future in self._own.values():
+            future.cancel()
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+        for request_id, pending in list(self._conversation.open_requests.items()):
+            text = "The server exited before it answered. Start it again and repeat the call if that is safe."
+            self._output.write_line(self._conversation.fail(request_id, pending, text, rule="upstream.exited"))
+        self._conversation.open_requests.clear()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._output.flush(), 5)
+        self._server.learner.close()
+
+    # --- from the client -------------------------------------------------------------------------------------------
+
+    def _bytes_from_client(self, chunk: bytes) -> None:
+        for line in self._client_lines.feed(chunk):
+            self._line_from_client(line)
+
+    def _client_left(self) -> None:
+        if self._is_misfit:
+            return
+        rest = self._client_lines.close()
+        if rest:
+            self._line_from_client(rest)
+        self._spawn(self._close_child_input(set(self._from_client_tasks)))
+
+    async def _close_child_input(self, under_way: set[asyncio.Task[None]]) -> None:
+        """The child learns that its client left once everything the client sent before has reached it."""
+        if under_way:
+            await asyncio.wait(under_way)
+        self._child.close_stdin()
+        while self._conversation.open_requests and not self._child.gone.is_set():
+            with contextlib.suppress(TimeoutError):  # what it was asked it may still finish
+                await asyncio.wait_for(self._child.gone.wait(), _SWEEP_SECONDS)
+        await self._child.stop(grace=_GRACE_SECONDS)
+
+    def _line_from_client(self, line: bytes | OverlongLine) -> None:
+        if isinstance(line, OverlongLine):
+            text = f"The message is over the limit of {self._limit} bytes. Send a smaller one."
+            self._server.journal.diagnose(self._server.name, "message.refused", text)
+            self._output.write_line(error_reply(None, REQUEST_TOO_LARGE, text))
+            return
+        try:
+            message = read_message(line)
+        except BadMessage as problem:
+            self._server.journal.diagnose(self._server.name, "message.refused", problem.reason)
+            self._output.write_line(error_reply(problem.id, problem.code, problem.reason))
+            return
+        if self._held is not None:
+            self._held.append(line)
+            return
+        if self._is_first and self._may_misfit:
+            self._is_first = False
+            if says_modern(message):
+                self._held = [line]
+                self._spawn(self._go_on_if_modern())
+                return
+            self._opening = line if message.method == "initialize" else None
+        task = self._spawn(self._from_client(message))
+        self._from_client_tasks.add(task)
+        task.add_done_callback(self._from_client_tasks.discard)
+
+    async def _from_client(self, message: Message) -> None:
+        try:
+            step = await self._conversation.from_client(message)
+        except Exception as error:  # noqa: BLE001 - the outermost edge: one that breaks us must not silence the others
+            _log.error("A message from the client failed inside the wrapper:\n%s", describe_crash(error))
+            if message.is_request:
+                self._output.write_line(error_reply(message.id, INTERNAL_ERROR, _BROKEN))
+            return
+        if step.to_client is not None:
+            self._output.write_line(step.to_client)
+        if step.to_server is not None:
+            self._child.send(step.to_server)
+
+    # --- from the server -------------------------------------------------------------------------------------------
+
+    def _line_from_server(self, line: bytes | OverlongLine) -> None:
+        if isinstance(line, OverlongLine):
+            reply = self._conversation.refuse_overlong(line.head, self._limit)
+            if reply is not None:
+                self._output.write_line(reply)
+            return
+        self._spawn(self._from_server(line))
+
+    async def _from_server(self, line: bytes) -> None:
+        try:
+            message = read_message(line)
+        except BadMessage as problem:
+            reply = await self._conversation.refuse_answer(problem)
+        else:
+            if message.is_answer and message.id in self._own:
+                answer = self._own.pop(message.id)
+                if not answer.done():  # whoever asked may have given up in this very moment
+                    answer.set_result(message)
+                return
+            if message.is_answer and self._opening is not None and await self._is_refused(message):
+                return
+            reply = await self._reply_to(message)
+        if reply is not None:
+            self._output.write_line(reply)
+
+    async def _reply_to(self, message: Message) -> bytes | None:
+        try:
+            return await self._conversation.from_server(message)
+        except Exception as error:  # noqa: BLE001 - as above
+            _log.error("A message from the server failed inside the wrapper:\n%s", describe_crash(error))
+            return error_reply(message.id, INTERNAL_ERROR, _BROKEN) if message.is_answer else None
+
+    async def _list_page(self, conversation: Conversation, cursor: bytes | None) -> Message:
+        """Ask for a page of the tools with an id of our own, which no client uses."""
+        return await self._ask(lambda request_id: conversation.list_request(request_id, cursor))
+
+    async def _ask(self, render: Callable[[str], bytes]) -> Message:
+        request_id = f"{self._own_prefix}{len(self._own)}-{token_hex(4)}"
+        answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        self._own[request_id] = answer
+        self._child.send(render(request_id))
+        try:
+            return await answer
+        finally:
+            self._own.pop(request_id, None)
+
+    # --- when client and server do not understand each other -------------------------------------------------------
+
+    async def _go_on_if_modern(self) -> None:
+        """A modern client has begun; only a modern server is asked what it asks."""
+        is_modern = await self._speaks_modern()
+        if is_modern:
+            self._release()
+        elif not self._is_misfit:
+            await self._give_up()
+
+    async def _is_refused(self, message: Message) -> bool:
+        """Whether this is the refusal of a handshake by a server that knows none."""
+        opening, self._opening = self._opening, None
+        if opening is None or not message.has_error:
+            return False
+        self._held = [opening]
+        is_modern = await self._speaks_modern()
+        if self._is_misfit:
+            return True  # it ended meanwhile, and the client is in other hands
+        if not is_modern:
+            self._held = self._held[1:]
+            self._release()
+            return False
+        self._is_server_modern = True
+        await self._give_up()
+        return True
+
+    def _release(self) -> None:
+        held, self._held = self._held or [], None
+        for line in held:
+            self._line_from_client(line)
+
+    async def _speaks_modern(self) -> bool:
+        asked = self._ask(lambda request_id: request(request_id, "server/discover", {"_meta": MODERN_META}))
+        self._is_probing = True
+        try:
+            return is_discovery(await asyncio.wait_for(asked, _PROBE_SECONDS))
+        except (TimeoutError, asyncio.CancelledError):
+            return False
+        finally:
+            self._is_probing = False
+
+    async def _give_up(self) -> None:
+        self._is_misfit = True
+        await self._child.stop(grace=_GRACE_SECONDS)
+
+    # --- time and signals ------------------------------------------------------------------------------------------
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(_SWEEP_SECONDS)
+            for request_id, pending, text in self._conversation.take_overdue(self._server.now(), self._limits()):
+                if pending.is_cancelled:
+                    continue  # its client does not wait for it any more
+                self._output.write_line(
+                    self._conversation.fail(request_id, pending, text, code=UPSTREAM_TIMEOUT, rule="upstream.timeout")
+                )
+                self._child.send(
+                    notification("notifications/cancelled", {"requestId": request_id, "reason": "timeout"})
+                )
+
+    def _forward_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for name in _FORWARDED:
+            number = getattr(signal, name, None)
+            if number is None or (name in ("SIGINT", "SIGQUIT") and sys.stdin.isatty()):
+                continue  # a terminal sends these to the child itself; twice would be once too often
+            with contextlib.suppress(NotImplementedError, RuntimeError):
+                loop.add_signal_handler(number, self._child.send_signal, number)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:  # Any: a coroutine's send types
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task

@@ -1,0 +1,222 @@
+"""What a legacy client hears without having asked: one `subscriptions/listen` for everything that it wants to know."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable
+from itertools import count
+from typing import Final
+
+import msgspec
+
+from handfast.gateway.translate.clients.questions import CannotContinue
+from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
+from handfast.wire.eras import META_SUBSCRIPTION
+from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_message
+from handfast.wire.replies import notification, request
+from handfast.wire.reshape import drop
+from handfast.wire.scan import NotJson
+
+_ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
+_ACKNOWLEDGE_SECONDS: Final = 30.0  # half of what clients give a request
+_MOST_URIS: Final = 1000  # of one session: each change names all of them again
+_FIRST_PAUSE: Final = 1.0
+_LONGEST_PAUSE: Final = 60.0
+_SETTLED_SECONDS: Final = 30.0  # a stream that lived for this long did not fail at once
+# What a client missed while nobody listened is not known, so it is told that all of it may have changed.
+_CHANGED: Final = {
+    "toolsListChanged": "notifications/tools/list_changed",
+    "promptsListChanged": "notifications/prompts/list_changed",
+    "resourcesListChanged": "notifications/resources/list_changed",
+}
+
+Relay = Callable[[bytes, Callable[[bytes], None]], Awaitable[bytes]]
+
+
+class _Stream:
+    """One listen request: acknowledged first, then heard until it ends."""
+
+    def __init__(self, relay: Relay, raw: bytes, deliver: Callable[[bytes], None]) -> None:
+        self._deliver = deliver
+        self.began = time.monotonic()
+        self.acknowledged: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        self.task = asyncio.create_task(self._run(relay, raw))
+
+    async def _run(self, relay: Relay, raw: bytes) -> bytes:
+        try:
+            return await relay(raw, self._hear)
+        finally:
+            if not self.acknowledged.done():
+                self.acknowledged.cancel()
+
+    def _hear(self, raw: bytes) -> None:
+        with contextlib.suppress(BadMessage, AmbiguousKeys, NotJson):
+            message = read_message(raw)
+            if message.method == _ACKNOWLEDGED:
+                if not self.acknowledged.done():
+                    self.acknowledged.set_result(message)
+            elif self.acknowledged.done() and message.is_notification and message.method != "notifications/cancelled":
+                self._deliver(_without_subscription(message))
+
+    async def acknowledge(self) -> frozenset[str]:
+        """The resources whose updates will come. Raises: CannotContinue."""
+        await asyncio.wait((self.acknowledged,), timeout=_ACKNOWLEDGE_SECONDS)
+        if self.acknowledged.done() and not self.acknowledged.cancelled():
+            return _granted(self.acknowledged.result())
+        if not self.task.done():
+            raise CannotContinue(f"The server did not confirm the subscription within {_ACKNOWLEDGE_SECONDS:g} s.")
+        if self.is_refused_for_good:
+            raise CannotContinue("The server has no subscriptions.", code=METHOD_NOT_FOUND)
+        raise CannotContinue("The server refused the subscription.")
+
+    @property
+    def is_refused_for_good(self) -> bool:
+        """The server does not know what a subscription is."""
+        if not self.task.done() or self.task.cancelled() or self.task.exception() is not None:
+            return False
+        try:
+            return read_message(self.task.result()).error_code() == METHOD_NOT_FOUND
+        except BadMessage:
+            return False
+
+
+class Listening:
+    """One client's subscriptions. The stream is replaced when they change, and opened again when it ends."""
+
+    def __init__(self, relay: Relay, deliver: Callable[[bytes], None], flags: tuple[str, ...]) -> None:
+        self._relay = relay
+        self._deliver = deliver
+        self._flags = flags  # what the server's capabilities offer
+        self._uris: tuple[str, ...] = ()
+        self._stream: _Stream | None = None
+        self._keeper: asyncio.Task[None] | None = None
+        self._pause = _FIRST_PAUSE
+        self._numbers = count(1)
+        self._changing = asyncio.Lock()
+        self._is_closed = False
+
+    def begin(self) -> None:
+        """The client is ready to hear. Nothing waits for it: there may be nobody who ever says anything."""
+        if self._flags and self._keeper is None and not self._is_closed:
+            self._keeper = asyncio.create_task(self._begin())
+
+    def close(self) -> None:
+        self._is_closed = True
+        if self._keeper is not None:
+            self._keeper.cancel()
+        self._swap(None)
+
+    async def subscribe(self, uri: str) -> None:
+        """Returns once the server has confirmed it. Raises: CannotContinue."""
+        async with self._changing:
+            if uri in self._uris:
+                return
+            if len(self._uris) >= _MOST_URIS:
+                text = f"There are {_MOST_URIS} subscriptions in this session already. Unsubscribe from some."
+                raise CannotContinue(text, code=INVALID_PARAMS)
+            await self._replace((*self._uris, uri), required=uri)
+
+    async def unsubscribe(self, uri: str) -> None:
+        """Raises: CannotContinue."""
+        async with self._changing:
+            if uri not in self._uris:
+                return
+            rest = tuple(known for known in self._uris if known != uri)
+            if rest or self._flags:
+                await self._replace(rest)
+            else:
+                self._uris = ()
+                self._swap(None)
+
+    async def _replace(self, uris: tuple[str, ...], required: str | None = None) -> None:
+        """Open a stream for these; only when it is confirmed does the old one end. Raises: CannotContinue."""
+        stream = self._open(uris)
+        try:
+            granted = await stream.acknowledge()
+            if self._is_closed:
+                raise CannotContinue("The client left.")
+            if required is not None and required not in granted:
+                text = "The server does not send updates of this resource."
+                raise CannotContinue(text, code=INVALID_PARAMS)
+            self._uris = uris
+            self._swap(stream)
+        finally:
+            if self._stream is not stream:
+                stream.task.cancel()
+
+    def _open(self, uris: tuple[str, ...]) -> _Stream:
+        wanted: dict[str, object] = dict.fromkeys(self._flags, True)
+        if uris:
+            wanted["resourceSubscriptions"] = uris
+        raw = request(f"handfast-listen-{next(self._numbers)}", "subscriptions/listen", {"notifications": wanted})
+        return _Stream(self._relay, raw, self._deliver)
+
+    def _swap(self, stream: _Stream | None) -> None:
+        old, self._stream = self._stream, stream
+        if stream is not None:
+            stream.task.add_done_callback(self._ended)
+        if old is not None:
+            old.task.cancel()
+
+    def _ended(self, task: "asyncio.Task[bytes]") -> None:
+        """Opened again a little later, where the server or the way to it failed."""
+        stream = self._stream
+        if self._is_closed or stream is None or stream.task is not task:
+            return
+        self._stream = None
+        if time.monotonic() - stream.began > _SETTLED_SECONDS:
+            self._pause = _FIRST_PAUSE
+        if not task.cancelled():
+            task.exception()  # looked at, so that nobody complains that it was not
+        if self._keeper is not None:
+            self._keeper.cancel()  # it may still wait for its time to come
+        self._keeper = asyncio.create_task(self._reopen())
+
+    async def _begin(self) -> None:
+        try:
+            async with self._changing:
+                if self._stream is None:
+                    await self._replace(self._uris)
+        except CannotContinue as problem:
+            if problem.code != METHOD_NOT_FOUND:
+                await self._reopen()
+
+    async def _reopen(self) -> None:
+        while self._flags or self._uris:
+            await asyncio.sleep(self._pause)
+            self._pause = min(self._pause * 2, _LONGEST_PAUSE)
+            async with self._changing:
+                if self._stream is not None:
+                    return  # a change of the subscriptions came first
+                try:
+                    await self._replace(self._uris)
+                except CannotContinue as problem:
+                    if problem.code == METHOD_NOT_FOUND:
+                        return
+                else:
+                    self._tell_all()
+                    return
+
+    def _tell_all(self) -> None:
+        for flag in self._flags:
+            self._deliver(notification(_CHANGED[flag]))
+        for uri in self._uris:
+            self._deliver(notification("notifications/resources/updated", {"uri": uri}))
+
+
+def _granted(acknowledged: Message) -> frozenset[str]:
+    try:
+        notifications = acknowledged.params().get("notifications", msgspec.Raw(b"{}"))
+        found = msgspec.json.decode(notifications, type=dict[str, object]).get("resourceSubscriptions")
+    except (AmbiguousKeys, NotJson, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return frozenset()
+    return frozenset(uri for uri in found if isinstance(uri, str)) if isinstance(found, list) else frozenset()
+
+
+def _without_subscription(message: Message) -> bytes:
+    meta = message.meta()
+    if META_SUBSCRIPTION not in meta:
+        return message.raw
+    if len(meta) == 1:
+        return drop(message.raw, [("params", "_meta")])
+    return drop(message.raw, [("params", "_meta", META_SUBSCRIPTION)])

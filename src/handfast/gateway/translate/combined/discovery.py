@@ -1,0 +1,147 @@
+"""What each server can do, asked with `server/discover`, and what all of them together say of themselves."""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from handfast import __version__
+from handfast.gateway.translate.backend import Backend, Origin
+from handfast.gateway.translate.combined.ask_server import Unavailable, ask_server, own_request, whole_number
+from handfast.gateway.translate.combined.endpoint import Endpoint
+from handfast.wire.eras import LEGACY_REVISION, META_SERVER, MODERN_REVISION
+from handfast.wire.lenient_reading import level_of
+from handfast.wire.members import member, text_member
+from handfast.wire.message import Members, Message
+from handfast.wire.replies import answer
+
+META_UNAVAILABLE: Final = "handfast/unavailable"
+SERVER_INFO: Final = {META_SERVER: {"name": "handfast", "version": __version__}}
+TASKS: Final = "io.modelcontextprotocol/tasks"
+_LISTS: Final = ("tools", "prompts", "resources")
+_KEPT_SECONDS: Final = 60.0  # a server that was exchanged for a newer one is asked again soon enough
+_MOST_KEPT: Final = 4096
+_LONGEST_INSTRUCTIONS: Final = 4000  # of one server
+_ALL_INSTRUCTIONS: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Discovered:
+    """One server's answer to `server/discover`, as far as it is of use here."""
+
+    capabilities: Members
+    instructions: str
+    ttl_ms: int
+    is_private: bool
+
+    def offers(self, capability: str, option: str = "") -> bool:
+        found = member(self.capabilities, capability)
+        if found is None or not option:
+            return found is not None
+        return member(level_of(found), option) == b"true"
+
+    @property
+    def has_tasks(self) -> bool:
+        return TASKS in level_of(member(self.capabilities, "extensions"))
+
+
+class Discoveries:
+    """What servers answered lately, by caller: a server may show different things to different people."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._kept: OrderedDict[tuple[str, str], tuple[Backend, float, Discovered]] = OrderedDict()
+
+    async def of(self, server: str, backend: Backend, message: Message, origin: Origin) -> Discovered:
+        """Raises: Unavailable."""
+        kept = self._kept.get((origin.caller, server))
+        # Changed settings make another Backend of the same name: what the old one could do says nothing.
+        if kept is not None and kept[0] is backend and self._endpoint.now() < kept[1]:
+            return kept[2]
+        return await self.ask(server, backend, message, origin)
+
+    def forget(self, caller: str) -> None:
+        for key in [key for key in self._kept if key[0] == caller]:
+            del self._kept[key]
+
+    async def ask(self, server: str, backend: Backend, message: Message, origin: Origin) -> Discovered:
+        """Raises: Unavailable."""
+        found = _read(await ask_server(backend, own_request(message, "server/discover"), origin))
+        key = (origin.caller, server)
+        self._kept[key] = (backend, self._endpoint.now() + _KEPT_SECONDS, found)
+        self._kept.move_to_end(key)
+        if len(self._kept) > _MOST_KEPT:
+            self._kept.popitem(last=False)
+        return found
+
+
+def _read(result: Members) -> Discovered:
+    return Discovered(
+        capabilities=level_of(member(result, "capabilities")),
+        instructions=text_member(result, "instructions") or "",
+        ttl_ms=whole_number(result, "ttlMs"),
+        is_private=text_member(result, "cacheScope") != "public",
+    )
+
+
+async def discover_all(endpoint: Endpoint, discoveries: Discoveries, message: Message, origin: Origin) -> bytes:
+    """What all servers are together."""
+    found: dict[str, Discovered] = {}
+    servers = endpoint.servers()
+    unavailable = dict.fromkeys(servers, f"It did not answer within {endpoint.seconds():g} seconds.")
+
+    async def ask(server: str, backend: Backend) -> None:
+        try:
+            found[server] = await discoveries.ask(server, backend, message, origin)
+            del unavailable[server]
+        except Unavailable as problem:
+            unavailable[server] = problem.reason
+
+    await endpoint.all_within(ask(server, backend) for server, backend in servers.items())
+    for server, reason in unavailable.items():
+        endpoint.diagnose(server, "combined.unavailable", f"The combined endpoint goes without the server. {reason}")
+    in_order = {server: found[server] for server in servers if server in found}
+    return answer(message.id, _merged(in_order, unavailable))
+
+
+def _merged(found: Mapping[str, Discovered], unavailable: Mapping[str, str]) -> dict[str, Any]:  # Any: JSON
+    parts = list(found.values())
+    is_settled = bool(parts) and not unavailable
+    result: dict[str, Any] = {  # Any: JSON
+        "resultType": "complete",
+        "supportedVersions": [MODERN_REVISION, LEGACY_REVISION],
+        "capabilities": _capabilities(parts, is_settled=is_settled),
+        "ttlMs": min(part.ttl_ms for part in parts) if is_settled else 0,
+        "cacheScope": "public" if is_settled and not any(part.is_private for part in parts) else "private",
+        "_meta": {**SERVER_INFO, **({META_UNAVAILABLE: dict(unavailable)} if unavailable else {})},
+    }
+    if instructions := _instructions(found):
+        result["instructions"] = instructions
+    return result
+
+
+def _capabilities(parts: list[Discovered], *, is_settled: bool) -> dict[str, Any]:  # Any: JSON
+    """The union. Whatever a server that has not answered yet can do must be asked for later, so it is promised."""
+    together: dict[str, Any] = {}  # Any: JSON
+    for name in _LISTS:
+        if not is_settled or any(part.offers(name) for part in parts):
+            # handfast itself tells when servers come and go.
+            together[name] = {"listChanged": True}
+    if any(part.offers("resources", "subscribe") for part in parts):
+        together["resources"]["subscribe"] = True
+    for name in ("completions", "logging"):
+        if any(part.offers(name) for part in parts):
+            together[name] = {}
+    if any(part.has_tasks for part in parts):
+        # The only extension whose messages can be told whose they are.
+        together["extensions"] = {TASKS: {}}
+    return together
+
+
+def _instructions(found: Mapping[str, Discovered]) -> str:
+    pieces = [
+        f"## {server}\n\n{part.instructions[:_LONGEST_INSTRUCTIONS]}"
+        for server, part in found.items()
+        if part.instructions.strip()
+    ]
+    return "\n\n".join(pieces)[:_ALL_INSTRUCTIONS]

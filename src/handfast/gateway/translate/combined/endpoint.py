@@ -1,0 +1,97 @@
+"""What everything at the combined endpoint stands on: the servers of now, how long each may take, what is known."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from handfast.crashes import describe_crash
+from handfast.gateway.callers.opaque import Seal
+from handfast.gateway.translate.backend import Backend, Origin
+from handfast.gateway.translate.combined.known import Knowledge, Known
+from handfast.wire.message import Message
+
+_log: Final = logging.getLogger("handfast.gateway")
+
+Servers = Mapping[str, Backend]
+Diagnose = Callable[[str, str, str], None]  # server, rule, reason
+RecordRefused = Callable[[Message, Origin, str, str], Awaitable[None]]  # the request, whose, rule, reason
+# Something that only a gateway on this state folder gives out came back changed, or for something else.
+FORGED: Final = "combined.forged"
+UNROUTED: Final = "combined.unrouted"  # a URI that cannot be told whose it is
+RecordTemplated = Callable[[Message, str, str, str], None]  # the request, its actor, the server, the URI
+
+
+class Refused(Exception):
+    """A request that is answered with this error and goes no further."""
+
+    def __init__(self, code: int, text: str, *, rule: str = "", data: Mapping[str, object] | None = None) -> None:
+        """`rule` is for what must be on record as blocked, whatever was asked for."""
+        super().__init__(text)
+        self.code = code
+        self.text = text
+        self.rule = rule
+        self.data = data
+
+
+async def record_nothing(_message: Message, _origin: Origin, _rule: str, _reason: str) -> None:
+    """For an endpoint without records."""
+
+
+class Listener(Protocol):
+    def servers_changed(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    every_server: Callable[[], Servers]
+    """The servers of now. Another Backend of the same name is another server."""
+    seconds: Callable[[], float]
+    """How long a server may take to say what it has; past that the others are answered without it."""
+    now: Callable[[], float]
+    diagnose: Diagnose
+    seal: Seal
+    record_refused: RecordRefused = record_nothing
+    """Takes a request that reaches no server, so that none records it."""
+    record_left: Callable[[Message, str], None] = lambda _message, _actor: None
+    """Takes a request whose client left before it was known which server it is for."""
+    record_templated: RecordTemplated = lambda _message, _actor, _server, _uri: None
+    """Takes a URI that went to a server for no other reason than that a template of it fits."""
+    first_wait: float = 1.0
+    """Seconds before a server that ended a subscription is asked again; doubled each time."""
+    only: frozenset[str] | None = None
+    knowledge: Knowledge = field(default_factory=Knowledge)
+    listeners: set[Listener] = field(default_factory=set)
+    leaving: set[asyncio.Task[None]] = field(default_factory=set)  # tasks that nobody waits for any more
+
+    def servers(self) -> Servers:
+        """In the order of their names, which is the order of everything that is joined."""
+        every = self.every_server()
+        return {name: every[name] for name in sorted(every) if self.only is None or name in self.only}
+
+    def known(self, origin: Origin) -> Known:
+        return self.knowledge.of(origin.caller, origin.address)
+
+    async def all_within(self, works: Iterable[Coroutine[Any, Any, None]]) -> None:  # Any: asyncio's own type
+        """Run them side by side and wait until all are done or the time is up; what is not done then is given up."""
+        tasks = [self.start(work) for work in works]
+        if not tasks:
+            return
+        try:
+            await asyncio.wait(tasks, timeout=self.seconds())
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:  # Any: asyncio's own type
+        task = asyncio.create_task(work)
+        self.leaving.add(task)  # the loop itself does not hold it
+        task.add_done_callback(self._took_leave)
+        return task
+
+    def _took_leave(self, task: asyncio.Task[None]) -> None:
+        self.leaving.discard(task)
+        if not task.cancelled() and (problem := task.exception()) is not None:
+            # One server's part failed inside the gateway: the others must not suffer, the operator must know.
+            _log.error("A part of a combined answer failed inside the gateway:\n%s", describe_crash(problem))

@@ -1,0 +1,303 @@
+"""One client's subscription to all servers: a listen at each that can, one acknowledgement, one stream.
+
+A server that ends its listen, or is down, is asked again after a wait that doubles; the client's own listen goes on.
+Nothing is replayed, so after a gap the client is told that the server's lists may have changed.
+"""
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import msgspec
+
+from handfast.gateway.callers.opaque import Tampered
+from handfast.gateway.callers.task_ids import TaskIds
+from handfast.gateway.translate.backend import Backend, Origin
+from handfast.gateway.translate.combined.ask_server import Unavailable, own_request
+from handfast.gateway.translate.combined.discovery import Discovered, Discoveries
+from handfast.gateway.translate.combined.endpoint import FORGED, UNROUTED, Endpoint, Refused
+from handfast.gateway.translate.combined.resolving import Resolver
+from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
+from handfast.wire.eras import META_SUBSCRIPTION
+from handfast.wire.lenient_reading import level_of
+from handfast.wire.members import member, text_member
+from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_level, read_message
+from handfast.wire.replies import notification
+from handfast.wire.reshape import put
+from handfast.wire.scan import NotJson
+
+ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
+LIST_CHANGES: Final = {
+    "toolsListChanged": ("tools", "notifications/tools/list_changed"),
+    "promptsListChanged": ("prompts", "notifications/prompts/list_changed"),
+    "resourcesListChanged": ("resources", "notifications/resources/list_changed"),
+}
+UPDATED: Final = "notifications/resources/updated"
+FOREIGN_UPDATE: Final = "combined.foreign_update"
+_URIS: Final = "resourceSubscriptions"
+_TASKS: Final = "taskIds"
+_MOST_HELD: Final = 1000  # notifications that came before the acknowledgement could be sent
+_LONGEST_WAIT: Final = 60.0
+_SETTLED_SECONDS: Final = 60.0  # a listen that lasted this long was no failure
+
+Filter = dict[str, Any]  # Any: JSON
+
+
+@dataclass(slots=True)
+class _Server:
+    """One server's share of the subscription."""
+
+    backend: Backend
+    task: asyncio.Task[None] | None = None
+    uris: list[str] = field(default_factory=list)  # what it was asked to tell of
+    honoured: Filter = field(default_factory=dict)
+    was_missing: bool = False  # lists that the client has may lack what is the server's
+    has_spoken: bool = False  # it acknowledged, refused, or has nothing to listen for
+
+
+class Listen:
+    """Runs until it is cancelled. `servers_changed` may be called whenever the settings have changed."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        discoveries: Discoveries,
+        resolver: Resolver,
+        *,
+        message: Message,
+        origin: Origin,
+    ) -> None:
+        self._endpoint = endpoint
+        self._discoveries = discoveries
+        self._resolver = resolver
+        self._message = message
+        self._origin = origin
+        self._task_ids = TaskIds(endpoint.seal, origin.caller)
+        self._wanted = _read_filter(message)
+        self._tasks = self._read_tasks()
+        self._servers: dict[str, _Server] = {}
+        self._held: list[bytes] | None = []  # None once the acknowledgement is out
+        self._progress = asyncio.Event()
+        self._change = asyncio.Event()
+
+    def _read_tasks(self) -> list[tuple[str, str]]:
+        """Which tasks are meant, and whose they are. Raises: Refused."""
+        try:
+            return [self._task_ids.unwrap(public) for public in _texts(self._wanted.get(_TASKS))]
+        except Tampered:
+            reason = "One of the taskIds was not given out here. Use the ids that the calls gave."
+            raise Refused(INVALID_PARAMS, reason, rule=FORGED) from None
+
+    def servers_changed(self) -> None:
+        self._change.set()
+
+    async def run(self) -> bytes:
+        try:
+            await self._follow_servers()
+            await self._note_owners()
+            await self._wait_for_first_words()
+            self._acknowledge()
+            while True:
+                await self._change.wait()
+                self._change.clear()
+                await self._follow_servers()
+                self._tell_list_changes(set(LIST_CHANGES))
+        finally:
+            for server in self._servers.values():
+                _cancel(server)
+
+    async def _follow_servers(self) -> None:
+        """A listen at each server of now, and none at those that are gone."""
+        await self._resolver.learn_uris(self._uris(), self._message, self._origin)
+        now = self._endpoint.servers()
+        for name in [name for name, known in self._servers.items() if now.get(name) is not known.backend]:
+            _cancel(self._servers.pop(name))
+        for name, backend in now.items():
+            if name not in self._servers:
+                server = self._servers[name] = _Server(backend)
+                server.task = self._endpoint.start(self._follow(name, server))
+
+    async def _wait_for_first_words(self) -> None:
+        async def all_spoke() -> None:
+            while not all(server.has_spoken for server in self._servers.values()):
+                self._progress.clear()
+                await self._progress.wait()
+
+        await self._endpoint.all_within([all_spoke()])
+
+    async def _follow(self, name: str, server: _Server) -> None:
+        wait, is_first = self._endpoint.first_wait, True
+        while True:
+            began = self._endpoint.now()
+            try:
+                await self._listen_once(name, server, is_first=is_first)
+            except _NothingToListenFor:
+                return
+            finally:
+                self._spoke(server)
+            if self._endpoint.now() - began >= _SETTLED_SECONDS:
+                wait = self._endpoint.first_wait
+            await asyncio.sleep(wait)
+            wait, is_first = min(wait * 2, _LONGEST_WAIT), False
+
+    async def _listen_once(self, name: str, server: _Server, *, is_first: bool) -> None:
+        """Returns when the server ended the listen or could not be asked. Raises: _NothingToListenFor."""
+        try:
+            offered = await self._discoveries.of(name, server.backend, self._message, self._origin)
+        except Unavailable:
+            server.was_missing = True
+            return
+        if server.was_missing:
+            server.was_missing = False
+            self._tell_list_changes(
+                {key for key, (capability, _) in LIST_CHANGES.items() if offered.offers(capability)}
+            )
+        if not is_first and any(self._owner(uri) is None for uri in self._uris()):
+            await self._resolver.learn_uris_of(name, self._message, self._origin)
+        wanted = self._share(name, offered)
+        if not wanted:
+            raise _NothingToListenFor
+        server.uris = _texts(wanted.get(_URIS))
+
+        def take(raw: bytes) -> None:
+            self._take(name, server, raw, is_first=is_first)
+
+        # Its own id at each server and each time: no id may be in use twice.
+        asked = own_request(self._message, "subscriptions/listen", {"notifications": wanted})
+        try:
+            answer = read_message(await server.backend.request(asked, replace(self._origin, send=take)))
+        except (OSError, BadMessage):
+            return
+        if answer.has_error and answer.error_code() == METHOD_NOT_FOUND:
+            raise _NothingToListenFor
+        if answer.has_error and answer.error_code() == INVALID_PARAMS and _TASKS in wanted:
+            # Its process is another by now and has none of them. Without them the rest can be listened for again.
+            self._tasks = [known for known in self._tasks if known[0] != name]
+
+    def _take(self, name: str, server: _Server, raw: bytes, *, is_first: bool) -> None:
+        """What a server sent on its listen, in the client's words."""
+        try:
+            message = read_message(raw)
+            if message.method == ACKNOWLEDGED:
+                self._take_acknowledgement(server, message, is_first=is_first)
+                return
+            if message.method == UPDATED and not self._is_of(name, server, message):
+                self._endpoint.diagnose(name, FOREIGN_UPDATE, "It told of a URI that it was not asked for.")
+                return
+            raw = self._task_ids.wrap_in_notification(raw, message, name)
+            raw = put(raw, {("params", "_meta", META_SUBSCRIPTION): msgspec.json.encode(self._message.id)})
+        except (BadMessage, AmbiguousKeys, NotJson):
+            return  # the server's own backend has seen it too, and says what is wrong with it
+        self._send(raw)
+
+    def _take_acknowledgement(self, server: _Server, message: Message, *, is_first: bool) -> None:
+        honoured = level_of(member(message.params(), "notifications"))
+        server.honoured = {key: _decoded(value) for key, value in honoured.items()}
+        self._spoke(server)
+        if not is_first or self._held is None:
+            self._tell_list_changes({key for key, value in server.honoured.items() if value is True})
+
+    def _spoke(self, server: _Server) -> None:
+        server.has_spoken = True
+        self._progress.set()
+
+    def _share(self, name: str, offered: Discovered) -> Filter:
+        """What of the client's wishes this server can fulfil."""
+        share: Filter = {}
+        for key, value in self._wanted.items():
+            if key in LIST_CHANGES:
+                if value is True and offered.offers(LIST_CHANGES[key][0], "listChanged"):
+                    share[key] = True
+            elif key == _URIS:
+                uris = [uri for uri in self._uris() if self._owner(uri) == name]
+                if uris and offered.offers("resources", "subscribe"):
+                    share[key] = uris
+            elif key == _TASKS and (own := [own for server, own in self._tasks if server == name]):
+                share[key] = own
+            # Of an extension that handfast does not know nobody can say whose it is.
+        return share
+
+    def _uris(self) -> list[str]:
+        return _texts(self._wanted.get(_URIS))
+
+    def _owner(self, uri: str) -> str | None:
+        found = self._resolver.owner(uri, self._origin)
+        return None if found is None else found.server
+
+    async def _note_owners(self) -> None:
+        """What is asked of nobody, or of a server by a template alone, is on record."""
+        owners = {uri: self._resolver.owner(uri, self._origin) for uri in self._uris()}
+        noted = {owner: uri for uri, owner in owners.items() if owner is not None}  # one of each is enough
+        for owner, uri in noted.items():
+            self._resolver.note_owner(uri, owner, self._message, self._origin)
+        if None in owners.values():
+            reason = "URIs of a subscription cannot be told whose they are, and are not listened to. Use /mcp/<server>."
+            await self._endpoint.record_refused(self._message, self._origin, UNROUTED, reason)
+
+    def _is_of(self, name: str, server: _Server, message: Message) -> bool:
+        """Whether an update is of what the server was asked for, or of something below it that is no other's."""
+        uri = text_member(message.params(), "uri")
+        if uri is None or uri in server.uris:
+            return uri is not None
+        is_below = any(uri.startswith(f"{known.rstrip('/')}/") for known in server.uris)
+        return is_below and self._owner(uri) in (None, name)
+
+    def _acknowledge(self) -> None:
+        # handfast itself tells when servers come and go, so lists are always watched.
+        honoured: Filter = {key: True for key in LIST_CHANGES if self._wanted.get(key) is True}
+        uris = {uri for server in self._servers.values() for uri in _texts(server.honoured.get(_URIS))}
+        if shared := [uri for uri in self._uris() if uri in uris]:
+            honoured[_URIS] = shared
+        tasks = [
+            self._task_ids.wrap(name, own)
+            for name, server in self._servers.items()
+            for own in _texts(server.honoured.get(_TASKS))
+        ]
+        if tasks:
+            honoured[_TASKS] = tasks
+        held, self._held = self._held or [], None
+        self._send(notification(ACKNOWLEDGED, {"notifications": honoured, "_meta": self._meta()}))
+        for raw in held:
+            self._send(raw)
+
+    def _tell_list_changes(self, kinds: set[str]) -> None:
+        for key, (_, method) in LIST_CHANGES.items():
+            if self._wanted.get(key) is True and key in kinds:
+                self._send(notification(method, {"_meta": self._meta()}))
+
+    def _send(self, raw: bytes) -> None:
+        if self._held is None:
+            self._origin.send(raw)
+        elif len(self._held) < _MOST_HELD:
+            self._held.append(raw)
+
+    def _meta(self) -> dict[str, object]:
+        return {META_SUBSCRIPTION: self._message.id}
+
+
+class _NothingToListenFor(Exception):
+    """This server has nothing that the client wants to hear."""
+
+
+def _read_filter(message: Message) -> Filter:
+    """Raises: Refused, AmbiguousKeys, NotJson."""
+    found = member(message.params(), "notifications")
+    if found is None or not found.startswith(b"{"):
+        raise Refused(INVALID_PARAMS, "params.notifications must be an object that says what to listen for.")
+    return {key: _decoded(value) for key, value in read_level(found).items()}
+
+
+def _decoded(value: msgspec.Raw) -> object:
+    try:
+        return msgspec.json.decode(value)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _texts(value: object) -> list[str]:
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+
+
+def _cancel(server: _Server) -> None:
+    if server.task is not None:
+        server.task.cancel()

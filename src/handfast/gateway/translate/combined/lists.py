@@ -1,0 +1,253 @@
+"""The lists of all servers as one: asked side by side, each within its time, joined in the order of the servers' names.
+
+An answer takes as many pages of each server as its bounds allow, nearly always all of them. What is left is in the
+cursor: for each server with more, that server's own cursor.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from handfast.catalog.listing import SLICE
+from handfast.core.bounds import MOST_ITEMS
+from handfast.gateway.callers.opaque import Tampered
+from handfast.gateway.translate.backend import Backend, Origin
+from handfast.gateway.translate.combined.ask_server import Unavailable, ask_server, own_request, whole_number
+from handfast.gateway.translate.combined.discovery import META_UNAVAILABLE, SERVER_INFO, Discoveries
+from handfast.gateway.translate.combined.endpoint import FORGED, Endpoint, Refused
+from handfast.gateway.translate.combined.links import tool_uri
+from handfast.gateway.translate.combined.names import public_name
+from handfast.turns import LARGE_BYTES, take_turn
+from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
+from handfast.wire.lenient_reading import level_of
+from handfast.wire.members import member, text_member
+from handfast.wire.message import Members, Message
+from handfast.wire.replies import answer
+from handfast.wire.scan import NotJson, scan_items
+from handfast.wire.splice import replace_values
+
+# Of one server in one answer; the rest is the next page. A server without end does not hold anybody for ever.
+_MOST_PAGES: Final = 50
+_ENOUGH_BYTES: Final = 4 * 1024**2
+# Of one server's cursor. All of them go into one that clients send back, so one server must not make it unbearable.
+_LONGEST_CURSOR: Final = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ListKind:
+    method: str
+    key: str  # where the items stand in the result
+    identity: str  # what tells an item from the others
+    capability: str
+    is_named: bool  # whether items are renamed
+
+
+KINDS: Final[Mapping[str, ListKind]] = {
+    kind.method: kind
+    for kind in (
+        ListKind("tools/list", "tools", "name", "tools", is_named=True),
+        ListKind("prompts/list", "prompts", "name", "prompts", is_named=True),
+        ListKind("resources/list", "resources", "uri", "resources", is_named=False),
+        ListKind("resources/templates/list", "resourceTemplates", "uriTemplate", "resources", is_named=False),
+    )
+}
+
+
+@dataclass(slots=True)
+class Part:
+    """What one server adds to an answer."""
+
+    server: str
+    cursor: str | None  # where it goes on, in the server's own words
+    starts_anew: bool
+    items: list[tuple[str, bytes]] = field(default_factory=list)  # what clients call it, and the bytes they get
+    own_names: dict[str, str] = field(default_factory=dict)
+    links: list[str] = field(default_factory=list)
+    pages: int = 0
+    is_done: bool = False  # nothing more comes, whatever the reason
+    problem: str = "It did not answer in time."
+    unreadable: int = 0
+    ttl_ms: int | None = None
+    is_private: bool = False
+
+
+class Lists:
+    def __init__(self, endpoint: Endpoint, discoveries: Discoveries) -> None:
+        self._endpoint = endpoint
+        self._discoveries = discoveries
+        self._told: set[tuple[str, str]] = set()  # pairs of servers with a URI in common
+
+    async def answer(self, kind: ListKind, message: Message, origin: Origin) -> bytes:
+        """Raises: Refused."""
+        parts = _parts(self._endpoint, kind, message)
+        await self._fill(kind, parts, message, origin)
+        if sum(len(part.items) for part in parts) > SLICE:
+            await take_turn()
+        return answer(message.id, self._joined(kind, parts))
+
+    async def refresh(self, kind: ListKind, servers: Mapping[str, Backend], message: Message, origin: Origin) -> bool:
+        """Learn what these servers list, for a caller who asks for something not seen yet. True where all answered."""
+        parts = [Part(server, None, starts_anew=True) for server in servers]
+        await self._fill(kind, parts, message, origin)
+        return not any(part.problem or part.cursor is not None for part in parts)
+
+    async def _fill(self, kind: ListKind, parts: list[Part], message: Message, origin: Origin) -> None:
+        servers = self._endpoint.servers()
+        await self._endpoint.all_within(
+            self._fill_one(kind, part, servers[part.server], message, origin)
+            for part in parts
+            if part.server in servers
+        )
+        for part in parts:
+            if len(part.items) > SLICE:
+                await take_turn()
+            known = self._endpoint.known(origin)
+            is_whole = part.starts_anew and part.is_done and not part.problem and part.cursor is None
+            known.learn(kind.key, part.server, part.own_names, is_whole=is_whole)
+            if part.starts_anew:
+                known.asked[kind.key, part.server] = self._endpoint.now()
+            known.link(part.server, part.links)
+            self._diagnose(kind, part)
+
+    async def _fill_one(self, kind: ListKind, part: Part, backend: Backend, message: Message, origin: Origin) -> None:
+        try:
+            if not await self._offers(kind, part.server, backend, message, origin):
+                part.cursor, part.problem, part.is_done = None, "", True
+                return
+            await _turn_pages(kind, part, lambda asked: ask_server(backend, asked, origin), message)
+        except Unavailable as problem:
+            # A server that promised the capability may still lack this one of its lists.
+            part.problem = "" if problem.code == METHOD_NOT_FOUND else problem.reason
+            part.cursor, part.is_done = None, True
+
+    async def _offers(self, kind: ListKind, server: str, backend: Backend, message: Message, origin: Origin) -> bool:
+        """Raises: Unavailable."""
+        try:
+            return (await self._discoveries.of(server, backend, message, origin)).offers(kind.capability)
+        except Unavailable as problem:
+            if problem.code != METHOD_NOT_FOUND:
+                raise
+            return True  # it cannot say, so its list tells
+
+    def _joined(self, kind: ListKind, parts: list[Part]) -> dict[str, Any]:  # Any: JSON
+        unavailable = {part.server: part.problem for part in parts if part.problem}
+        asked = [part for part in parts if part.ttl_ms is not None]
+        is_public = bool(asked) and not unavailable and not any(part.is_private for part in asked)
+        result: dict[str, Any] = {  # Any: JSON
+            "resultType": "complete",
+            kind.key: [msgspec.Raw(item) for item in self._items(kind, parts)],
+            # Nobody may keep a list with a gap in it.
+            "ttlMs": 0 if unavailable else min((part.ttl_ms or 0 for part in asked), default=0),
+            "cacheScope": "public" if is_public else "private",
+            "_meta": {**SERVER_INFO, **({META_UNAVAILABLE: unavailable} if unavailable else {})},
+        }
+        rest = [(part.server, part.cursor) for part in parts if part.cursor is not None]
+        if rest:
+            result["nextCursor"] = self._endpoint.seal.wrap(_bound(kind), rest)
+        return result
+
+    def _items(self, kind: ListKind, parts: list[Part]) -> list[bytes]:
+        """In order. A URI that an earlier server has is left out: reading it would lead to that server."""
+        owners: dict[str, str] = {}
+        found: list[bytes] = []
+        for part in parts:
+            for identity, item in part.items:
+                owner = part.server if kind.is_named else owners.setdefault(identity, part.server)
+                if owner == part.server:
+                    found.append(item)
+                else:
+                    self.note_same_uri(owner, part.server)
+        return found
+
+    def note_same_uri(self, owner: str, server: str) -> None:
+        """Once for each two servers."""
+        if (owner, server) in self._told:
+            return
+        self._told.add((owner, server))
+        reason = f"It lists or links URIs that {owner} lists; they lead to {owner}. Use /mcp/{server}."
+        self._endpoint.diagnose(server, "combined.same_uri", reason)
+
+    def _diagnose(self, kind: ListKind, part: Part) -> None:
+        if part.problem:
+            reason = f"{kind.method} of all servers goes without the server. {part.problem}"
+            self._endpoint.diagnose(part.server, "combined.unavailable", reason)
+        if part.unreadable:
+            reason = f"{part.unreadable} items of {kind.method} have no {kind.identity} that can be read; left out."
+            self._endpoint.diagnose(part.server, "combined.unreadable", reason)
+
+
+def _bound(kind: ListKind) -> tuple[str, str]:
+    return ("cursor", kind.method)
+
+
+def _parts(endpoint: Endpoint, kind: ListKind, message: Message) -> list[Part]:
+    """Who is asked, and from where. Servers that are gone since a cursor was given out are passed over."""
+    servers = endpoint.servers()
+    if member(message.params(), "cursor") is None:
+        return [Part(server, None, starts_anew=True) for server in servers]
+    text = text_member(message.params(), "cursor")
+    try:
+        cursors = dict(endpoint.seal.unwrap(_bound(kind), text, list[tuple[str, str]]))
+    except Tampered:
+        reason = "The cursor is not one of this list. Begin again without a cursor."
+        raise Refused(INVALID_PARAMS, reason, rule=FORGED) from None
+    return [Part(server, cursors[server], starts_anew=False) for server in servers if server in cursors]
+
+
+async def _turn_pages(
+    kind: ListKind, part: Part, ask: Callable[[Message], Awaitable[Members]], message: Message
+) -> None:
+    """Raises: Unavailable."""
+    size = 0
+    while part.pages < _MOST_PAGES and size < _ENOUGH_BYTES:
+        params = {} if part.cursor is None else {"cursor": part.cursor}
+        result = await ask(own_request(message, kind.method, params))
+        size += await _take_page(kind, part, result)
+        if part.cursor is None:
+            break
+    part.is_done = True
+
+
+async def _take_page(kind: ListKind, part: Part, result: Members) -> int:
+    """In slices, for an item takes some 20 microseconds. Raises: Unavailable."""
+    following = text_member(result, "nextCursor")
+    if len(member(result, kind.key) or b"") >= LARGE_BYTES:
+        await take_turn()
+    try:
+        items, is_whole = scan_items(member(result, kind.key) or b"")
+    except NotJson:
+        raise Unavailable("It sent a list that cannot be read.") from None
+    if following is not None and following == part.cursor:
+        raise Unavailable("Its list does not end: a page leads to itself.")
+    for number, item in enumerate(items, 1):
+        _take_item(kind, part, item)
+        if number % SLICE == 0:
+            await take_turn()
+    ttl_ms = whole_number(result, "ttlMs")
+    part.ttl_ms = ttl_ms if part.ttl_ms is None else min(part.ttl_ms, ttl_ms)
+    part.is_private = part.is_private or text_member(result, "cacheScope") != "public"
+    part.pages += 1
+    part.cursor, part.problem = following, ""  # what is here is given, even if the next page does not come in time
+    is_usable = following is not None or member(result, "nextCursor") is None
+    if not is_usable or len(following or "") > _LONGEST_CURSOR:
+        part.cursor, part.problem = None, "Its list goes on, but its cursor is no text, or too long to be sent back."
+    if not is_whole:
+        part.cursor, part.problem = None, f"A page of its list has more than {MOST_ITEMS} items; the rest is left out."
+    return sum(map(len, items))
+
+
+def _take_item(kind: ListKind, part: Part, item: bytes) -> None:
+    members = level_of(item)
+    own = text_member(members, kind.identity)
+    if own is None:
+        part.unreadable += 1
+        return
+    public = public_name(part.server, own) if kind.is_named else own
+    if public != own:
+        item = replace_values(item, {("name",): msgspec.json.encode(public)})
+    part.items.append((public, item))
+    part.own_names[public] = own
+    if kind.key == "tools" and (uri := tool_uri(members)) is not None:
+        part.links.append(uri)

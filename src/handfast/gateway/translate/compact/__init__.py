@@ -1,0 +1,1 @@
+"""One tool in place of all of a server's."""

@@ -1,0 +1,73 @@
+"""Calls of the dispatcher that go no further: explained or refused here, on record before the answer leaves."""
+
+from collections.abc import Awaitable
+
+from handfast.core.exchange import Exchange, RecordingFailed, Status
+from handfast.core.policy import InputErrors, Violation
+from handfast.core.redaction import scrub_name
+from handfast.gateway.calls.conversation import LEFT
+from handfast.gateway.calls.server_side import ServerSide
+from handfast.wire.codes import INVALID_PARAMS, RECORDING_FAILED, UPSTREAM_FAILED
+from handfast.wire.message import Message, read_message
+from handfast.wire.replies import answer, error_reply, tool_error
+
+
+class OwnAnswers:
+    def __init__(self, server: ServerSide, dispatcher: str) -> None:
+        self._server = server
+        self._dispatcher = dispatcher
+
+    async def explained(self, message: Message, given: bytes | None, text: str) -> bytes:
+        call = self._open()
+        content = [{"type": "text", "text": text}]
+        reply = answer(message.id, {"resultType": "complete", "content": content})
+        recording = self._server.path.answer(
+            call, given, Status.SUCCESS, rule="dispatch.help", reason="The dispatcher explained its actions."
+        )
+        return await self._recorded(call, message, reply, recording)
+
+    async def refused(
+        self, message: Message, given: bytes | None, violation: Violation, *, tool: str | None, caller: str = ""
+    ) -> bytes:
+        """`tool` is the one that was meant, where there is such a tool: its settings say how a refusal is answered."""
+        assert message.id is not None
+        call = self._open(tool)
+        call.caller = caller
+        reply = tool_error(message.id, violation.message, is_modern=True)
+        if call.policy.input.errors is InputErrors.PROTOCOL:
+            reply = error_reply(message.id, INVALID_PARAMS, violation.message)
+        return await self._recorded(call, message, reply, self._server.path.refuse(call, given, violation))
+
+    async def without_list(self, message: Message, given: bytes | None, listed: bytes) -> bytes:
+        """The server would not list its tools, so there is nothing to explain: its own error, where it gave one."""
+        text = "The server gave no list of its tools that could be used. Try again later."
+        reply = listed if read_message(listed).has_error else error_reply(message.id, UPSTREAM_FAILED, text)
+        call = self._open()
+        recording = self._server.path.answer(call, given, Status.ERROR, rule="upstream.failed", reason=text)
+        return await self._recorded(call, message, reply, recording)
+
+    def left(self) -> None:
+        """The client left while the tools were listed to find out what it asked for."""
+        self._server.path.conclude(self._open(), Status.CANCELLED, rule="client.left", reason=LEFT)
+
+    def _open(self, tool: str | None = None) -> Exchange:
+        server = self._server
+        policy = server.policy_of(self._dispatcher if tool is None else tool)
+        call = server.path.open(
+            server=server.name, tool=self._dispatcher, policy=policy, contract=None, actor=server.actor
+        )
+        if tool is not None:
+            call.details["action"] = scrub_name(tool)
+        return call
+
+    async def _recorded(self, call: Exchange, message: Message, reply: bytes, recording: Awaitable[None]) -> bytes:
+        """The reply, once the record is as durable as it has to be."""
+        try:
+            await recording
+        except RecordingFailed as problem:
+            self._server.path.conclude(call, Status.ERROR, rule="recording.failed", reason=str(problem))
+            return error_reply(message.id, RECORDING_FAILED, str(problem))
+        finally:
+            # Only where it was not recorded by then.
+            self._server.path.conclude(call, Status.CANCELLED, reason="The client cancelled the call.")
+        return reply

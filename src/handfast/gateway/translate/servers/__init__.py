@@ -1,0 +1,1 @@
+"""Servers of either era behind the inner form, over HTTP and stdio."""

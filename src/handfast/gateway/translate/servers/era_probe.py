@@ -1,0 +1,156 @@
+"""One server asked in the modern form whatever it speaks itself; its era is found out once and remembered."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from handfast.gateway.admission.server_health import Era
+from handfast.gateway.http.response import UpstreamFailed
+from handfast.gateway.translate.backend import Origin, ask
+from handfast.gateway.translate.servers.legacy_server import EraRefused, LegacyServer
+from handfast.gateway.translate.servers.line import HttpRefused, ServerExited
+from handfast.gateway.translate.servers.modern_server import ModernServer
+from handfast.wire.eras import is_discovery
+from handfast.wire.message import Message
+
+_PROBE_SECONDS = 10.0  # a server that is silent for so long does not know what it was asked
+_MISFITS = frozenset((-32600, -32000, -32022))  # what servers say to whom they do not understand
+
+
+class NativeServer:
+    def __init__(
+        self,
+        modern: ModernServer,
+        legacy: LegacyServer,
+        *,
+        leave_modern: Callable[[], Awaitable[None]],
+        is_busy: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`leave_modern` gives up what was connected only to find out that the server is not modern.
+
+        `is_busy`: the server has requests to answer, and some do one thing at a time.
+        """
+        self._modern = modern
+        self._legacy = legacy
+        self._leave_modern = leave_modern
+        self._is_busy = is_busy
+        self._was_modern = False
+        self._is_modern: bool | None = None
+        self._takes_handshake: bool | None = None
+        self._probe: asyncio.Task[bool] | None = None
+
+    async def request(self, message: Message, origin: Origin) -> bytes:
+        """Raises: UpstreamFailed, AmbiguousKeys, NotJson."""
+        if await self.is_modern():
+            raw = await self._modern.request(message, origin)
+            if b'"error"' in raw[:200]:
+                self._look_again(raw)
+            return raw
+        try:
+            return await self._legacy.request(message, origin)
+        except EraRefused as problem:
+            self.forget()
+            if await self.is_modern():
+                return await self._modern.request(message, origin)
+            raise UpstreamFailed(f"The server refused the handshake: {problem}") from None
+
+    async def is_modern(self) -> bool:
+        """Whether it answers requests of the modern revision. Raises: UpstreamFailed."""
+        if self._is_modern is not None:
+            return self._is_modern
+        if self._probe is None:
+            self._probe = asyncio.create_task(self._ask())
+            self._probe.add_done_callback(self._probed)
+        probe = self._probe
+        await asyncio.wait((probe,))
+        if probe.cancelled():
+            raise UpstreamFailed("The server was closed before it was known how to ask it. Call again later.")
+        return probe.result()
+
+    def _probed(self, probe: "asyncio.Task[bool]") -> None:
+        """Whoever asks after a failure asks anew, also where nobody waited for this one to the end."""
+        self._probe = None
+        if not probe.cancelled():
+            probe.exception()
+
+    async def is_only_modern(self) -> bool:
+        """Whether it will have no handshake: what its versions say is not enough, for some name only the newest."""
+        if not await self.is_modern():
+            return False
+        if self._takes_handshake is None:
+            self._takes_handshake = await self._legacy.accepts_handshake()
+        return not self._takes_handshake
+
+    def knows(self, *, is_modern: bool) -> None:
+        """Somebody else found out."""
+        self._is_modern = self._was_modern = is_modern
+
+    def refused_handshake(self) -> None:
+        """Somebody else tried."""
+        self._takes_handshake = False
+
+    @property
+    def is_known_only_modern(self) -> bool:
+        return self._is_modern is True and self._takes_handshake is False
+
+    @property
+    def era(self) -> Era | None:
+        """Which one it is asked in; None while that is not known."""
+        if self._is_modern is None:
+            return None
+        return Era.MODERN if self._is_modern else Era.LEGACY
+
+    def forget(self) -> None:
+        """What was known does not fit any more: the next who asks finds out anew."""
+        self._is_modern = self._takes_handshake = None
+
+    def leave(self, caller: str) -> None:
+        self._modern.leave(caller)
+        self._legacy.leave(caller)
+
+    async def close(self) -> None:
+        if self._probe is not None:
+            self._probe.cancel()
+            with contextlib.suppress(asyncio.CancelledError, UpstreamFailed):
+                await self._probe
+        await self._legacy.close()
+
+    async def _ask(self) -> bool:
+        is_modern = False
+        was_busy = self._is_busy()
+        try:
+            answer = await asyncio.wait_for(ask(self._modern, "server/discover"), _PROBE_SECONDS)
+            is_modern = is_discovery(answer)
+        except (TimeoutError, ServerExited) as problem:
+            # Silence, or an end, is what some legacy servers have for a message that they do not know. A modern one
+            # that is at work on calls answers when it comes to it, and they must not end with its process.
+            is_modern = self._was_modern and was_busy and isinstance(problem, TimeoutError)
+        except HttpRefused as problem:
+            if problem.status >= 500:
+                raise  # a server in trouble says nothing about its era
+        if not is_modern:
+            await self._leave_modern()
+        self._is_modern = self._was_modern = is_modern
+        return is_modern
+
+    def _look_again(self, raw: bytes) -> None:
+        code = _error_code(raw)
+        if code in _MISFITS:
+            self.forget()
+
+
+def _error_code(raw: bytes) -> int | None:
+    try:
+        return msgspec.json.decode(raw, type=_ErrorAnswer).error.code
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+class _Error(msgspec.Struct):
+    code: int
+
+
+class _ErrorAnswer(msgspec.Struct):
+    error: _Error

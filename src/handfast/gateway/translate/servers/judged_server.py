@@ -1,0 +1,189 @@
+"""One server as a backend: every request judged, recorded and bounded in time on its way."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from dataclasses import replace
+
+import msgspec
+
+from handfast.core.exchange import Status
+from handfast.gateway.admission.listening_places import ListeningRefused
+from handfast.gateway.admission.server_health import ServerHealth, State, UpstreamResting
+from handfast.gateway.callers.caller_ids import Foreign
+from handfast.gateway.calls.call_time import CallTime
+from handfast.gateway.calls.conversation import Conversation, is_sign_of_life
+from handfast.gateway.calls.param_headers import param_mismatch
+from handfast.gateway.calls.pending import Pending
+from handfast.gateway.calls.server_side import ServerSide
+from handfast.gateway.http.response import UpstreamFailed, UpstreamTimeout
+from handfast.gateway.settings.blocks import Limits
+from handfast.gateway.translate.backend import Origin, ask
+from handfast.gateway.translate.servers.era_probe import NativeServer
+from handfast.gateway.translate.servers.inbox import Inbox
+from handfast.turns import LARGE_BYTES, take_turn
+from handfast.wire.codes import HEADER_MISMATCH, INVALID_REQUEST, UPSTREAM_FAILED, UPSTREAM_TIMEOUT
+from handfast.wire.eras import META_CAPABILITIES
+from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_message
+from handfast.wire.replies import error_reply
+from handfast.wire.scan import NotJson
+
+_ENDING_SECONDS = 1.0  # what is answered with the end of its server takes milliseconds
+
+
+class JudgedServer:
+    def __init__(
+        self, server: ServerSide, native: NativeServer, *, health: ServerHealth, limits: Callable[[], Limits]
+    ) -> None:
+        self._server = server
+        self.native = native
+        self._health = health
+        self._limits = limits
+        self._under_way = 0
+        self._is_idle = asyncio.Event()
+        self._is_idle.set()
+
+    async def request(self, message: Message, origin: Origin) -> bytes:
+        self._under_way += 1
+        self._is_idle.clear()
+        try:
+            return await self._request(message, origin)
+        finally:
+            self._under_way -= 1
+            if not self._under_way:
+                self._is_idle.set()
+
+    async def _request(self, message: Message, origin: Origin) -> bytes:
+        conversation = Conversation(self._server, lambda _, cursor: self._list_page(message, origin, cursor))
+        conversation.caller, conversation.address = origin.caller, origin.address
+        step = await conversation.from_client(message)
+        if step.to_server is None:
+            return step.to_client or error_reply(message.id, INVALID_REQUEST, "The request was cancelled.")
+        assert message.id is not None
+        pending = conversation.open_requests[message.id]
+        mismatch = self._param_mismatch(message, origin)
+        if mismatch is not None:
+            return conversation.fail(
+                message.id, pending, mismatch, code=HEADER_MISMATCH, rule="message.header_mismatch"
+            )
+        self._health.in_progress += pending.call is not None
+        try:
+            return await self._relay(conversation, pending, message, origin)
+        except asyncio.CancelledError as cancelled:
+            if cancelled.args and cancelled.args[0]:  # its session ended, and whoever ended it says why
+                conversation.close(str(cancelled.args[0]))
+            raise
+        finally:
+            self._health.in_progress -= pending.call is not None
+            if pending.call is not None:
+                # Only where it was not recorded by then.
+                self._server.path.conclude(pending.call, Status.CANCELLED, reason="The client cancelled the call.")
+
+    def leave(self, caller: str) -> None:
+        self.native.leave(caller)
+
+    async def close(self) -> None:
+        """Returns once the requests that ended with the server are answered and on record."""
+        await self.native.close()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._is_idle.wait(), _ENDING_SECONDS)
+
+    async def _relay(self, conversation: Conversation, pending: Pending, message: Message, origin: Origin) -> bytes:
+        assert message.id is not None
+        began = self._server.now()
+        inbox = Inbox(self._note_slow)
+        asking = asyncio.create_task(self._ask(message, origin, inbox))
+        try:
+            await self._pass_on(inbox, conversation, pending, origin)
+            raw = await asking
+            if len(raw) >= LARGE_BYTES:
+                await take_turn()
+            answer = read_message(raw)
+        except Foreign as problem:
+            return await conversation.refuse_foreign(message.id, pending, problem)
+        except (UpstreamFailed, BadMessage, AmbiguousKeys, NotJson) as problem:
+            is_timeout = isinstance(problem, UpstreamTimeout)
+            # The one only tells of an earlier error, the other has nothing to do with the server.
+            if not isinstance(problem, UpstreamResting | ListeningRefused):
+                self._health.note_error(str(problem))
+            return conversation.fail(
+                message.id,
+                pending,
+                str(problem),
+                code=UPSTREAM_TIMEOUT if is_timeout else UPSTREAM_FAILED,
+                rule="upstream.timeout" if is_timeout else "upstream.failed",
+            )
+        finally:
+            inbox.close()
+            asking.cancel()
+            with contextlib.suppress(asyncio.CancelledError, Exception):
+                await asking  # what it raised was dealt with, or is being raised
+        self._note_answer(pending, began)
+        reply = await conversation.from_server(answer)
+        return reply or conversation.fail(message.id, pending, "The server's answer was not usable.")
+
+    async def _ask(self, message: Message, origin: Origin, inbox: Inbox) -> bytes:
+        watched = replace(origin, send=inbox.put, flow=inbox.flow)
+        try:
+            return await self.native.request(message, watched)
+        finally:
+            inbox.end()
+
+    async def _pass_on(self, inbox: Inbox, conversation: Conversation, pending: Pending, origin: Origin) -> None:
+        """Whatever comes before the answer, in order. Raises: UpstreamTimeout."""
+        clock = asyncio.get_running_loop().time
+        time = self._time(pending, clock())
+        try:
+            while True:
+                async with asyncio.timeout_at(None if time is None else time.due):
+                    found = await inbox.next()
+                    if found is not None and origin.flow is not None:
+                        await origin.flow.room()
+                if found is None:
+                    return
+                if time is not None and is_sign_of_life(found, pending):
+                    time.extend(clock())
+                if time is not None and clock() > time.due:  # a flood may leave the timeout no moment to strike
+                    raise TimeoutError
+                reply = await conversation.from_server(found)
+                if reply is not None:
+                    origin.send(reply)
+        except TimeoutError:
+            assert time is not None
+            raise UpstreamTimeout(time.describe()) from None
+
+    def _note_slow(self) -> None:
+        reason = "Notifications for a client that reads too slowly were dropped."
+        self._server.journal.diagnose(self._server.name, "client.slow", reason)
+
+    def _time(self, pending: Pending, now: float) -> CallTime | None:
+        """A subscription may be silent for as long as it likes."""
+        return None if pending.method == "subscriptions/listen" else CallTime(self._limits(), now)
+
+    def _note_answer(self, pending: Pending, began: float) -> None:
+        if self._health.state is not State.UP:
+            self._health.succeeded()
+        if pending.call is not None:
+            self._health.answered(self._server.now() - began)
+        if self.native.era is not None:
+            self._health.era = self.native.era
+
+    def _param_mismatch(self, message: Message, origin: Origin) -> str | None:
+        """What a tool wants repeated in headers is compared here, where both are seen."""
+        return None if origin.params is None else param_mismatch(self._server, origin.params, message)
+
+    async def _list_page(self, message: Message, origin: Origin, cursor: bytes | None) -> Message:
+        """As the client would be shown it: what it can do may decide what there is."""
+        params = {} if cursor is None else {"cursor": msgspec.Raw(cursor)}
+        capabilities = message.meta().get(META_CAPABILITIES, msgspec.Raw(b"{}"))
+        try:
+            return await ask(
+                self.native,
+                "tools/list",
+                params,
+                caller=origin.caller,
+                address=origin.address,
+                capabilities=capabilities,
+            )
+        except (UpstreamFailed, BadMessage) as problem:
+            raise ConnectionError(str(problem)) from problem

@@ -1,0 +1,346 @@
+"""A session with a legacy server, asked in the modern form: its handshake is done, its questions are held calls."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import nullcontext
+from itertools import count
+from typing import Any, Final
+
+import msgspec
+
+from handfast.gateway.callers.caller_ids import Foreign
+from handfast.gateway.callers.held_calls import HeldCalls, TooMuchToHold
+from handfast.gateway.http.response import UpstreamFailed, UpstreamTimeout
+from handfast.gateway.translate.backend import Origin
+from handfast.gateway.translate.servers.legacy_call import LegacyCall, rank_of
+from handfast.gateway.translate.servers.legacy_listen import LegacyListens
+from handfast.gateway.translate.servers.line import Line
+from handfast.gateway.translate.servers.questions import (
+    ASKABLE,
+    responses_in,
+    to_answer,
+    to_input_request,
+    to_refusal,
+    urls_required,
+)
+from handfast.turns import LARGE_BYTES, take_turn
+from handfast.wire.codes import METHOD_NOT_FOUND
+from handfast.wire.eras import INTERACTIVE
+from handfast.wire.members import member, text_member
+from handfast.wire.message import AmbiguousKeys, Members, Message, RequestId, read_level, read_message
+from handfast.wire.replies import answer, error_reply
+from handfast.wire.reshape import put
+from handfast.wire.scan import NotJson
+from handfast.wire.translate import discovery_of, input_required, to_legacy_request, to_modern_answer
+
+_NO_STATE: Final = (
+    "The requestState is not known, not for this request, or has expired. Send the request again without it."
+)
+
+_NO_CALL: Final = "Nobody can be asked at the moment: the client speaks a revision in which only a call can ask."
+_SEVERAL: Final = "Several calls are under way, and it cannot be known which one asks. Call this tool again."
+_CLOSED: Final = "The session with the server was closed before it answered. Repeat the call if that is safe."
+
+
+class Asking:
+    """Whether one server was seen to ask its clients something without saying which call it is about."""
+
+    def __init__(self) -> None:
+        self.was_seen = False
+
+
+class LegacySession:
+    def __init__(
+        self,
+        line: Line,
+        greeting: Members,
+        *,
+        held: HeldCalls,
+        refused: Callable[[str], None],
+        seconds: Callable[[], float],
+        asking: Asking | None = None,
+    ) -> None:
+        """`refused` takes a question that belongs to no call. `seconds` is for our own requests.
+
+        `asking` is None in a session whose clients can be asked nothing: callers may share it.
+        """
+        self.line = line
+        self._asking = asking
+        self._turn = asyncio.Lock()
+        self._discovery = discovery_of(greeting)
+        info = greeting.get("serverInfo")
+        self._info = None if info is None else bytes(info)
+        self._held = held
+        self._refused = refused
+        self._seconds = seconds
+        self._ids = count(1)
+        self._calls: dict[int, LegacyCall] = {}  # by the id the server knows them by
+        self._listens = LegacyListens(self, self._discovery["capabilities"])
+        self._sending: set[asyncio.Task[None]] = set()
+        self._under_way = 0  # requests of clients, before they are sent too
+        self._log_rank: int | None = None  # of the level that the server was told
+        self.last_used = 0.0
+        self.has_called = False
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._calls and not self._listens and not self._under_way
+
+    @property
+    def is_alive(self) -> bool:
+        return self.line.is_alive
+
+    async def close(self) -> None:
+        calls = list(self._calls.values())
+        self.ended()
+        for call in calls:
+            call.lose(_CLOSED)
+        await self.line.close()
+
+    async def finished(self) -> None:
+        """Return once no call is under way; clients that listen are to listen in another session."""
+        self._listens.end()
+        while running := {call.exchange for call in self._calls.values() if not call.exchange.done()}:
+            await asyncio.wait(running)
+
+    def ended(self) -> None:
+        """The server is gone. Calls under way end with their line; those that were held cannot be carried on."""
+        self._listens.end()
+        calls, self._calls = self._calls, {}
+        for call in calls.values():
+            self._held.discard(call)
+
+    # --- towards the client ----------------------------------------------------------------------------------------
+
+    async def request(self, message: Message, origin: Origin) -> bytes:
+        """Raises: UpstreamFailed, Foreign, AmbiguousKeys, NotJson."""
+        assert message.method is not None
+        if message.method == "server/discover":
+            return answer(message.id, self._discovery)
+        if message.method == "subscriptions/listen":
+            return await self._listens.listen(message, origin)
+        if message.method.startswith("tasks/"):
+            text = "The server's tasks are of an earlier revision and cannot be offered in this one."
+            return error_reply(message.id, METHOD_NOT_FOUND, text)
+        self.has_called = self.has_called or message.method in INTERACTIVE
+        is_retry = message.method in INTERACTIVE and member(message.params(), "requestState") is not None
+        if not is_retry:
+            return await self._run(message, origin)
+        held = self._held.claim(text_member(message.params(), "requestState") or "", message, origin.caller)
+        if isinstance(held, LegacyCall):
+            # In the session that it began in, whatever the client says of itself by now.
+            return await held.resume(message, origin)
+        if held is None:
+            raise Foreign(_NO_STATE)
+        return await self._run(message, origin)
+
+    async def _run(self, message: Message, origin: Origin, held: LegacyCall | None = None) -> bytes:
+        """Carry a call to its answer, or to the question that it waits for the client to answer.
+
+        Calls to a server that was seen to ask run one at a time: only so it is known whose a question is. One that
+        waits for its client asks nothing meanwhile, and the next may run.
+        """
+        self._under_way += 1
+        try:
+            async with self._turn if self._asks(message) else nullcontext():
+                if len(message.raw) >= LARGE_BYTES:
+                    await take_turn()
+                call = self._begin(message, origin) if held is None else self._continue(held, message, origin)
+                held = None  # from here on `_step` sees to it
+                return await self._step(call, message, origin)
+        except asyncio.CancelledError:
+            if held is not None:
+                held.abandon()  # its state was claimed: nobody can come back for it
+            raise
+        finally:
+            self._under_way -= 1
+
+    def _asks(self, message: Message) -> bool:
+        return self._asking is not None and self._asking.was_seen and message.method in INTERACTIVE
+
+    async def _resume(self, call: LegacyCall, message: Message, origin: Origin) -> bytes:
+        """A held call that a retry carries on."""
+        return await self._run(message, origin, call)
+
+    def _continue(self, call: LegacyCall, message: Message, origin: Origin) -> LegacyCall:
+        call.take_up(message, origin)
+        for name, response in responses_in(message).items():
+            question = call.questions.pop(name, None)
+            if question is not None and question.id is not None:
+                self._send(to_answer(question.id, response))
+        return call
+
+    def _begin(self, message: Message, origin: Origin) -> LegacyCall:
+        own_id = next(self._ids)
+        values: dict[tuple[str, ...], bytes] = {("id",): b"%d" % own_id}
+        if "progressToken" in message.meta():
+            values["params", "_meta", "progressToken"] = b"%d" % own_id
+        sent = read_message(put(to_legacy_request(message), values))
+        call = LegacyCall(
+            message,
+            origin,
+            lambda call: self.line.exchange(sent, lambda found: self._deliver(own_id, found), room=call.room),
+            on_resume=self._resume,
+            on_abandon=lambda: self._abandoned(own_id),
+            hold_back=self.line.hold_back,
+            on_put_down=sent.forget,
+        )
+        self._calls[own_id] = call
+        return call
+
+    async def _step(self, call: LegacyCall, message: Message, origin: Origin) -> bytes:
+        try:
+            found = await call.step()
+            if found is None and len(message.raw) >= LARGE_BYTES:
+                await take_turn()  # what is held is known again by a digest of all that was sent
+        except asyncio.CancelledError:
+            call.abandon()
+            self._forget(call)
+            raise
+        except BaseException:
+            self._forget(call)
+            raise
+        if found is None:
+            requests = {name: to_input_request(question) for name, question in call.questions.items()}
+            call.put_down()
+            return input_required(message, requests, self._hold(call, message, origin))
+        self._forget(call)
+        urls = urls_required(found) if message.method in INTERACTIVE else {}
+        if urls:
+            return input_required(message, urls, self._hold(_Again(), message, origin))
+        assert message.method is not None
+        raw = to_modern_answer(found, message.method, self._info)
+        return put(raw, {("id",): msgspec.json.encode(message.id)})
+
+    def _hold(self, call: "LegacyCall | _Again", message: Message, origin: Origin) -> str:
+        """Raises: UpstreamFailed where it is too much to be held."""
+        try:
+            return self._held.hold(call, message, origin.caller, origin.address or origin.caller)
+        except TooMuchToHold as problem:
+            call.abandon()
+            raise UpstreamFailed(str(problem)) from None
+
+    def _forget(self, call: LegacyCall) -> None:
+        self._calls = {own_id: other for own_id, other in self._calls.items() if other is not call}
+
+    def _abandoned(self, own_id: int) -> None:
+        call = self._calls.pop(own_id, None)
+        if call is not None and self.is_alive:
+            for question in call.questions.values():
+                self._send(to_refusal(question))
+
+    # --- from the server -------------------------------------------------------------------------------------------
+
+    def _deliver(self, own_id: int, message: Message) -> None:
+        """What came with the answer to a request of ours."""
+        call = self._calls.get(own_id)
+        if call is not None and message.is_request and self._is_askable(message) and call.may_ask:
+            call.ask(message)
+        elif call is not None and message.method == "notifications/progress":
+            call.progress(message)
+        elif call is None or message.method != "notifications/message" or not call.log(message):
+            self.stray(message)
+
+    def stray(self, message: Message) -> None:
+        """What says nothing about the request it belongs to, if it belongs to any."""
+        if message.is_request:
+            self._asked(message)
+        elif message.method == "notifications/progress":
+            self._progressed(message)
+        elif message.method == "notifications/message":
+            for call in reversed(self._calls.values()):
+                if call.log(message):
+                    return
+        elif message.method == "notifications/cancelled":
+            self._withdrawn(message)
+        elif message.is_notification:
+            self._listens.notify(message)
+
+    def _asked(self, question: Message) -> None:
+        """Put a question to the only call that it can be about, or refuse it: another's client must not answer it."""
+        assert question.id is not None
+        if question.method == "ping":
+            self._send(answer(question.id, {}))
+            return
+        running: list[LegacyCall] = []
+        if self._asking is not None and self._is_askable(question):
+            self._asking.was_seen = True
+            running = [call for call in self._calls.values() if call.may_ask and call.is_running]
+        if len(running) == 1:
+            running[0].ask(question)
+            return
+        when = "while several calls were under way" if running else "outside a call"
+        self._refused(f"The server sent {question.method} {when}, and was refused.")
+        self._send(error_reply(question.id, METHOD_NOT_FOUND, _SEVERAL if running else _NO_CALL))
+
+    def _is_askable(self, message: Message) -> bool:
+        return message.method in ASKABLE
+
+    def _progressed(self, message: Message) -> None:
+        try:
+            token = bytes(message.params().get("progressToken", msgspec.Raw(b"")))
+        except (AmbiguousKeys, NotJson):
+            return
+        # Ours are short: what cannot be one of them is not even read, for Python refuses numbers of many digits.
+        call = self._calls.get(int(token)) if token.isdigit() and len(token) < 19 else None
+        if call is not None:
+            call.progress(message)
+
+    def _withdrawn(self, message: Message) -> None:
+        try:
+            question: RequestId = msgspec.json.decode(message.params()["requestId"], type=str | int)
+        except (KeyError, AmbiguousKeys, NotJson, msgspec.DecodeError):
+            return
+        for call in self._calls.values():
+            call.withdraw(question)
+
+    # --- to the server ---------------------------------------------------------------------------------------------
+
+    async def log_at(self, level: bytes) -> None:
+        """Have the server log this much at least; each call takes of it what it asked for. Raises: UpstreamFailed."""
+        wanted = rank_of(level)
+        if wanted is None or (self._log_rank is not None and self._log_rank <= wanted):
+            return
+        self._log_rank = wanted
+        await self.plain("logging/setLevel", {"level": msgspec.Raw(level)})
+
+    async def plain(self, method: str, params: dict[str, Any]) -> Message:  # Any: JSON
+        """A request of handfast's own, which nobody else sets a time for. Raises: UpstreamFailed."""
+        own_id = next(self._ids)
+        raw = msgspec.json.encode({"jsonrpc": "2.0", "id": own_id, "method": method, "params": params})
+        try:
+            async with asyncio.timeout(self._seconds()):
+                return await self.line.exchange(read_message(raw), self.stray)
+        except TimeoutError:
+            raise UpstreamTimeout(f"The server did not answer {method} within {self._seconds():g} s.") from None
+
+    def _send(self, raw: bytes) -> None:
+        task = asyncio.create_task(self._send_quietly(raw))
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
+
+    async def _send_quietly(self, raw: bytes) -> None:
+        try:
+            await self.line.send(raw)
+        except UpstreamFailed:
+            return  # the call that asked fails by itself
+
+
+class _Again:
+    """Stands where nothing is held: the retry is simply the call again."""
+
+    size = 0
+
+    def abandon(self) -> None:
+        """There is nothing to give up."""
+
+
+def read_greeting(found: Message) -> Members:
+    """The members of an answer to initialize. Raises: UpstreamFailed."""
+    try:
+        result = read_level(found.raw).get("result")
+        if result is not None:
+            return read_level(bytes(result))
+    except (AmbiguousKeys, NotJson):
+        pass
+    raise UpstreamFailed("The server's answer to initialize could not be used.")

@@ -1,0 +1,71 @@
+"""A modern server: it is asked as the rest of the gateway speaks, so next to nothing is translated."""
+
+from collections.abc import Awaitable, Callable
+
+from handfast.gateway.admission.listening_places import ListeningPlaces
+from handfast.gateway.callers.caller_ids import CallerIds, SharedRequest, asks_with_ids, brings_ids
+from handfast.gateway.translate.backend import Origin
+from handfast.gateway.translate.servers.line import Line, SessionLost
+from handfast.wire.eras import INTERACTIVE, META_LOG_LEVEL
+from handfast.wire.message import Message, read_message
+from handfast.wire.reshape import put
+
+# A server of 2025 decides by itself what it logs to a client that has named no level. This is its usual choice.
+_USUAL_LEVEL = b'"info"'
+
+
+class ModernServer:
+    def __init__(
+        self,
+        connect: Callable[[Origin, bool], Awaitable[Line]],
+        leave: Callable[[str], None] = lambda _caller: None,
+        *,
+        tells_logs_apart: bool,
+        ids: CallerIds | None = None,
+        listening: ListeningPlaces | None = None,
+    ) -> None:
+        """`connect` gives a line for a caller, who may want log messages: only those do not say whose they are.
+
+        `leave` closes what is kept for a caller alone. On a line that `tells_logs_apart` log messages cost nothing, and
+        whoever takes them gets them unasked. `ids` keeps the callers of a shared line apart; there is one without it.
+        `listening` bounds subscriptions, where each takes a connection.
+        """
+        self._ids = ids
+        self._listening = listening
+        self._connect = connect
+        self._tells_logs_apart = tells_logs_apart
+        self.leave = leave
+
+    async def request(self, message: Message, origin: Origin) -> bytes:
+        """Raises: UpstreamFailed, Foreign, AmbiguousKeys, NotJson."""
+        if message.method == "subscriptions/listen" and self._listening is not None:
+            with self._listening.hold(origin.address or origin.caller):
+                return await self._ask(await self._connect(origin, False), message, origin)
+        has_level = message.may_mention(META_LOG_LEVEL) and META_LOG_LEVEL in message.meta()
+        if self._tells_logs_apart and origin.takes_logs and not has_level and message.method in INTERACTIVE:
+            message = read_message(put(message.raw, {("params", "_meta", META_LOG_LEVEL): _USUAL_LEVEL}))
+        try:
+            return await self._ask(await self._connect(origin, has_level), message, origin)
+        except SessionLost:
+            return await self._ask(await self._connect(origin, has_level), message, origin)
+
+    async def _ask(self, line: Line, message: Message, origin: Origin) -> bytes:
+        ids = self._ids if line.is_shared else None
+
+        def ask_shared(ids: CallerIds) -> SharedRequest:
+            return ids.ask(message, lambda: (origin.caller, *line.incarnation))
+
+        def is_own(found: Message) -> bool:
+            return ids is None or not brings_ids(found) or ask_shared(ids).receive(found)
+
+        def deliver(found: Message) -> None:
+            if found.is_notification and is_own(found):
+                origin.send(found.raw)
+
+        if origin.flow is not None:
+            origin.flow.attach(line.hold_back)
+        room = None if origin.flow is None else origin.flow.room
+        asked = message if ids is None or not asks_with_ids(message) else ask_shared(ids).asked
+        found = await line.exchange(asked, deliver, origin.params, room)
+        is_own(found)
+        return found.raw

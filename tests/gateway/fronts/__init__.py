@@ -1,1 +1,0 @@
-"""Clients of either era in front of a scripted server that speaks the modern form."""

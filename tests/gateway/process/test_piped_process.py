@@ -1,0 +1,121 @@
+"""A process on the event loop: its end is noticed on every system, and one that cannot be used does not stay."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from typing import BinaryIO
+
+import pytest
+
+from handfast.gateway.process.piped_process import start_process
+from tests.gateway.http_servers import LOOPS
+from tests.gateway.running import eventually, is_running
+
+
+class Told(asyncio.SubprocessProtocol):
+    def __init__(self) -> None:
+        self.process: asyncio.SubprocessTransport | None = None
+        self.output = b""
+        self.pipes: set[int] = set()
+        self.ended = asyncio.Event()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.SubprocessTransport)
+        self.process = transport
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self.output += data
+        self.pipes.add(fd)
+
+    def process_exited(self) -> None:
+        self.ended.set()
+
+
+async def start(told: Told, script: str) -> None:
+    command = [sys.executable, "-c", script]
+    await start_process(told, command, env=None, cwd=None, reads_stderr=True, leads_session=True)
+
+
+@pytest.mark.requirement("F7")
+@pytest.mark.parametrize("has_pidfd", [True, False])
+def test_its_output_and_its_end_are_told(monkeypatch: pytest.MonkeyPatch, has_pidfd: bool) -> None:
+    if not has_pidfd:
+        monkeypatch.delattr(os, "pidfd_open", raising=False)
+
+    async def run() -> tuple[bytes, set[int], int | None]:
+        told = Told()
+        await start(told, "import sys; sys.stdin.read(); print('out'); sys.exit(3)")
+        assert told.process is not None
+        stdin = told.process.get_pipe_transport(0)
+        assert isinstance(stdin, asyncio.WriteTransport)
+        stdin.close()
+        await asyncio.wait_for(told.ended.wait(), 15)
+        for _ in range(100):
+            if told.output.endswith(b"\n"):
+                break
+            await asyncio.sleep(0.01)
+        code = told.process.get_returncode()
+        told.process.close()
+        return told.output, told.pipes, code
+
+    assert asyncio.run(run()) == (b"out\n", {1}, 3)
+
+
+@pytest.mark.requirement("F7")
+def test_one_whose_pipes_cannot_be_used_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> int:
+        told = Told()
+        loop = asyncio.get_running_loop()
+
+        async def fail(_: object, pipe: BinaryIO) -> None:
+            pipe.close()
+            raise OSError(24, "Too many open files")
+
+        monkeypatch.setattr(loop, "connect_write_pipe", fail)
+        with pytest.raises(OSError, match="Too many open files"):
+            await start(told, "import time; time.sleep(60)")
+        await asyncio.wait_for(told.ended.wait(), 15)
+        assert told.process is not None
+        return told.process.get_pid()
+
+    pid = asyncio.run(run())
+    eventually(lambda: not is_running(pid), "its end")
+
+
+# Short of all pipes being connected they end, or nobody wants them any more: a file that is closed while the loop takes
+# it up ends uvloop's whole process.
+HASTE = """
+import asyncio, sys
+from tests.gateway.http_servers import LOOPS
+from handfast.gateway.process.child import Child
+from handfast.wire.lines import LineAssembler
+
+async def start(command, turns):
+    child = Child(lines=LineAssembler(1000), on_line=print, on_exit=lambda code: None, on_stderr=lambda data: None)
+    starting = asyncio.ensure_future(child.start(command))
+    if turns is not None:
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        starting.cancel()
+    await asyncio.wait([starting])
+    if turns is None or starting.cancelled():
+        await asyncio.wait_for(child.gone.wait(), 20)
+    else:
+        await child.stop()
+
+async def main():
+    await asyncio.gather(*(start(["false"], None) for _ in range(60)))
+    await asyncio.gather(*(start(["sleep", "60"], turns) for turns in range(1, 9) for _ in range(3)))
+    print("all are gone")
+
+with asyncio.Runner(loop_factory=LOOPS[sys.argv[1]]) as runner:
+    runner.run(main())
+"""
+
+
+@pytest.mark.requirement("F7")
+@pytest.mark.parametrize("loop", list(LOOPS))
+def test_processes_that_end_or_are_given_up_while_they_start_cost_nobody_else(loop: str) -> None:
+    done = subprocess.run([sys.executable, "-c", HASTE, loop], capture_output=True, check=False, timeout=100)
+    assert (done.returncode, done.stdout, done.stderr.decode()) == (0, b"all are gone\n", "")

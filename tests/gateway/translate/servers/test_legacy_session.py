@@ -1,0 +1,103 @@
+"""A session with a legacy server while a large request waits for its turn on the event loop."""
+
+import asyncio
+from contextlib import suppress
+
+import pytest
+
+from handfast.gateway.callers.held_calls import HeldCalls
+from handfast.gateway.calls.flow import HoldBack
+from handfast.gateway.http.response import Headers
+from handfast.gateway.translate.backend import Origin
+from handfast.gateway.translate.servers.legacy_session import LegacySession
+from handfast.gateway.translate.servers.line import Deliver, Line, Room
+from handfast.turns import turns_of_loop
+from handfast.wire.message import Message, read_message
+
+LARGE = b"x" * 100_000
+QUESTION = b'{"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{"message":"Sure?"}}'
+
+
+class Silent(Line):
+    """A server that never answers."""
+
+    is_alive = True
+    is_shared = False
+    incarnation: tuple[str, ...] = ()
+    hold_back: HoldBack | None = None
+
+    def __init__(self) -> None:
+        self.asked: list[Message] = []
+        self.told: list[bytes] = []
+
+    async def exchange(
+        self, message: Message, deliver: Deliver, headers: Headers | None = None, room: Room | None = None
+    ) -> Message:
+        self.asked.append(message)
+        deliver(read_message(QUESTION))
+        never: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        return await never
+
+    async def send(self, raw: bytes) -> None:
+        self.told.append(raw)
+
+    async def close(self) -> None:
+        pass
+
+
+def a_call(more: bytes = b"") -> Message:
+    return read_message(
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"t":"%b"}%b}}' % (LARGE, more)
+    )
+
+
+def a_session(line: Line) -> LegacySession:
+    return LegacySession(line, {}, held=HeldCalls(lambda: 60.0), refused=lambda _question: None, seconds=lambda: 5.0)
+
+
+async def occupy_turns() -> None:
+    """From here on large work waits."""
+    await turns_of_loop().take()
+    turns_of_loop().ask(lambda: None)
+
+
+ORIGIN = Origin("caller", lambda _raw: None)
+
+
+@pytest.mark.requirement("F4")
+def test_a_session_is_not_idle_while_a_request_waits_to_be_sent() -> None:
+    async def run() -> None:
+        line = Silent()
+        session = a_session(line)
+        assert session.is_idle
+        await occupy_turns()
+        waiting = asyncio.create_task(session.request(a_call(), ORIGIN))
+        await asyncio.sleep(0)
+        assert (line.asked, session.is_idle) == ([], False)
+        waiting.cancel()
+        with suppress(asyncio.CancelledError):
+            await waiting
+        assert (line.asked, session.is_idle) == ([], True)
+
+    asyncio.run(run())
+
+
+@pytest.mark.requirement("F4")
+def test_a_client_that_leaves_with_its_answer_unsent_leaves_no_question_open() -> None:
+    async def run() -> None:
+        line = Silent()
+        session = a_session(line)
+        asked = read_message(await session.request(a_call(), ORIGIN))
+        state = bytes((asked.result() or {})["requestState"])
+        await occupy_turns()
+        retry = a_call(b',"requestState":%b,"inputResponses":{}' % state)
+        waiting = asyncio.create_task(session.request(retry, ORIGIN))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        with suppress(asyncio.CancelledError):
+            await waiting
+        await asyncio.sleep(0)
+        (refusal,) = line.told
+        assert (read_message(refusal).id, session.is_idle) == (9, True)
+
+    asyncio.run(run())
