@@ -24,8 +24,8 @@ import uvloop
 from benchmarks.processes import ROOT, BenchFailed, free_port, resident_mb
 from handfast.activity.query import RecordFilter
 from handfast.activity.sqlite import SqliteStore
-from handfast.core.contract import LIST_UNAVAILABLE
-from handfast.core.exchange import RecordType
+from handfast.core.call.contract import LIST_UNAVAILABLE
+from handfast.core.call.exchange import RecordType
 from handfast.gateway.http.client import HttpClient, UpstreamFailed
 
 _LIMIT = 8 * 1024 * 1024

@@ -20,7 +20,7 @@ from benchmarks import traffic
 from benchmarks.processes import ROOT, BenchFailed, Running, free_port, resident_mb
 from handfast.activity.query import RecordFilter
 from handfast.activity.sqlite import SqliteStore
-from handfast.core.exchange import RecordType
+from handfast.core.call.exchange import RecordType
 from handfast.gateway.http.client import HttpClient, Response, UpstreamFailed
 from handfast.gateway.process.open_files import raise_open_files
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
 from handfast.boundary import broken_rule, parse_typed
-from tests.core.test_model_words import SHAPES
-from tests.core.test_schema_words import MARK, marked
+from tests.core.schema.test_violation_texts import MARK, marked
+from tests.core.words.test_model_errors import SHAPES
 from tests.demo import ROOT
 
 

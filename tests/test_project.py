@@ -25,14 +25,14 @@ SUBCOMMANDS = [
 
 # Modules without a test file of their own: parts of what these tests import, at most one import away.
 TESTED_WITH = {
-    "core/secrets_in_text.py": "core/test_redaction.py",
+    "core/words/secrets_in_text.py": "core/words/test_redaction.py",
     "activity/store.py": "activity/test_sqlite.py",
     "cli/activity_views.py": "cli/test_activity.py",
     "core/bounds.py": "attacks/test_too_much.py",
-    "core/exchange.py": "activity/test_chain.py",
-    "core/recording.py": "activity/test_recorder.py",
-    "core/schema_costs.py": "core/test_schema_weight.py",
-    "core/schema_references.py": "core/test_schema_weight.py",
+    "core/call/exchange.py": "activity/test_chain.py",
+    "core/call/recording.py": "activity/test_recorder.py",
+    "core/schema/costs.py": "core/schema/test_weight.py",
+    "core/schema/references.py": "core/schema/test_weight.py",
     "django/discovery/drf_types.py": "django/discovery/test_field_schemas.py",
     "django/discovery/scalar_fields.py": "django/discovery/test_field_schemas.py",
     "django/discovery/tool.py": "django/discovery/test_discover.py",

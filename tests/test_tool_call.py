@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from handfast import tool_call
 from handfast.clock import Clock
-from handfast.core import judged_text
-from handfast.core.contract import CompiledContract, ToolContract
-from handfast.core.exchange import Exchange, Record, RecordType, Status, Ticket
-from handfast.core.judged_text import depth_exceeds
-from handfast.core.policy import (
+from handfast.core.call import strict_json as judged_text
+from handfast.core.call.contract import CompiledContract, ToolContract
+from handfast.core.call.exchange import Exchange, Record, RecordType, Status, Ticket
+from handfast.core.call.policy import (
     ALLOWED,
     Blocked,
     Decision,
@@ -27,8 +26,9 @@ from handfast.core.policy import (
     Violation,
     Warned,
 )
-from handfast.core.result import ResultView
-from handfast.core.schema import ANYTHING, CompiledSchema, SchemaBounds, UncompilableSchema
+from handfast.core.call.result import ResultView
+from handfast.core.call.strict_json import depth_exceeds
+from handfast.core.schema.compiled import ANYTHING, CompiledSchema, SchemaBounds, UncompilableSchema
 from handfast.tool_call import CallPath
 
 TOTAL = b'{"type":"object","properties":{"total":{"type":"integer"}},"required":["total"]}'

@@ -16,7 +16,7 @@ from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, Te
 from pydantic import BaseModel
 
 from benchmarks import traffic
-from handfast.core.exchange import Recorder
+from handfast.core.call.exchange import Recorder
 from handfast.toolkit import Args, Toolbox
 from handfast.toolkit.recording import Unrecorded
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import uvloop
 
-from handfast.core.exchange import Exchange, Status
-from handfast.core.policy import ALLOWED, Decision
-from handfast.core.result import ResultView
+from handfast.core.call.exchange import Exchange, Status
+from handfast.core.call.policy import ALLOWED, Decision
+from handfast.core.call.result import ResultView
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.serving import bind, gateway
 from handfast.gateway.settings import load_settings

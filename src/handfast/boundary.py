@@ -8,9 +8,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError, from_json
 
 from handfast.core.events import API_BOUNDARY_VALIDATION_FAILED
-from handfast.core.model_error_texts import AUTHORS_RULE, TOO_MANY
-from handfast.core.model_words import UNSEEN, describe_model_errors
-from handfast.core.redaction import scrub_name
+from handfast.core.words.model_error_texts import AUTHORS_RULE, TOO_MANY
+from handfast.core.words.model_errors import UNSEEN, describe_model_errors
+from handfast.core.words.redaction import scrub_name
 
 _MOST_LOCATIONS = 5
 _MOST_PARTS = 16  # of one location

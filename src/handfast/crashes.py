@@ -2,7 +2,7 @@
 
 import traceback
 
-from handfast.core.redaction import scrub_text
+from handfast.core.words.redaction import scrub_text
 
 _MOST_FRAMES = 6
 _MOST_CAUSES = 5

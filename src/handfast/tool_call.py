@@ -14,13 +14,12 @@ from typing import Protocol
 import msgspec
 
 from handfast.clock import Clock
-from handfast.core import arguments as argument_rules
-from handfast.core import result as result_rules
 from handfast.core.bounds import MOST_MEMBERS
-from handfast.core.contract import CompiledContract
-from handfast.core.exchange import Detail, Exchange, Record, Recorder, RecordType, Status
-from handfast.core.judged_text import UNREAD, Ambiguous, decode_arguments, decode_judged
-from handfast.core.policy import (
+from handfast.core.call import arguments as argument_rules
+from handfast.core.call import result as result_rules
+from handfast.core.call.contract import CompiledContract
+from handfast.core.call.exchange import Detail, Exchange, Record, Recorder, RecordType, Status
+from handfast.core.call.policy import (
     ALLOWED,
     Blocked,
     Decision,
@@ -30,10 +29,11 @@ from handfast.core.policy import (
     Violation,
     Warned,
 )
-from handfast.core.redaction import redact_value, scrub_names, scrub_sentence, scrub_text
-from handfast.core.result import ResultView
-from handfast.core.schema import ANYTHING, CompiledSchema, UncompilableSchema
-from handfast.core.unjudged import Direction, unjudged_arguments, unjudged_result
+from handfast.core.call.result import ResultView
+from handfast.core.call.strict_json import UNREAD, Ambiguous, decode_arguments, decode_judged
+from handfast.core.call.unjudged import Direction, unjudged_arguments, unjudged_result
+from handfast.core.schema.compiled import ANYTHING, CompiledSchema, UncompilableSchema
+from handfast.core.words.redaction import redact_value, scrub_names, scrub_sentence, scrub_text
 from handfast.turns import LARGE_BYTES, take_turn
 
 _MAX_BODY = 4096  # characters of a redacted body kept with a record

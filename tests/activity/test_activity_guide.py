@@ -14,7 +14,7 @@ from msgspec import structs
 from handfast.activity.sqlite import SqliteStore
 from handfast.activity.store import Retention
 from handfast.clock import Clock
-from handfast.core.exchange import Record, RecordType, Status
+from handfast.core.call.exchange import Record, RecordType, Status
 
 CLOCK = Clock()
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from handfast.activity.chain import Head, canonical_text, hash_text, link_record, payload_of
-from handfast.core.exchange import Detail, Record, RecordType, Status
+from handfast.core.call.exchange import Detail, Record, RecordType, Status
 
 RECORD = Record(
     id="0193b1f0a0000001c0ffee",

@@ -18,8 +18,8 @@ from handfast.activity.recorder import ThreadRecorder
 from handfast.activity.sqlite import SqliteStore
 from handfast.activity.store import Retention, StoredRecord, StoreError
 from handfast.clock import Clock
-from handfast.core.exchange import Record, Recorder, RecordingFailed, RecordType, Status
-from handfast.core.recording import OnFailure
+from handfast.core.call.exchange import Record, Recorder, RecordingFailed, RecordType, Status
+from handfast.core.call.recording import OnFailure
 
 CLOCK = Clock()
 
@@ -386,7 +386,7 @@ from pathlib import Path
 from handfast.clock import Clock
 from handfast.activity.recorder import ThreadRecorder
 from handfast.activity.sqlite import SqliteStore
-from handfast.core.exchange import Record, RecordType, Status
+from handfast.core.call.exchange import Record, RecordType, Status
 
 CLOCK = Clock()
 

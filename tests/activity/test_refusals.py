@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from handfast.activity.refusals import RefusalRates
 from handfast.clock import Clock
-from handfast.core.exchange import Record, RecordType, Status, Tally
+from handfast.core.call.exchange import Record, RecordType, Status, Tally
 
 CLOCK = Clock()
 

@@ -19,7 +19,7 @@ from handfast.activity.reports import (
 )
 from handfast.activity.sqlite import SqliteStore
 from handfast.activity.walk import BrokenLink
-from handfast.core.exchange import Record, RecordType, Status
+from handfast.core.call.exchange import Record, RecordType, Status
 
 TIMES = [f"2026-03-01T12:0{minute}:00.000000Z" for minute in range(4)]
 CALL, DECISION = RecordType.TOOL_CALL, RecordType.POLICY_DECISION

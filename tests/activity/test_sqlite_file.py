@@ -15,7 +15,7 @@ import pytest
 from handfast.activity.query import EVERYTHING
 from handfast.activity.sqlite import SqliteStore
 from handfast.activity.store import StoreError, StoreMissing
-from handfast.core.exchange import Record, RecordType, Status
+from handfast.core.call.exchange import Record, RecordType, Status
 
 RECORD = Record(id="1", time="2026-03-01T12:00:00.000000Z", type=RecordType.TOOL_CALL, status=Status.SUCCESS)
 

@@ -15,7 +15,7 @@ from handfast.activity.sqlite import SqliteStore
 from handfast.activity.store import Retention
 from handfast.activity.walk import ChainWalk
 from handfast.clock import time_text
-from handfast.core.exchange import Record, RecordType, Status
+from handfast.core.call.exchange import Record, RecordType, Status
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 NOTES = {"activity.pruned", "activity.thinned"}

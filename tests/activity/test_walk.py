@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from handfast.activity.chain import GENESIS, Head, Link, link_record
 from handfast.activity.walk import BrokenLink, ChainWalk, Stretch, walk_chain
-from handfast.core.exchange import Record, RecordType, Status
+from handfast.core.call.exchange import Record, RecordType, Status
 
 RECORD = Record(
     id="", time="2026-03-01T12:00:00.000001Z", type=RecordType.TOOL_CALL, status=Status.SUCCESS, server="files"

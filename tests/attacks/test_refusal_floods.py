@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from handfast.core.exchange import Record
+from handfast.core.call.exchange import Record
 from tests.contracts.matrix.client import Client
 from tests.contracts.matrix.places import Place, connected
 from tests.contracts.rig import Json

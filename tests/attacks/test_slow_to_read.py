@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from handfast.core.judged_text import decode_arguments
-from handfast.core.redaction import redact_value
+from handfast.core.call.strict_json import decode_arguments
+from handfast.core.words.redaction import redact_value
 from handfast.wire.headers import find_param_mismatch, render_params
 from handfast.wire.message import BadMessage, read_message
 from handfast.wire.sse import SseEvent, render_event

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from handfast.core.exchange import RAN_UNRECORDED
+from handfast.core.call.exchange import RAN_UNRECORDED
 from handfast.gateway.calls.conversation import LEFT
 from handfast.gateway.servers import RESTARTED, STOPPED
 from handfast.wire.codes import RECORDING_FAILED

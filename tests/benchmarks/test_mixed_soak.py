@@ -7,7 +7,7 @@ import pytest
 from benchmarks.mixed_soak import Level, Outcome, Tally, carry_out, render_table
 
 from benchmarks import mixed_soak
-from handfast.core.contract import LIST_UNAVAILABLE
+from handfast.core.call.contract import LIST_UNAVAILABLE
 
 
 def test_every_caller_gets_one_answer_of_its_own_and_every_decision_is_on_record(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from benchmarks.toolkit_scale import ARGUMENTS, FEW, MANY, Scale, build_registry, measure
 
-from handfast.core.envelopes import Envelope
+from handfast.core.answers.envelopes import Envelope
 from handfast.toolkit import Answer, ToolRegistry
 
 Work = Counter[str]

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handfast.catalog.contracts import ContractChange, ListPass, ServerContracts, short_key
-from handfast.core.contract import ToolContract
-from handfast.core.schema import SchemaBounds
+from handfast.core.call.contract import ToolContract
+from handfast.core.schema.compiled import SchemaBounds
 
 A, B = ToolContract("a", b"{}", None), ToolContract("b", b"{}", None)
 OTHER_A = ToolContract("a", b"{}", b'{"type":"object"}')

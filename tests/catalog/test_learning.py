@@ -8,8 +8,8 @@ import pytest
 
 from handfast.catalog.contracts import ServerContracts
 from handfast.catalog.learning import Learner
-from handfast.core.contract import ToolContract
-from handfast.core.schema import SchemaBounds
+from handfast.core.call.contract import ToolContract
+from handfast.core.schema.compiled import SchemaBounds
 from handfast.wire.message import Message, read_message
 from tests.gateway.http_servers import turn_until
 

@@ -8,8 +8,8 @@ import pytest
 from handfast.catalog.contracts import ServerContracts
 from handfast.catalog.listing import SLICE, ToolPage, ask_for_all
 from handfast.catalog.listing import read_tool_page as read_tool_page_in_slices
-from handfast.core.contract import ToolContract
-from handfast.core.schema import SchemaBounds
+from handfast.core.call.contract import ToolContract
+from handfast.core.schema.compiled import SchemaBounds
 from handfast.wire.message import Members, Message, read_level, read_message
 
 

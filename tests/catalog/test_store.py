@@ -12,7 +12,7 @@ from handfast.activity.state_folder import prepare_database
 from handfast.activity.store import StoreError
 from handfast.catalog.contracts import ContractChange
 from handfast.catalog.store import ContractStore, source_of
-from handfast.core.contract import ToolContract
+from handfast.core.call.contract import ToolContract
 
 A = ToolContract("a", b'{ "type":"object"}', b'{"x":1.0}', b"{}", "words")
 B = ToolContract("b", None, None)

@@ -9,7 +9,7 @@ import pytest
 
 from handfast.catalog.store import ContractStore
 from handfast.catalog.tasks import KeptTask, KeptTasks, task_key
-from handfast.core.contract import ToolContract
+from handfast.core.call.contract import ToolContract
 
 PROMISED = ToolContract("add", b'{ "type":"object"}', b'{"x":1.0}', None)
 TASK = KeptTask(

@@ -20,7 +20,7 @@ from handfast.activity.sqlite import SqliteStore
 from handfast.activity.store import Retention
 from handfast.cli import activity
 from handfast.clock import time_text
-from handfast.core.exchange import Record, RecordType, Status
+from handfast.core.call.exchange import Record, RecordType, Status
 from tests.terminal import on_a_terminal
 
 NOW = datetime.now(UTC)

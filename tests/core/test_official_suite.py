@@ -6,10 +6,10 @@ from typing import Any  # Any: JSON of the suite
 
 import jsonschema_rs
 import pytest
-from tests.parts import FOLDER, Parts
 
-from handfast.core.schema import CompiledSchema, build_slow_validator, compile_schema
-from handfast.core.schema_text import SchemaRefused
+from handfast.core.schema.compiled import CompiledSchema, build_slow_validator, compile_schema
+from handfast.core.schema.text import SchemaRefused
+from tests.parts import FOLDER, Parts
 
 SUITE = FOLDER / "json-schema-suite" / "tests"
 DIALECTS = {

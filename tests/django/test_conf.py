@@ -6,7 +6,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.test import override_settings
 
-from handfast.core.policy import InputErrors, UnknownArguments
+from handfast.core.call.policy import InputErrors, UnknownArguments
 from handfast.django.conf import Settings, read_settings
 
 

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handfast.core.outcome import Failed
+from handfast.core.answers.outcome import Failed
 from handfast.django import models
 from handfast.django.kept_results import DatabaseResults
 from handfast.toolkit import Actor, Answer, ToolRegistry, read_tool

@@ -12,8 +12,8 @@ from django.test import RequestFactory, override_settings
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from handfast.core.outcome import Succeeded
-from handfast.core.schema import CompiledSchema, compile_schema
+from handfast.core.answers.outcome import Succeeded
+from handfast.core.schema.compiled import CompiledSchema, compile_schema
 from handfast.django.access import identify
 from handfast.django.conf import Settings
 from handfast.django.discovery import ViewTool, survey

@@ -13,8 +13,8 @@ from django.test import RequestFactory, override_settings
 
 from handfast.activity.query import RecordFilter
 from handfast.activity.sqlite import SqliteStore
-from handfast.core.exchange import RecordType
-from handfast.core.outcome import Succeeded
+from handfast.core.answers.outcome import Succeeded
+from handfast.core.call.exchange import RecordType
 from handfast.django.access import Caller, identify, issue
 from handfast.django.service import Service, UnknownTool, forget_service, service
 from handfast.toolkit.dispatch import Answer

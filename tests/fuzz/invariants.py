@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from handfast.core.exchange import RecordType, Status
+from handfast.core.call.exchange import RecordType, Status
 from tests.fuzz.client import Headers
 from tests.fuzz.messages import ABSENT, Reading, Seen, canonical, frozen, member_at, parse, plain, readings_of
 from tests.fuzz.promises import LISTED, WITH_OUTPUT, broken_by_arguments, meets_output

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from handfast.activity.query import RecordFilter
 from handfast.activity.sqlite import SqliteStore
-from handfast.core.exchange import Record, Ticket
+from handfast.core.call.exchange import Record, Ticket
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.serving import bind, gateway
 from handfast.gateway.settings import load_settings

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from handfast.core.exchange import Record, RecordType, Status
+from handfast.core.call.exchange import Record, RecordType, Status
 from tests.fuzz.client import Headers, Received
 from tests.fuzz.invariants import check
 from tests.fuzz.readers import Readers

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from handfast.activity.query import RecordFilter
 from handfast.activity.sqlite import SqliteStore
-from handfast.core.exchange import Record, RecordType
+from handfast.core.call.exchange import Record, RecordType
 from tests.contracts.rig import HANDFAST, HttpGateway, Json, WrapGateway, end
 from tests.stubs.run import Stub
 

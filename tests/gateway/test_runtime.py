@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from handfast.activity.store import StoreError
-from handfast.core.contract import ToolContract
+from handfast.core.call.contract import ToolContract
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.settings import Settings
 from handfast.gateway.settings.blocks import Activity

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from handfast.core.schema import CompiledSchema, compile_schema
+from handfast.core.schema.compiled import CompiledSchema, compile_schema
 from handfast.lint.satisfiable import can_be_met
 
 

@@ -9,7 +9,7 @@ import pytest
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, TypeAdapter
 
-from handfast.core.contract import ToolContract
+from handfast.core.call.contract import ToolContract
 from handfast.lint.findings import in_order
 from handfast.lint.tool_definitions import Definitions, ToolDefinition, read_definitions, read_registered
 from handfast.lint.tools import check_tools

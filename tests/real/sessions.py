@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from handfast.core.exchange import Record
+from handfast.core.call.exchange import Record
 from tests.gateway.running import eventually, read_records
 from tests.parts import Outcome
 from tests.real.clients import REVISIONS, RealClient

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from handfast.core.exchange import Record
+from handfast.core.call.exchange import Record
 from tests.contracts.rig import serve
 from tests.gateway.running import eventually, read_records
 from tests.parts import FOLDER, PYTHON, ROOT, Mode, Outcome, Parts, Sdk, Session, Target, free_port, wait_for_port

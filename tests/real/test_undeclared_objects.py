@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from handfast.core.exchange import RecordType
+from handfast.core.call.exchange import RecordType
 from tests.contracts.rig import serve
 from tests.gateway.running import read_records
 from tests.parts import Parts

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from handfast.core.schema import CompiledSchema, compile_schema
+from handfast.core.schema.compiled import CompiledSchema, compile_schema
 from handfast.slow_lane import client
 from handfast.slow_lane.client import TOO_SLOW as TOO_SLOW_VERDICT
 from handfast.slow_lane.client import TOO_SLOW_TO_COMPILE, LaneVerdict, SlowLane

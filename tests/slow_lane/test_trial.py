@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from handfast.core.schema import CompiledSchema, compile_schema
+from handfast.core.schema.compiled import CompiledSchema, compile_schema
 from handfast.slow_lane import trial
 from handfast.slow_lane.trial import find_refusals
 from tests.slow_lane.test_client import HEALTHY, LOOK_AHEAD, SLOW_TO_COMPILE, TOO_LARGE

@@ -1,6 +1,6 @@
 """A recorder that keeps what it is given, for looking at it."""
 
-from handfast.core.exchange import Record, Ticket
+from handfast.core.call.exchange import Record, Ticket
 
 
 class Kept:

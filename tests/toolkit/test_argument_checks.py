@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from handfast.core.errors import ErrorCode, ToolError
+from handfast.core.answers.errors import ErrorCode, ToolError
 from handfast.toolkit.actor import Actor
 from handfast.toolkit.argument_checks import (
     ArgumentValidationError,
@@ -26,7 +26,7 @@ from handfast.toolkit.argument_checks import (
     require_dict,
     require_non_blank,
 )
-from tests.core.test_schema import json_values
+from tests.core.schema.test_compiled import json_values
 
 pytestmark = pytest.mark.requirement("003-6")
 

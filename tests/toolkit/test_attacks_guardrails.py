@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client, MCPError
 
-from handfast.core.guardrails import has_text
+from handfast.core.call.guardrails import has_text
 from handfast.toolkit import Actor, Answer, Args, Call, ContractError, Toolbox, admin_tool, ok
 from tests.toolkit.records import Kept
 

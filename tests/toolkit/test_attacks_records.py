@@ -14,7 +14,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from handfast.activity.query import EVERYTHING
 from handfast.activity.reports import verify
 from handfast.activity.sqlite import SqliteStore
-from handfast.core.exchange import Record, RecordingFailed, Ticket
+from handfast.core.call.exchange import Record, RecordingFailed, Ticket
 from handfast.toolkit import Actor, Args, Call, Toolbox
 from handfast.toolkit.recording import open_recorder
 from tests.toolkit.records import Kept

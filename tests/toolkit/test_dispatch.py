@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from handfast.core.outcome import Failed, Succeeded
+from handfast.core.answers.outcome import Failed, Succeeded
 from handfast.toolkit import Actor, Answer, Toolbox
 from tests.toolkit.contacts import SECRET, make_toolbox
 from tests.toolkit.records import Kept

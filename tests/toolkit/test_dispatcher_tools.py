@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.core.outcome import Failed, Succeeded
+from handfast.core.answers.outcome import Failed, Succeeded
 from handfast.toolkit import Actor, Answer, Args, ContractError, Toolbox, ToolRegistry, read_tool
 from handfast.toolkit.dispatcher_tools import name_actions
 from tests.toolkit.directory import make_toolbox

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mcp import Client, StdioServerParameters
 
-from handfast.core.codes import CORE_MEANINGS
+from handfast.core.answers.codes import CORE_MEANINGS
 from tests.demo import ROOT
 
 PAGE = (ROOT / "docs" / "toolkit.md").read_text("utf-8")

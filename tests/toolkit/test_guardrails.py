@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from handfast.core.errors import ErrorCode, ToolError
-from handfast.core.guardrails import MISSING_ACTOR, MISSING_CONFIRM, MISSING_REASON
-from handfast.core.policy import Violation
+from handfast.core.answers.errors import ErrorCode, ToolError
+from handfast.core.call.guardrails import MISSING_ACTOR, MISSING_CONFIRM, MISSING_REASON
+from handfast.core.call.policy import Violation
 from handfast.toolkit.actor import Actor
 from handfast.toolkit.guardrails import GuardrailViolationError, require_admin_guardrails
 

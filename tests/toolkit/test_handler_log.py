@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from handfast.core.guardrails import MISSING_REASON
+from handfast.core.call.guardrails import MISSING_REASON
 from handfast.toolkit.argument_checks import ArgumentValidationError
 from handfast.toolkit.guardrails import GuardrailViolationError
 from handfast.toolkit.handler_log import (
@@ -21,7 +21,7 @@ from handfast.toolkit.handler_log import (
     log_handler_guardrail_violated,
     log_handler_invoke_failed,
 )
-from tests.core.test_redaction import SECRETS
+from tests.core.words.test_redaction import SECRETS
 
 pytestmark = pytest.mark.requirement("003-8")
 

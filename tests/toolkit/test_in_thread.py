@@ -10,8 +10,8 @@ import pytest
 
 from handfast.activity.query import RecordFilter
 from handfast.activity.sqlite import SqliteStore
-from handfast.core.exchange import RecordType
-from handfast.core.outcome import Succeeded
+from handfast.core.answers.outcome import Succeeded
+from handfast.core.call.exchange import RecordType
 from handfast.toolkit import Answer, ToolRegistry, write_tool
 from handfast.toolkit.in_thread import run_here
 from handfast.toolkit.recording import open_recorder

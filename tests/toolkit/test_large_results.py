@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handfast.core.outcome import Failed, Succeeded
+from handfast.core.answers.outcome import Failed, Succeeded
 from handfast.toolkit import Actor, Answer, Args, ContractError, KeptResult, MemoryResults, Toolbox, ok, read_tool
 from handfast.toolkit.notice import Notice
 from handfast.toolkit.pages import Page, PaginationMeta, Paging

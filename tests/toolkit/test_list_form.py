@@ -5,8 +5,8 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from handfast.core.outcome import Failed, Succeeded
-from handfast.core.policy import InputPolicy, Mode, OutputPolicy, ToolPolicy, UnknownArguments
+from handfast.core.answers.outcome import Failed, Succeeded
+from handfast.core.call.policy import InputPolicy, Mode, OutputPolicy, ToolPolicy, UnknownArguments
 from handfast.toolkit import Answer, Caller, ContractError, Kind, ToolRegistry, ToolSpec, UnknownTool
 from handfast.toolkit.in_thread import run_here
 

@@ -22,7 +22,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.types import CallToolResult, TextContent
 
-from handfast.core.exchange import Record
+from handfast.core.call.exchange import Record
 from tests.gateway.running import eventually, read_records
 from tests.toolkit.misbehaving import BLOCKING, FAULTS, SECRET, TEXTS, TIMEOUT_S, make_toolbox
 

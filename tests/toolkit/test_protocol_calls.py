@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from handfast.core.outcome import Failed
+from handfast.core.answers.outcome import Failed
 from handfast.toolkit import Actor, Answer, Args, Toolbox, read_tool
 from handfast.toolkit.protocol_calls import about
 from tests.toolkit.directory import make_toolbox

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from mcp.types import CallToolResult
 
-from handfast.core.outcome import Failed
+from handfast.core.answers.outcome import Failed
 from handfast.toolkit import Answer, ContractError, Toolbox, ToolRegistry, UnknownTool, read_tool
 from handfast.toolkit.call_result import result_of
 from handfast.toolkit.renamed import Renamed, today_utc

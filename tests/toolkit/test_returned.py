@@ -9,7 +9,7 @@ import pytest
 from mcp.types import ImageContent, TextContent
 from pydantic import BaseModel, field_serializer
 
-from handfast.core.outcome import Failed, Succeeded
+from handfast.core.answers.outcome import Failed, Succeeded
 from handfast.toolkit import Reply, Toolbox, ToolResult, ToolSpec
 from tests.toolkit.records import Kept
 

@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from handfast.core.outcome import Failed
+from handfast.core.answers.outcome import Failed
 from handfast.toolkit import Args, Call, Toolbox
 from tests.toolkit.directory import Changed, Created, make_toolbox
 

@@ -11,17 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from handfast.core.codes import CodeBook
-from handfast.core.envelopes import Envelope, envelope_schema, read_status
-from handfast.core.errors import ToolError
-from handfast.core.guardrails import MISSING_CONFIRM
-from handfast.core.outcome import Failed, Outcome, Succeeded
+from handfast.core.answers.codes import CodeBook
+from handfast.core.answers.envelopes import Envelope, envelope_schema, read_status
+from handfast.core.answers.errors import ToolError
+from handfast.core.answers.outcome import Failed, Outcome, Succeeded
+from handfast.core.call.guardrails import MISSING_CONFIRM
 from handfast.toolkit.argument_checks import ArgumentValidationError
 from handfast.toolkit.guardrails import GuardrailViolationError
 from handfast.toolkit.pages import PaginationMeta
 from handfast.toolkit.status_envelope import capability_gap, err, not_supported, ok, service_fallback
-from tests.core.test_schema import json_values
-from tests.core.test_schema_words import compiled
+from tests.core.schema.test_compiled import json_values
+from tests.core.schema.test_violation_texts import compiled
 from tests.demo import ROOT
 
 pytestmark = pytest.mark.requirement("003-5")

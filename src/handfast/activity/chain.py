@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from handfast.core.exchange import Detail, Record
+from handfast.core.call.exchange import Detail, Record
 
 GENESIS = "0" * 64
 

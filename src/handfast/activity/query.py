@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from handfast.clock import time_text
-from handfast.core.exchange import RecordType, Status
+from handfast.core.call.exchange import RecordType, Status
 
 _RELATIVE = re.compile(r"([0-9]{1,6})([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}

@@ -13,8 +13,8 @@ from math import inf
 from handfast.activity.refusals import RefusalRates
 from handfast.activity.store import ActivityStore, Retention, StoreError
 from handfast.clock import Clock
-from handfast.core.exchange import Record, RecordingFailed, RecordType, Status, Tally, Ticket
-from handfast.core.recording import OnFailure
+from handfast.core.call.exchange import Record, RecordingFailed, RecordType, Status, Tally, Ticket
+from handfast.core.call.recording import OnFailure
 
 _log = logging.getLogger("handfast.activity")
 

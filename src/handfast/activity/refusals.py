@@ -4,8 +4,8 @@ from collections import Counter
 from typing import Final
 
 from handfast.clock import Clock
-from handfast.core.exchange import Detail, Record, RecordType, Tally
-from handfast.core.recording import WHOLE_REFUSALS
+from handfast.core.call.exchange import Detail, Record, RecordType, Tally
+from handfast.core.call.recording import WHOLE_REFUSALS
 
 _WINDOW_S: Final = 60.0
 # Thirty kinds of one caller, as many as its own tests may have, and sixty of all are whole records. By default and at

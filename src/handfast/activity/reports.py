@@ -9,7 +9,7 @@ from handfast.activity.chain import Head
 from handfast.activity.query import RecordFilter
 from handfast.activity.store import ActivityStore, StoredRecord
 from handfast.activity.walk import BrokenLink
-from handfast.core.exchange import RecordType
+from handfast.core.call.exchange import RecordType
 
 _RELATED = 100  # a call has a handful of records; more would be a mistake somewhere, and still must not flood
 

@@ -16,7 +16,7 @@ from handfast.activity.sqlite_file import BESIDE, FILE_NAME, explained, open_for
 from handfast.activity.sqlite_retention import Removal, cut_front, cutoff, thin
 from handfast.activity.store import RecordNotFound, Retention, StoredRecord, StoreError
 from handfast.activity.walk import ChainWalk, Stretch, walk_chain
-from handfast.core.exchange import Record, RecordType, Status
+from handfast.core.call.exchange import Record, RecordType, Status
 
 _PAGE = 2_000  # rows per read: each read is short, so a slow reader never keeps the write-ahead log from shrinking
 _VACUUM_PAGES = 1_024  # given back per step: 4 MiB, a few milliseconds

@@ -8,7 +8,7 @@ from hashlib import sha256
 from handfast.activity.store import Retention
 from handfast.activity.walk import PRUNED_RULE, THINNED_RULE
 from handfast.clock import Clock, time_text
-from handfast.core.exchange import Detail, Record, RecordType, Status
+from handfast.core.call.exchange import Detail, Record, RecordType, Status
 
 _STEP = 500  # records removed per transaction, so that no writer waits for retention longer than for a batch
 _LOOKED_AT = 20_000  # rows read per transaction in search of them, some 30 ms

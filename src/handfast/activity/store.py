@@ -8,7 +8,7 @@ from typing import Protocol
 from handfast.activity.chain import Head
 from handfast.activity.query import RecordFilter
 from handfast.activity.walk import ChainWalk
-from handfast.core.exchange import Record
+from handfast.core.call.exchange import Record
 
 
 class StoreError(Exception):

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from handfast.activity.chain import GENESIS, INDEXED, Head, Link, Payload, hash_text, searchable
-from handfast.core.exchange import RecordType
+from handfast.core.call.exchange import RecordType
 
 PRUNED_RULE = "activity.pruned"  # everything up to a sequence was removed
 THINNED_RULE = "activity.thinned"  # plain successes were removed from a stretch of the chain

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from handfast.core.bounds import MOST_ITEMS
-from handfast.core.contract import CompiledContract, ToolContract
-from handfast.core.schema import SchemaBounds
+from handfast.core.call.contract import CompiledContract, ToolContract
+from handfast.core.schema.compiled import SchemaBounds
 
 _OPEN_PASSES = 64  # paged listings under way at once; an abandoned one is forgotten
 _VIEWS = 4096  # kinds of clients, by what they can do, whose lists are told apart: a megabyte, as they share lists

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from handfast.catalog.contracts import ServerContracts
 from handfast.catalog.listing import ListPage, SessionLost, ask_for_all
-from handfast.core.contract import CompiledContract
+from handfast.core.call.contract import CompiledContract
 
 _RETRY_SECONDS = 30.0  # a server that would not list its tools is not asked again for every call of a caller
 _MOST_REFUSED = 1000  # callers that are remembered for it; one that is forgotten may ask once more

@@ -7,7 +7,7 @@ import msgspec
 
 from handfast.catalog.contracts import ListPass, ServerContracts
 from handfast.core.bounds import MOST_ITEMS
-from handfast.core.contract import ToolContract
+from handfast.core.call.contract import ToolContract
 from handfast.turns import LARGE_BYTES, take_turn
 from handfast.wire.message import AmbiguousKeys, Members, Message, read_level
 from handfast.wire.scan import NotJson, scan_items

@@ -12,7 +12,7 @@ from handfast.activity.sqlite_file import switch_to_wal
 from handfast.activity.state_folder import prepare_database
 from handfast.activity.store import StoreError
 from handfast.catalog.contracts import ContractChange
-from handfast.core.contract import ToolContract
+from handfast.core.call.contract import ToolContract
 
 Found = TypeVar("Found")
 _log = logging.getLogger("handfast.catalog")

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from handfast.catalog.store import ContractStore
-from handfast.core.contract import ToolContract
+from handfast.core.call.contract import ToolContract
 
 _MOST = 10_000  # of one server; each takes about 400 bytes, and the oldest of whoever has the most make way
 

@@ -243,7 +243,7 @@ def _destination(path: str | None) -> Iterator[TextIO]:
 
 def _filter(args: argparse.Namespace) -> "RecordFilter":
     from handfast.activity.query import RecordFilter
-    from handfast.core.exchange import RecordType, Status
+    from handfast.core.call.exchange import RecordType, Status
 
     return RecordFilter(
         types=_choices("--type", args.type, RecordType),

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from handfast.cli.console import CommandFailed, paint, run_command, write
 from handfast.cli.options import add_config_flag, add_state_flag, add_timeout_flag, utf8_text, within
-from handfast.core.printable import escape, escape_text, json_text
+from handfast.core.words.printable import escape, escape_text, json_text
 
 _EXAMPLES = """\
 examples:

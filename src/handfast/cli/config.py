@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from handfast.cli import console
 
 if TYPE_CHECKING:
-    from handfast.core.policy import ToolPolicy
+    from handfast.core.call.policy import ToolPolicy
     from handfast.gateway.settings import Settings
 
 FINE, PROBLEM = 0, 1

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
-from handfast.core.printable import escape, escape_text
+from handfast.core.words.printable import escape, escape_text
 
 __all__ = ["escape"]
 

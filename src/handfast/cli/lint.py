@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from handfast.cli.call import add_connection_flags
 from handfast.cli.console import CommandFailed, escape, print_hint, render_table, run_command, write
 from handfast.cli.options import utf8_text
-from handfast.core.printable import json_text
+from handfast.core.words.printable import json_text
 
 if TYPE_CHECKING:
     from handfast.lint.findings import Finding

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from handfast import __version__
-from handfast.core.printable import escape
+from handfast.core.words.printable import escape
 
 COMMANDS = ("wrap", "serve", "call", "tools", "servers", "activity", "config", "lint")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from handfast.cli.call import add_connection_flags
 from handfast.cli.console import CommandFailed, print_error, render_table, run_command, terminal_width, write
 from handfast.cli.options import utf8_text, within
-from handfast.core.printable import json_text
+from handfast.core.words.printable import json_text
 
 if TYPE_CHECKING:
     from handfast.cli.gateway_session import GatewaySession

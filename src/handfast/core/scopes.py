@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
-from handfast.core.wording import scrubbed
+from handfast.core.words.wording import scrubbed
 
 ScopeKind: TypeAlias = Literal["read", "write", "admin"]
 

@@ -10,7 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
 
 from handfast import __version__
-from handfast.core.policy import InputErrors, UnknownArguments
+from handfast.core.call.policy import InputErrors, UnknownArguments
 from handfast.toolkit.piece_form import FEWEST_BYTES, PIECE_BYTES
 
 _MIB: Final = 1024 * 1024

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from django.db import DatabaseError, router, transaction
 from django.db.models import QuerySet, Sum
 
-from handfast.core.policy import OutputPolicy
+from handfast.core.call.policy import OutputPolicy
 from handfast.toolkit.kept_results import KeptResult
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils import timezone
 
-from handfast.core.guardrails import has_text
+from handfast.core.call.guardrails import has_text
 from handfast.core.scopes import Scope, ScopeError, parse_scopes
 
 _DIGEST: Final = 64  # characters of a SHA-256 in hex

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from django.core.signals import setting_changed
 
-from handfast.core.exchange import RecordingFailed
-from handfast.core.judged_text import Ambiguous, decode_arguments
+from handfast.core.call.exchange import RecordingFailed
+from handfast.core.call.strict_json import Ambiguous, decode_arguments
 from handfast.django.access import Caller, is_in_scope, label, may_use, usable
 from handfast.django.conf import Settings, read_settings
 from handfast.django.discovery import Discovery, ViewTool, survey

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from django.core.exceptions import ImproperlyConfigured
 
-from handfast.core.errors import error_invalid_input
-from handfast.core.exchange import Recorder
-from handfast.core.policy import InputPolicy, Mode, OutputPolicy, Posture, ToolPolicy
-from handfast.core.protocol_arguments import CONTINUATION_TOKEN
+from handfast.core.answers.errors import error_invalid_input
+from handfast.core.call.exchange import Recorder
+from handfast.core.call.policy import InputPolicy, Mode, OutputPolicy, Posture, ToolPolicy
+from handfast.core.call.protocol_arguments import CONTINUATION_TOKEN
 from handfast.django.conf import Settings
 from handfast.django.discovery import ViewTool
 from handfast.django.invocation import invoke, invoke_each

@@ -1,7 +1,7 @@
 """One server of the settings behind its transport: made from what the settings say, with a watch on its health."""
 
 from handfast import __version__
-from handfast.core.exchange import Status
+from handfast.core.call.exchange import Status
 from handfast.gateway.admission.breaker import SETTLED_SECONDS, Breaker, reconnect_rest, restart_rest
 from handfast.gateway.admission.server_health import ServerHealth, State
 from handfast.gateway.callers.caller_ids import CallerIds

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from handfast.core.exchange import RecordingFailed, RecordType, Status
-from handfast.core.policy import Violation
-from handfast.core.redaction import scrub_name
+from handfast.core.call.exchange import RecordingFailed, RecordType, Status
+from handfast.core.call.policy import Violation
+from handfast.core.words.redaction import scrub_name
 from handfast.gateway.calls.conversation import LEFT
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.translate.backend import Origin

@@ -7,8 +7,8 @@ import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from handfast.core.exchange import RecordType, Status
-from handfast.core.redaction import scrub_sentence
+from handfast.core.call.exchange import RecordType, Status
+from handfast.core.words.redaction import scrub_sentence
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.settings import Settings, SettingsError
 from handfast.gateway.settings.changes import keys_that_wait

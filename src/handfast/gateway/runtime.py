@@ -11,10 +11,10 @@ from handfast.catalog.learning import Learner
 from handfast.catalog.store import ContractStore, source_of
 from handfast.catalog.tasks import KeptTasks
 from handfast.clock import Clock
-from handfast.core.exchange import Exchange, RecordType, Status
-from handfast.core.recording import Durability
-from handfast.core.schema import SchemaBounds, UncompilableSchema
-from handfast.core.unjudged import Direction, unused_schema
+from handfast.core.call.exchange import Exchange, RecordType, Status
+from handfast.core.call.recording import Durability
+from handfast.core.call.unjudged import Direction, unused_schema
+from handfast.core.schema.compiled import SchemaBounds, UncompilableSchema
 from handfast.gateway.admission.call_places import Bounds, LocalPlaces
 from handfast.gateway.calls.journal import Journal
 from handfast.gateway.calls.server_side import ServerSide

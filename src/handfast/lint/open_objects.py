@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from handfast.core.schema_costs import mapping
-from handfast.core.schema_references import Node, References, UnresolvedReference, read_references
+from handfast.core.schema.costs import mapping
+from handfast.core.schema.references import Node, References, UnresolvedReference, read_references
 from handfast.lint.schema_positions import positions
 
 _SAYS = ("additionalProperties", "unevaluatedProperties")

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from handfast.core.schema import CompiledSchema
-from handfast.core.schema_costs import mapping
-from handfast.core.schema_references import Node, References, UnresolvedReference, read_references
+from handfast.core.schema.compiled import CompiledSchema
+from handfast.core.schema.costs import mapping
+from handfast.core.schema.references import Node, References, UnresolvedReference, read_references
 
 _KINDS = ("null", "boolean", "object", "array", "string", "integer", "fraction")
 _NUMBERS = frozenset(("integer", "fraction"))

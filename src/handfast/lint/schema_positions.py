@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from handfast.core.redaction import scrub_name
-from handfast.core.schema_annotations import ONE_SCHEMA, SCHEMA_LISTS, SCHEMA_MAPS
-from handfast.core.schema_references import Node
+from handfast.core.schema.annotations import ONE_SCHEMA, SCHEMA_LISTS, SCHEMA_MAPS
+from handfast.core.schema.references import Node
+from handfast.core.words.redaction import scrub_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from handfast.core.contract import ToolContract
-from handfast.core.redaction import scrub_name
+from handfast.core.call.contract import ToolContract
+from handfast.core.words.redaction import scrub_name
 from handfast.lint.catalogue import Place, find
 from handfast.lint.findings import Finding
 from handfast.wire.message import AmbiguousKeys, Members, read_level

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from handfast.core.redaction import is_secret_name
+from handfast.core.words.redaction import is_secret_name
 from handfast.lint.schema_positions import Position, join, positions
 
 MARK = "x-mcp-header"

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from urllib.parse import urljoin
 
-from handfast.core.redaction import scrub_names
-from handfast.core.schema import CompiledSchema, SchemaRefused, UncompilableSchema, compile_schema, read_schema
-from handfast.core.schema_costs import mapping
-from handfast.core.schema_references import Node, References, UnresolvedReference, read_references
+from handfast.core.schema.compiled import CompiledSchema, SchemaRefused, UncompilableSchema, compile_schema, read_schema
+from handfast.core.schema.costs import mapping
+from handfast.core.schema.references import Node, References, UnresolvedReference, read_references
+from handfast.core.words.redaction import scrub_names
 from handfast.lint.open_objects import find_open_objects
 from handfast.lint.satisfiable import can_be_met
 from handfast.lint.schema_positions import join, positions

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from handfast.core.judged_text import Ambiguous, decode_judged
+from handfast.core.call.strict_json import Ambiguous, decode_judged
 from handfast.lint.catalogue import find
 from handfast.lint.findings import Finding
 from handfast.lint.tool_definitions import Definitions, ToolDefinition

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Literal
 
-from handfast.core.schema import CompiledSchema
+from handfast.core.schema.compiled import CompiledSchema
 from handfast.slow_lane.frames import HEADER_BYTES, Job, Stage, body_length, pack, unpack_stage
 
 # Starting takes 0.1 s on an idle machine; a busy one gets plenty.

@@ -3,7 +3,7 @@
 import subprocess
 from collections.abc import Iterator, Sequence
 
-from handfast.core.schema import CompiledSchema
+from handfast.core.schema.compiled import CompiledSchema
 from handfast.slow_lane.client import COMPILE_SECONDS, START_SECONDS, TOO_SLOW_TO_COMPILE, WORKER, worker_environment
 from handfast.slow_lane.frames import HEADER_BYTES, Job, Stage, body_length, pack, unpack_stage
 

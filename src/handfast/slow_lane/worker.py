@@ -8,10 +8,10 @@ from typing import BinaryIO, NamedTuple
 
 import jsonschema_rs
 
-from handfast.core.judged_text import Ambiguous, decode_judged, depth_exceeds
-from handfast.core.lenient import is_valid_if_coerced
-from handfast.core.schema import SchemaRefused, build_slow_validator, decode_checked
-from handfast.core.schema_words import declared_names, describe_errors
+from handfast.core.call.strict_json import Ambiguous, decode_judged, depth_exceeds
+from handfast.core.schema.compiled import SchemaRefused, build_slow_validator, decode_checked
+from handfast.core.schema.lenient import is_valid_if_coerced
+from handfast.core.schema.violation_texts import declared_names, describe_errors
 from handfast.slow_lane.frames import HEADER_BYTES, Job, Stage, body_length, pack, unpack_job
 
 # Decoding the largest result takes 200 MB; more than this is a bomb, and dying of it costs one job.

@@ -1,8 +1,14 @@
 """The toolkit: write MCP servers that keep their contract from the first line."""
 
-from handfast.core.codes import CodeBook, DeclaredCode
-from handfast.core.envelopes import Envelope
-from handfast.core.errors import ErrorCode, ToolError, error_invalid_input, error_not_found, error_not_implemented
+from handfast.core.answers.codes import CodeBook, DeclaredCode
+from handfast.core.answers.envelopes import Envelope
+from handfast.core.answers.errors import (
+    ErrorCode,
+    ToolError,
+    error_invalid_input,
+    error_not_found,
+    error_not_implemented,
+)
 from handfast.toolkit.actor import Actor
 from handfast.toolkit.adapters.under_contract import under_contract
 from handfast.toolkit.args import Args, NoArgs

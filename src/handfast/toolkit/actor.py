@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from handfast.core.guardrails import has_text
-from handfast.core.wording import scrubbed
+from handfast.core.call.guardrails import has_text
+from handfast.core.words.wording import scrubbed
 
 _LONGEST_LABEL = 256  # a client's id may be an address
 _LARGEST_ID = 2**128  # of a UUID; Python refuses to print much longer numbers

@@ -7,7 +7,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.types import INTERNAL_ERROR, INVALID_PARAMS
 
-from handfast.core.exchange import RecordingFailed
+from handfast.core.call.exchange import RecordingFailed
 from handfast.crashes import where_it_happened
 from handfast.toolkit.call_result import no_such_tool, result_of
 from handfast.toolkit.dispatch import Answer, Caller

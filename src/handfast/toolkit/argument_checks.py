@@ -6,9 +6,9 @@ from copy import deepcopy
 from datetime import datetime
 from typing import Any, Literal, TypeVar, overload
 
-from handfast.core.errors import ErrorCode, ToolError
-from handfast.core.guardrails import has_text
-from handfast.core.redaction import scrub_name
+from handfast.core.answers.errors import ErrorCode, ToolError
+from handfast.core.call.guardrails import has_text
+from handfast.core.words.redaction import scrub_name
 from handfast.toolkit.actor import identifier_of, name_of
 
 DEFAULT_LIMIT = 50  # short answers: an assistant reads every line of them

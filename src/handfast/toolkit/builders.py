@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel
 
-from handfast.core.guardrails import GUARDRAIL_PROPERTIES
+from handfast.core.call.guardrails import GUARDRAIL_PROPERTIES
 from handfast.toolkit.args import NoArgs
 from handfast.toolkit.call import Call
 from handfast.toolkit.schemas import ContractError, Json, input_schema_of, require_movable

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from handfast.core.redaction import scrub_name
+from handfast.core.words.redaction import scrub_name
 from handfast.toolkit.dispatch import Answer
 
 

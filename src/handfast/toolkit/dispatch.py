@@ -12,17 +12,15 @@ import msgspec
 from msgspec.structs import replace
 from pydantic import BaseModel
 
-from handfast.core.arguments import check_unknown
-from handfast.core.codes import CodeBook
-from handfast.core.contract import CompiledContract
-from handfast.core.envelopes import Envelope, render, success_payload
-from handfast.core.errors import ErrorCode, ToolError
-from handfast.core.events import MCP_ADMIN_OP_EXECUTED, MCP_SERVER_INVOKE_FAILED
-from handfast.core.exchange import RAN_UNRECORDED, Exchange, RecordingFailed, Status
-from handfast.core.guardrails import GUARDRAIL_PROPERTIES, check_guardrails
-from handfast.core.judged_text import Ambiguity
-from handfast.core.outcome import Failed, Outcome, Succeeded, code_of_rule, failed, outcome_of_error
-from handfast.core.policy import (
+from handfast.core.answers.codes import CodeBook
+from handfast.core.answers.envelopes import Envelope, render, success_payload
+from handfast.core.answers.errors import ErrorCode, ToolError
+from handfast.core.answers.outcome import Failed, Outcome, Succeeded, code_of_rule, failed, outcome_of_error
+from handfast.core.call.arguments import check_unknown
+from handfast.core.call.contract import CompiledContract
+from handfast.core.call.exchange import RAN_UNRECORDED, Exchange, RecordingFailed, Status
+from handfast.core.call.guardrails import GUARDRAIL_PROPERTIES, check_guardrails
+from handfast.core.call.policy import (
     Blocked,
     InputPolicy,
     Mode,
@@ -32,10 +30,12 @@ from handfast.core.policy import (
     UnknownArguments,
     Violation,
 )
-from handfast.core.protocol_arguments import ProtocolArguments
-from handfast.core.result import ResultView, ambiguous_violation, blocked_text
-from handfast.core.schema import CompiledSchema
-from handfast.core.undeclared import NameTree, Undeclared, check_inside, find_undeclared, ignored_notice
+from handfast.core.call.protocol_arguments import ProtocolArguments
+from handfast.core.call.result import ResultView, ambiguous_violation, blocked_text
+from handfast.core.call.strict_json import Ambiguity
+from handfast.core.call.undeclared import NameTree, Undeclared, check_inside, find_undeclared, ignored_notice
+from handfast.core.events import MCP_ADMIN_OP_EXECUTED, MCP_SERVER_INVOKE_FAILED
+from handfast.core.schema.compiled import CompiledSchema
 from handfast.crashes import where_it_happened
 from handfast.tool_call import CallPath
 from handfast.toolkit.actor import is_known, label_of

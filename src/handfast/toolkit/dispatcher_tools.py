@@ -8,14 +8,14 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from handfast.core.dispatch import HELP, action_missing, action_unknown, check_beside, not_an_object, tool_name
-from handfast.core.dispatch_asked import Asked, Refused, Wishes, ambiguous, read_asked, read_wishes
-from handfast.core.dispatch_words import NARROW, dispatcher_schema, how_to_call, list_actions, render_use
-from handfast.core.envelopes import Envelope
-from handfast.core.judged_text import Ambiguous, decode_arguments
-from handfast.core.outcome import Succeeded
-from handfast.core.policy import Blocked
-from handfast.core.redaction import scrub_names
+from handfast.core.answers.envelopes import Envelope
+from handfast.core.answers.outcome import Succeeded
+from handfast.core.call.policy import Blocked
+from handfast.core.call.strict_json import Ambiguous, decode_arguments
+from handfast.core.dispatcher.asked import Asked, Refused, Wishes, ambiguous, read_asked, read_wishes
+from handfast.core.dispatcher.checks import HELP, action_missing, action_unknown, check_beside, not_an_object, tool_name
+from handfast.core.dispatcher.descriptions import NARROW, dispatcher_schema, how_to_call, list_actions, render_use
+from handfast.core.words.redaction import scrub_names
 from handfast.toolkit.dispatch import Answer, Caller, Dispatcher, RegisteredTool, text_of
 from handfast.toolkit.protocol_calls import about, declared_by
 from handfast.toolkit.schemas import ContractError

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Literal, get_args
 
-from handfast.core.errors import ErrorCode, ToolError
-from handfast.core.guardrails import GUARDRAIL_PROPERTIES, check_guardrails
-from handfast.core.policy import Violation
+from handfast.core.answers.errors import ErrorCode, ToolError
+from handfast.core.call.guardrails import GUARDRAIL_PROPERTIES, check_guardrails
+from handfast.core.call.policy import Violation
 from handfast.toolkit.actor import is_known
 
 GuardrailViolation = Literal["missing_actor", "missing_confirm", "missing_reason"]

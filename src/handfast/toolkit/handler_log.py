@@ -12,9 +12,9 @@ from uuid import UUID
 from pydantic import ValidationError
 
 from handfast.boundary import errors_of
-from handfast.core.errors import CallRefused, ToolError
-from handfast.core.model_words import UNSEEN, describe_model_errors
-from handfast.core.redaction import is_secret_name, redact_value, scrub_name, scrub_sentence, scrub_text
+from handfast.core.answers.errors import CallRefused, ToolError
+from handfast.core.words.model_errors import UNSEEN, describe_model_errors
+from handfast.core.words.redaction import is_secret_name, redact_value, scrub_name, scrub_sentence, scrub_text
 from handfast.toolkit.events import (
     MCP_HANDLER_ARGUMENT_INVALID,
     MCP_HANDLER_GUARDRAIL_VIOLATED,

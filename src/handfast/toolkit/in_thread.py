@@ -5,7 +5,7 @@ import threading
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from handfast.core.schema import CompiledSchema
+from handfast.core.schema.compiled import CompiledSchema
 from handfast.slow_lane.client import LaneVerdict, SlowLane
 from handfast.toolkit.lane_of_loop import JUDGE_SECONDS
 

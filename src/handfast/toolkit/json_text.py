@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 from pydantic_core import PydanticSerializationError, to_json
 
-from handfast.core.judged_text import UNREAD
+from handfast.core.call.strict_json import UNREAD
 
 # The slower encoder goes deeper than the fast one, and says in its own exception what cannot be written.
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

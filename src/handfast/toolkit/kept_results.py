@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from handfast.core.policy import OutputPolicy
+from handfast.core.call.policy import OutputPolicy
 
 _MOST_BYTES = 64 * 1024 * 1024  # a dozen results of the largest size that may leave a tool
 _MOST_RESULTS = 1_000

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from typing import Final
 
-from handfast.core.schema import CompiledSchema
+from handfast.core.schema.compiled import CompiledSchema
 from handfast.slow_lane.client import LaneVerdict, SlowLane
 
 # The gateway gives a stranger's schema a quarter of a second. A schema of our own is no trap: 5 MiB of good data must

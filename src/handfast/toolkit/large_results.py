@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
 
-from handfast.core.errors import ErrorCode, ToolError, error_invalid_input
-from handfast.core.outcome import Succeeded
-from handfast.core.pieces import cut_list, cut_text, narrow
-from handfast.core.protocol_arguments import CONTINUATION_TOKEN, FULL, ProtocolArguments
+from handfast.core.answers.errors import ErrorCode, ToolError, error_invalid_input
+from handfast.core.answers.outcome import Succeeded
+from handfast.core.answers.pieces import cut_list, cut_text, narrow
+from handfast.core.call.protocol_arguments import CONTINUATION_TOKEN, FULL, ProtocolArguments
 from handfast.toolkit.actor import label_of
 from handfast.toolkit.call import Call
 from handfast.toolkit.json_text import write_json

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from handfast.core.arguments import LIST_BODY_KEYS, is_list_body
+from handfast.core.call.arguments import LIST_BODY_KEYS, is_list_body
 from handfast.toolkit.schemas import Json
 
 OBJECTS: Final = "objects"  # the key that is published; the others of the convention are understood as well

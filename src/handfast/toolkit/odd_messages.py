@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 from mcp.shared.exceptions import MCPError
 
-from handfast.core.judged_text import Ambiguous, decode_arguments
+from handfast.core.call.strict_json import Ambiguous, decode_arguments
 from handfast.toolkit.answering import actor_of, answered
 from handfast.toolkit.call_result import result_of
 from handfast.toolkit.dispatch import Caller

@@ -3,9 +3,9 @@
 from collections import Counter
 from threading import Lock
 
-from handfast.core.errors import ErrorCode
-from handfast.core.exchange import Exchange, Status
-from handfast.core.outcome import Outcome, Succeeded, code_of_rule
+from handfast.core.answers.errors import ErrorCode
+from handfast.core.answers.outcome import Outcome, Succeeded, code_of_rule
+from handfast.core.call.exchange import Exchange, Status
 
 _NAMES = {
     ErrorCode.INVALID_INPUT.value: "validation_error",

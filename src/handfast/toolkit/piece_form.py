@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from handfast.core.declared import Declared, read_declared
-from handfast.core.envelopes import is_object_schema
-from handfast.core.policy import Violation
-from handfast.core.protocol_arguments import (
+from handfast.core.answers.envelopes import is_object_schema
+from handfast.core.call.policy import Violation
+from handfast.core.call.protocol_arguments import (
     CONTINUATION_TOKEN,
     PROTOCOL_ARGUMENTS,
     ProtocolArguments,
     means_nothing,
     no_such_key,
 )
+from handfast.core.schema.declared import Declared, read_declared
 from handfast.toolkit.schemas import ContractError, Json
 from handfast.toolkit.spec import ToolSpec
 

@@ -4,12 +4,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from handfast.core.declared import Declared
-from handfast.core.errors import ErrorCode
-from handfast.core.outcome import Failed, failed
-from handfast.core.policy import Violation
-from handfast.core.protocol_arguments import ProtocolArguments, means_nothing, read_protocol, take_out
-from handfast.core.schema import CompiledSchema
+from handfast.core.answers.errors import ErrorCode
+from handfast.core.answers.outcome import Failed, failed
+from handfast.core.call.policy import Violation
+from handfast.core.call.protocol_arguments import ProtocolArguments, means_nothing, read_protocol, take_out
+from handfast.core.schema.compiled import CompiledSchema
+from handfast.core.schema.declared import Declared
 from handfast.toolkit.dispatch import Answer, Caller, Dispatcher, RegisteredTool, Wanted
 from handfast.toolkit.published import published
 from handfast.toolkit.unrun import explain

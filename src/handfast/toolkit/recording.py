@@ -8,7 +8,7 @@ from handfast.activity.recorder import ThreadRecorder
 from handfast.activity.sqlite import SqliteStore
 from handfast.activity.state_folder import state_folder
 from handfast.clock import Clock
-from handfast.core.exchange import Record, Recorder, Ticket
+from handfast.core.call.exchange import Record, Recorder, Ticket
 from handfast.tool_call import CallPath, SlowLane
 
 if TYPE_CHECKING:

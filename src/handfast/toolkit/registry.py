@@ -7,14 +7,14 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
-from handfast.core.codes import CodeBook, DeclaredCode
-from handfast.core.contract import CompiledContract, ToolContract
-from handfast.core.envelopes import Envelope, envelope_schema, is_object_schema
-from handfast.core.exchange import Recorder
-from handfast.core.policy import ToolPolicy
-from handfast.core.protocol_arguments import PROTOCOL_ARGUMENTS
-from handfast.core.schema import DEFAULT_BOUNDS, CompiledSchema, UncompilableSchema
-from handfast.core.undeclared import read_tree
+from handfast.core.answers.codes import CodeBook, DeclaredCode
+from handfast.core.answers.envelopes import Envelope, envelope_schema, is_object_schema
+from handfast.core.call.contract import CompiledContract, ToolContract
+from handfast.core.call.exchange import Recorder
+from handfast.core.call.policy import ToolPolicy
+from handfast.core.call.protocol_arguments import PROTOCOL_ARGUMENTS
+from handfast.core.call.undeclared import read_tree
+from handfast.core.schema.compiled import DEFAULT_BOUNDS, CompiledSchema, UncompilableSchema
 from handfast.slow_lane.trial import find_refusals
 from handfast.toolkit.builders import with_handler
 from handfast.toolkit.dispatch import STRICT, Answer, Caller, Dispatcher, RegisteredTool

@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 
-from handfast.core.codes import CodeBook
-from handfast.core.errors import ErrorCode
-from handfast.core.outcome import Failed, failed
+from handfast.core.answers.codes import CodeBook
+from handfast.core.answers.errors import ErrorCode
+from handfast.core.answers.outcome import Failed, failed
 from handfast.toolkit.dispatch import Answer, RegisteredTool
 from handfast.toolkit.notice import Notice
 

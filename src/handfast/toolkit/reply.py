@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from handfast.core.codes import CodeBook
-from handfast.core.envelopes import Json, result_payload
-from handfast.core.errors import ToolError
-from handfast.core.outcome import Outcome, Succeeded, outcome_of_error
+from handfast.core.answers.codes import CodeBook
+from handfast.core.answers.envelopes import Json, result_payload
+from handfast.core.answers.errors import ToolError
+from handfast.core.answers.outcome import Outcome, Succeeded, outcome_of_error
 
 T = TypeVar("T")
 _CORE_CODES = CodeBook()

@@ -9,12 +9,12 @@ import msgspec
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from handfast.core.codes import CodeBook
-from handfast.core.envelopes import NotAnEnvelope, read_status
-from handfast.core.judged_text import Ambiguous, decode_judged, depth_exceeds, may_overflow
-from handfast.core.outcome import Outcome, Succeeded
-from handfast.core.policy import OutputPolicy, Violation
-from handfast.core.result import ambiguous_violation, depth_violation
+from handfast.core.answers.codes import CodeBook
+from handfast.core.answers.envelopes import NotAnEnvelope, read_status
+from handfast.core.answers.outcome import Outcome, Succeeded
+from handfast.core.call.policy import OutputPolicy, Violation
+from handfast.core.call.result import ambiguous_violation, depth_violation
+from handfast.core.call.strict_json import Ambiguous, decode_judged, depth_exceeds, may_overflow
 from handfast.toolkit.reply import Reply, ToolResult
 from handfast.toolkit.schemas import adapter_of
 from handfast.toolkit.spec import ToolSpec

@@ -8,10 +8,10 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from handfast.boundary import errors_of, parse_typed
-from handfast.core.errors import ToolError
-from handfast.core.judged_text import depth_exceeds
-from handfast.core.model_error_texts import A_RULE
-from handfast.core.model_words import describe_model_errors
+from handfast.core.answers.errors import ToolError
+from handfast.core.call.strict_json import depth_exceeds
+from handfast.core.words.model_error_texts import A_RULE
+from handfast.core.words.model_errors import describe_model_errors
 
 _EXACT = 2.0**53  # below this a float is the integer that was meant
 _DEEPEST = 64  # as deep as a result may be; every recursive reader is safe below it

@@ -5,11 +5,11 @@ import logging
 
 from pydantic_core import to_jsonable_python
 
-from handfast.core.codes import CODE_OF_DOMAIN, CodeBook
-from handfast.core.envelopes import Json, status_payload
-from handfast.core.errors import ErrorCode, ToolError
-from handfast.core.outcome import Failed, Succeeded, failed, outcome_of_error
-from handfast.core.redaction import scrub_name, scrub_text
+from handfast.core.answers.codes import CODE_OF_DOMAIN, CodeBook
+from handfast.core.answers.envelopes import Json, status_payload
+from handfast.core.answers.errors import ErrorCode, ToolError
+from handfast.core.answers.outcome import Failed, Succeeded, failed, outcome_of_error
+from handfast.core.words.redaction import scrub_name, scrub_text
 from handfast.toolkit.events import (
     MCP_HANDLER_CAPABILITY_GAP,
     MCP_HANDLER_NOT_IMPLEMENTED,

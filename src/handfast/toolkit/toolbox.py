@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from handfast.core.codes import DeclaredCode
-from handfast.core.envelopes import Envelope
-from handfast.core.exchange import Recorder
+from handfast.core.answers.codes import DeclaredCode
+from handfast.core.answers.envelopes import Envelope
+from handfast.core.call.exchange import Recorder
 from handfast.toolkit.actor import ActorResolver, actor_of_request
 from handfast.toolkit.builders import with_handlers
 from handfast.toolkit.dispatch import Answer

@@ -6,7 +6,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
 
-from handfast.core.guardrails import GUARDRAIL_PROPERTIES
+from handfast.core.call.guardrails import GUARDRAIL_PROPERTIES
 from handfast.toolkit.args import NoArgs
 from handfast.toolkit.blocking import BLOCKING
 from handfast.toolkit.call import Call

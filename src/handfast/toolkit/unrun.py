@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Mapping
 from typing import Final
 
-from handfast.core.exchange import Detail, Exchange, RecordingFailed, Status
-from handfast.core.outcome import Failed, Outcome
-from handfast.core.policy import Mode, Violation
+from handfast.core.answers.outcome import Failed, Outcome
+from handfast.core.call.exchange import Detail, Exchange, RecordingFailed, Status
+from handfast.core.call.policy import Mode, Violation
 from handfast.toolkit.actor import label_of
 from handfast.toolkit.dispatch import Answer, Caller, Dispatcher, RegisteredTool, note_failure, text_of
 from handfast.toolkit.outcome_counts import count_as

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from handfast.core.judged_text import Ambiguous, decode_arguments
+from handfast.core.call.strict_json import Ambiguous, decode_arguments
 from handfast.wire.codes import HEADER_MISMATCH, INVALID_PARAMS
 from handfast.wire.eras import META_CAPABILITIES, META_VERSION, MODERN_REVISION
 from handfast.wire.message import AmbiguousKeys, Message

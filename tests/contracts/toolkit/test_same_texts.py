@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from handfast.core.outcome import Failed
+from handfast.core.answers.outcome import Failed
 from handfast.toolkit import Args, ContractError, Toolbox, ToolHandler, read_tool
 from tests.contracts.rig import Answer
 from tests.contracts.toolkit.apart import APART, NUMBERS, WRITTEN, reason_apart

@@ -9,7 +9,7 @@ from typing import Any  # Any: JSON Schema
 
 from pydantic import create_model
 
-from handfast.core.policy import Mode, Posture, UnknownArguments
+from handfast.core.call.policy import Mode, Posture, UnknownArguments
 from handfast.toolkit import Args, Toolbox, ToolSpec
 from handfast.wire.scan import scan_object
 from tests.contracts import test_unreadable_results

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext, override_settings
 from django.utils import timezone
 
-from handfast.core.redaction import scrub_text
+from handfast.core.words.redaction import scrub_text
 from handfast.django.access import issue, revoke
 from handfast.django.access.tokens import find, note_use
 from handfast.django.models import AgentToken

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rest_framework import serializers
 from rest_framework.renderers import JSONRenderer
 
-from handfast.core.schema import CompiledSchema, compile_schema
+from handfast.core.schema.compiled import CompiledSchema, compile_schema
 from handfast.django.discovery.drf_types import AnyField, Json
 from handfast.django.discovery.problems import Findings
 from handfast.django.discovery.shapes import Shapes

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from handfast.core.envelopes import META_CODE, META_RECOVERABLE
+from handfast.core.answers.envelopes import META_CODE, META_RECOVERABLE
 from handfast.django.endpoint.bodies import answer_body
 from handfast.django.endpoint.offer import Offer
 from handfast.django.endpoint.replies import Reply

@@ -9,7 +9,7 @@ import pytest
 from django.http import HttpRequest
 from django.test import RequestFactory, override_settings
 
-from handfast.core.errors import ToolError
+from handfast.core.answers.errors import ToolError
 from handfast.django.discovery import survey
 from handfast.django.discovery.tool import ViewTool
 from handfast.django.invocation import invoke, invoke_each

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
-from handfast.core.errors import ToolError
+from handfast.core.answers.errors import ToolError
 from handfast.django.invocation import invoke
 from tests.django.depot import urls
 from tests.django.invocation.calling import tools

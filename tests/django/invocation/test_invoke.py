@@ -10,7 +10,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from handfast.core.errors import ToolError
+from handfast.core.answers.errors import ToolError
 from tests.django.depot.models import Crate, Depot, Entry, Tag
 from tests.django.invocation.calling import attempted, call, outer, refusal, told
 

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework import serializers
 
-from handfast.core.errors import ToolError
+from handfast.core.answers.errors import ToolError
 from handfast.django.invocation import invoke
 from tests.django.depot.models import Crate, Depot, Line, Shelf, Tag
 from tests.django.depot.serializers import DeepSerializer

@@ -7,7 +7,7 @@ from django.http import QueryDict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.core.errors import ToolError
+from handfast.core.answers.errors import ToolError
 from handfast.django.discovery.tool import QueryParameter
 from handfast.django.invocation.parts import query_string, split_arguments
 from tests.django.invocation.calling import tools

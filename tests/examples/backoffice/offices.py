@@ -14,7 +14,7 @@ from backoffice.domain.entities import Entity
 from backoffice.handlers.toolbox import build_toolbox
 from backoffice.opening import opened
 from backoffice.seed import seed
-from handfast.core.exchange import Recorder
+from handfast.core.call.exchange import Recorder
 from handfast.toolkit import Actor, Toolbox
 from tests.demo import ROOT
 

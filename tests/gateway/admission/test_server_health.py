@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handfast.clock import Clock
-from handfast.core.contract import LIST_UNAVAILABLE
-from handfast.core.exchange import Status
+from handfast.core.call.contract import LIST_UNAVAILABLE
+from handfast.core.call.exchange import Status
 from handfast.gateway.admission.breaker import Breaker, reconnect_rest
 from handfast.gateway.admission.server_health import HealthReport, ServerHealth, State, UpstreamResting
 from tests.contracts.rig import MODERN_META, HttpGateway, Json

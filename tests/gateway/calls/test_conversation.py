@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from handfast.core.contract import LIST_UNAVAILABLE
+from handfast.core.call.contract import LIST_UNAVAILABLE
 from tests.contracts.rig import MODERN_META, ROUTES, Answer, Gateway, HttpGateway, Json, Route, rig
 from tests.gateway.running import TEXT, call, eventually, one_record, outcome, read_records
 from tests.stubs.run import Entry, Stub, answer, tool, write_stub

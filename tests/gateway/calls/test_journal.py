@@ -4,8 +4,8 @@ import pytest
 
 from handfast.catalog.contracts import ContractChange
 from handfast.clock import Clock
-from handfast.core.contract import ToolContract
-from handfast.core.exchange import Record, Ticket
+from handfast.core.call.contract import ToolContract
+from handfast.core.call.exchange import Record, Ticket
 from handfast.gateway.calls.journal import Journal
 
 

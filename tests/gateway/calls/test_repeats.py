@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.core.contract import CompiledContract, ToolContract
-from handfast.core.schema import SchemaBounds
+from handfast.core.call.contract import CompiledContract, ToolContract
+from handfast.core.schema.compiled import SchemaBounds
 from handfast.gateway.calls.repeats import HARMLESS
 from tests.contracts.rig import Json
 from tests.gateway.running import (

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from handfast.core.result import ResultView
+from handfast.core.call.result import ResultView
 from handfast.gateway.calls.result_view import results_in_task, view_result
 from handfast.wire.message import AmbiguousKeys, Members, read_level
 from tests.contracts.rig import Json

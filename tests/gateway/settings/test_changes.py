@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from handfast.core.policy import Mode, OutputPolicy, Overrides
-from handfast.core.recording import Durability
+from handfast.core.call.policy import Mode, OutputPolicy, Overrides
+from handfast.core.call.recording import Durability
 from handfast.gateway.settings import ServerSettings, Settings, Transport
 from handfast.gateway.settings.blocks import Activity, Bridge, Isolation, Surface
 from handfast.gateway.settings.changes import ServerChanges, changed_servers, keys_that_wait

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handfast.core.policy import (
+from handfast.core.call.policy import (
     InputErrors,
     InputPolicy,
     Mode,
@@ -17,7 +17,7 @@ from handfast.core.policy import (
     Posture,
     UnknownArguments,
 )
-from handfast.core.recording import Durability, OnFailure
+from handfast.core.call.recording import Durability, OnFailure
 from handfast.gateway.settings import ServerSettings, Settings, Transport, load_settings, trace_settings
 from handfast.gateway.settings.blocks import (
     Activity,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from handfast.core.policy import InputErrors, InputPolicy, UnknownArguments
-from handfast.core.recording import Durability
+from handfast.core.call.policy import InputErrors, InputPolicy, UnknownArguments
+from handfast.core.call.recording import Durability
 from handfast.gateway.settings import Settings, SettingsError, load_settings
 from handfast.gateway.settings.blocks import Activity, Limits
 from handfast.gateway.settings.environment import OTHERS, VARIABLES

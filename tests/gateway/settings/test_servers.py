@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.core.policy import Mode, Overrides, UnknownArguments
+from handfast.core.call.policy import Mode, Overrides, UnknownArguments
 from handfast.gateway.settings import ServerSettings, Settings, SettingsError, Transport, load_settings
 from handfast.gateway.settings.blocks import Bridge, Isolation, Surface
 from handfast.gateway.settings.servers import name_problem

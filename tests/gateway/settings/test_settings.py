@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import pytest
 
-from handfast.core.policy import (
+from handfast.core.call.policy import (
     InputPolicy,
     Mode,
     OutputPolicy,

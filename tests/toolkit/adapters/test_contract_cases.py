@@ -11,7 +11,7 @@ import pytest
 from mcp.server.lowlevel import Server
 from mcp.types import CallToolRequestParams
 
-from handfast.core.judged_text import Ambiguous, decode_judged
+from handfast.core.call.strict_json import Ambiguous, decode_judged
 from handfast.toolkit import under_contract
 from tests.contracts import test_argument_policy, test_nested_wrapper, test_result_guards, test_results
 from tests.contracts.cases import Case, call_message, run_cases

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from handfast.core.exchange import RecordingFailed, Ticket
+from handfast.core.call.exchange import RecordingFailed, Ticket
 from handfast.toolkit import under_contract
 from tests.toolkit.adapters.faulty_sdk import answer, high, low
 from tests.toolkit.adapters.shop import Shop, listed

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp.types import CallToolResult, ContentBlock, EmbeddedResource, ImageContent, TextContent, TextResourceContents
 
-from handfast.core.judged_text import Ambiguous, decode_judged
-from handfast.core.result import ResultView
+from handfast.core.call.result import ResultView
+from handfast.core.call.strict_json import Ambiguous, decode_judged
 from handfast.toolkit.adapters.result_views import read_result, size_of, text_of
 
 JSON = st.recursive(

@@ -10,7 +10,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import MCPServer
 from mcp.types import CallToolRequestParams
 
-from handfast.core.policy import Mode
+from handfast.core.call.policy import Mode
 from handfast.toolkit import ContractError, Toolbox, under_contract
 from handfast.toolkit.adapters.sdk_server import ContractMiddleware
 from tests.parts import Parts

@@ -13,7 +13,7 @@ import pytest
 from mcp.types import TextContent
 from pydantic import Field
 
-from handfast.core.schema import CompiledSchema
+from handfast.core.schema.compiled import CompiledSchema
 from handfast.toolkit import Actor, Args, Call, Reply, Toolbox, ToolError, read_tool, write_tool
 from handfast.toolkit.testing.contract import assert_contract, contract_problems
 from handfast.toolkit.testing.problems import Problem

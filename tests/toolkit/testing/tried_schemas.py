@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, Field
 
-from handfast.core.schema import CompiledSchema, compile_schema
+from handfast.core.schema.compiled import CompiledSchema, compile_schema
 from handfast.toolkit import Args
 from handfast.toolkit.schemas import input_schema_of
 

@@ -9,7 +9,7 @@ from backoffice.handlers.agents import AGENT_HANDLERS, AGENT_TOOLS
 from backoffice.handlers.communication import COMMUNICATION_HANDLERS, COMMUNICATION_TOOLS
 from backoffice.handlers.entities import definitions_of, handlers_of
 from backoffice.handlers.tasks import TASK_HANDLERS, TASK_TOOLS
-from handfast.core.exchange import Recorder
+from handfast.core.call.exchange import Recorder
 from handfast.toolkit import Envelope, Toolbox, ToolHandler, ToolSpec, build_handler_map
 
 INSTRUCTIONS = (

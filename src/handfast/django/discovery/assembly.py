@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework.serializers import BaseSerializer, ListSerializer
 
-from handfast.core.declared import read_declared
+from handfast.core.schema.declared import read_declared
 from handfast.django.decorators import UNMARKED, ToolKind, ToolMark, mark_of
 from handfast.django.discovery.asking import Raised, ask_rows
 from handfast.django.discovery.bare_view import Asked, note_rows

@@ -13,7 +13,7 @@ from django.db.models.fields.related import ForeignObject
 from django.db.models.fields.reverse_related import ForeignObjectRel, OneToOneRel
 from django.utils.functional import cached_property
 
-from handfast.core.redaction import is_secret_name
+from handfast.core.words.redaction import is_secret_name
 from handfast.django.discovery.drf_types import AnyModelField, Json
 from handfast.django.discovery.json_schemas import nullable
 from handfast.django.discovery.overridden import is_framework, is_own_way

@@ -5,7 +5,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from handfast.core.schema import CompiledSchema, compile_schema
+from handfast.core.schema.compiled import CompiledSchema, compile_schema
 
 MOST_CHARACTERS: Final = 300  # a longer one says nothing to an agent, and the serializer judges by it anyway
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from handfast.core.exchange import RecordingFailed
+from handfast.core.call.exchange import RecordingFailed
 from handfast.django.endpoint.offer import Offer
 from handfast.django.endpoint.replies import SERVER_FAILED, Fault, Reply, failed
 from handfast.django.endpoint.requests import SUPPORTED, Asked

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from handfast.core.judged_text import Ambiguous, decode_judged
+from handfast.core.call.strict_json import Ambiguous, decode_judged
 from handfast.django.endpoint.replies import HEARD, Fault, Reply, failed, refused
 from handfast.wire.codes import INVALID_PARAMS, INVALID_REQUEST, UNSUPPORTED_VERSION
 from handfast.wire.eras import LEGACY_REVISIONS, MODERN_REVISION, is_modern

@@ -11,7 +11,7 @@ from django.db.transaction import non_atomic_requests
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
-from handfast.core.policy import InputErrors
+from handfast.core.call.policy import InputErrors
 from handfast.django.access import Caller, Refused, identify
 from handfast.django.conf import Settings, read_settings
 from handfast.django.endpoint.bodies import answer_body

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 from django.http.response import HttpResponse, HttpResponseBase
 
-from handfast.core.errors import ErrorCode, ToolError
+from handfast.core.answers.errors import ErrorCode, ToolError
 
 _NO_CONTENT: Final = (204, 205)
 _decode: Final = msgspec.json.Decoder().decode

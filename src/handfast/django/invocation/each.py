@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from django.http import HttpRequest
 
-from handfast.core.errors import ErrorCode, ToolError
+from handfast.core.answers.errors import ErrorCode, ToolError
 from handfast.django.discovery.assembly import OBJECTS
 from handfast.django.discovery.tool import ViewTool
 from handfast.django.invocation.invoke import invoke

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from rest_framework.settings import api_settings
 
-from handfast.core.redaction import scrub_name
+from handfast.core.words.redaction import scrub_name
 from handfast.django.invocation.places import Path, shown_path
 from handfast.django.invocation.quoted_values import Unquoting
 

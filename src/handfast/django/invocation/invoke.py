@@ -8,8 +8,8 @@ from typing import Any, Final
 from django.core.files.uploadedfile import InMemoryUploadedFile
 from django.http import HttpRequest
 
-from handfast.core.errors import ErrorCode, ToolError, error_invalid_input
-from handfast.core.judged_text import depth_exceeds
+from handfast.core.answers.errors import ErrorCode, ToolError, error_invalid_input
+from handfast.core.call.strict_json import depth_exceeds
 from handfast.django.discovery.tool import ViewTool
 from handfast.django.invocation.answers import read_answer
 from handfast.django.invocation.inner_request import Address, Content, make_request

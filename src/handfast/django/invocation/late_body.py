@@ -22,7 +22,7 @@ from rest_framework.exceptions import UnsupportedMediaType, ValidationError
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from handfast.core.errors import ToolError
+from handfast.core.answers.errors import ToolError
 from handfast.django.discovery.tool import ViewTool
 from handfast.django.invocation.lookups import find_rows
 from handfast.django.invocation.places import Path

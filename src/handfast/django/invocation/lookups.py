@@ -9,7 +9,7 @@ from rest_framework import fields, relations
 from rest_framework.serializers import ListSerializer, Serializer
 from rest_framework.views import APIView
 
-from handfast.core.errors import ToolError, error_invalid_input
+from handfast.core.answers.errors import ToolError, error_invalid_input
 from handfast.django.decorators import mark_of
 from handfast.django.discovery.asking import Raised, ask
 from handfast.django.discovery.assembly import OBJECTS

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote_plus
 
-from handfast.core.errors import error_invalid_input
+from handfast.core.answers.errors import error_invalid_input
 from handfast.django.discovery.assembly import OBJECTS
 from handfast.django.discovery.paths import PathRefused, Target
 from handfast.django.discovery.tool import QueryParameter, ViewTool

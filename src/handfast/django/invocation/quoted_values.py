@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from handfast.core.redaction import is_secret_name, scrub_text
+from handfast.core.words.redaction import is_secret_name, scrub_text
 
 _MASK: Final = "…"
 _QUOTES: Final = (('"', '"'), ("'", "'"), ("“", "”"), ("«", "»"), ("`", "`"))

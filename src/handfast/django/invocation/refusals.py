@@ -7,7 +7,7 @@ import msgspec
 from django.http.response import HttpResponse, HttpResponseBase
 from rest_framework.exceptions import NotFound
 
-from handfast.core.errors import ErrorCode, ToolError
+from handfast.core.answers.errors import ErrorCode, ToolError
 from handfast.django.discovery.assembly import OBJECTS
 from handfast.django.discovery.tool import ViewTool
 from handfast.django.invocation.answers import close_quietly, is_json

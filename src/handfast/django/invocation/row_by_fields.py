@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from django.db.models import ForeignKey, Model, Q
 
-from handfast.core.redaction import scrub_name, scrub_names
+from handfast.core.words.redaction import scrub_name, scrub_names
 from handfast.django.discovery.drf_types import AnyModelField, AnyQuerySet
 from handfast.django.invocation.lookup_fields import as_stored, lookup_columns
 

@@ -10,7 +10,7 @@ from django.core.exceptions import SuspiciousFileOperation
 from django.core.files.uploadedfile import InMemoryUploadedFile
 from django.utils.datastructures import MultiValueDict
 
-from handfast.core.errors import ToolError, error_invalid_input
+from handfast.core.answers.errors import ToolError, error_invalid_input
 from handfast.django.invocation.places import Path, shown_path
 
 _ANY_TYPE = "application/octet-stream"

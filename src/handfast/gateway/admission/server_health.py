@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from handfast.clock import Clock
-from handfast.core.exchange import Status
-from handfast.core.redaction import scrub_text
+from handfast.core.call.exchange import Status
+from handfast.core.words.redaction import scrub_text
 from handfast.gateway.admission.breaker import Breaker
 from handfast.gateway.http.response import UpstreamFailed
 

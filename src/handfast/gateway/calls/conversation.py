@@ -11,11 +11,11 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from handfast.catalog.contracts import short_key
-from handfast.core.contract import LIST_UNAVAILABLE, UNLISTED
-from handfast.core.exchange import RAN_UNRECORDED, Exchange, RecordingFailed, Status
-from handfast.core.policy import Allowed, Blocked, Decision, InputErrors, ToolPolicy
-from handfast.core.redaction import scrub_name
-from handfast.core.result import ResultView, ambiguous_violation, blocked_text
+from handfast.core.call.contract import LIST_UNAVAILABLE, UNLISTED
+from handfast.core.call.exchange import RAN_UNRECORDED, Exchange, RecordingFailed, Status
+from handfast.core.call.policy import Allowed, Blocked, Decision, InputErrors, ToolPolicy
+from handfast.core.call.result import ResultView, ambiguous_violation, blocked_text
+from handfast.core.words.redaction import scrub_name
 from handfast.gateway.admission.call_places import NoPlace, Place
 from handfast.gateway.callers.caller_ids import FOREIGN, Foreign
 from handfast.gateway.callers.identity import Holder, Peer, address_of, name_caller

@@ -7,8 +7,8 @@ from math import inf
 
 from handfast.catalog.contracts import ContractChange
 from handfast.clock import Clock
-from handfast.core.exchange import Detail, Record, Recorder, RecordType, Status
-from handfast.core.redaction import scrub_name, scrub_sentence
+from handfast.core.call.exchange import Detail, Record, Recorder, RecordType, Status
+from handfast.core.words.redaction import scrub_name, scrub_sentence
 
 # What these are about went no further; everything else was only noticed.
 _REFUSALS = frozenset(

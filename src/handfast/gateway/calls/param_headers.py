@@ -2,8 +2,8 @@
 
 import msgspec
 
-from handfast.core.exchange import Status
-from handfast.core.redaction import scrub_name
+from handfast.core.call.exchange import Status
+from handfast.core.words.redaction import scrub_name
 from handfast.gateway.calls.conversation import Conversation
 from handfast.gateway.calls.server_side import ServerSide
 from handfast.gateway.http.exchange import Headers, HttpExchange

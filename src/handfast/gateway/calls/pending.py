@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from handfast.core.exchange import Exchange
+from handfast.core.call.exchange import Exchange
 from handfast.gateway.admission.call_places import Place
 from handfast.wire.alias import Alias
 from handfast.wire.message import RequestId

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from handfast.core.result import ResultView
+from handfast.core.call.result import ResultView
 from handfast.wire.members import text_member
 from handfast.wire.message import Members, read_level
 

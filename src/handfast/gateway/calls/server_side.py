@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from handfast.catalog.learning import Learner
-from handfast.core.policy import ToolPolicy
+from handfast.core.call.policy import ToolPolicy
 from handfast.gateway.admission.call_places import Places
 from handfast.gateway.calls.journal import Journal
 from handfast.gateway.calls.task_results import TaskResults

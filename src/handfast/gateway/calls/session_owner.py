@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NoReturn
 
-from handfast.core.exchange import RecordType, Status
+from handfast.core.call.exchange import RecordType, Status
 from handfast.gateway.admission.room import EVICTED, MADE_WAY
 from handfast.gateway.callers.held_calls import EVICTED as QUESTION_EVICTED
 from handfast.gateway.callers.held_calls import GIVEN_UP, HeldCalls

@@ -14,11 +14,11 @@ import msgspec
 from handfast.catalog.contracts import ServerContracts
 from handfast.catalog.tasks import KeptTask, KeptTasks, task_key
 from handfast.clock import Clock
-from handfast.core.contract import CompiledContract
-from handfast.core.exchange import Exchange, RecordingFailed, Status, Ticket
-from handfast.core.policy import ALLOWED, Blocked, Decision, ToolPolicy, Warned
-from handfast.core.redaction import scrub_name
-from handfast.core.result import ResultView, ambiguous_violation, blocked_text
+from handfast.core.call.contract import CompiledContract
+from handfast.core.call.exchange import Exchange, RecordingFailed, Status, Ticket
+from handfast.core.call.policy import ALLOWED, Blocked, Decision, ToolPolicy, Warned
+from handfast.core.call.result import ResultView, ambiguous_violation, blocked_text
+from handfast.core.words.redaction import scrub_name
 from handfast.gateway.callers.identity import Holder
 from handfast.gateway.calls.journal import Journal
 from handfast.gateway.calls.result_view import results_in_task, view_result

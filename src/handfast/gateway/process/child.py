@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
-from handfast.core.redaction import scrub_text
+from handfast.core.words.redaction import scrub_text
 from handfast.gateway.process.orphans import prepare_watch, unwatch_child, watch_child
 from handfast.gateway.process.piped_process import start_process
 from handfast.wire.lines import LineAssembler, OverlongLine, one_line

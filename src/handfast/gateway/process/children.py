@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from handfast.core.exchange import Status
+from handfast.core.call.exchange import Status
 from handfast.gateway.admission.server_health import Era, ServerHealth, State
 from handfast.gateway.calls.server_side import ServerSide
 from handfast.gateway.process.channel import Channel, Owner

@@ -5,7 +5,7 @@ import io
 import sys
 from typing import Final
 
-from handfast.core.printable import escape_text
+from handfast.core.words.printable import escape_text
 
 _LONGEST_LINE: Final = 8192  # characters; what comes without a line end is passed on in pieces of this size
 

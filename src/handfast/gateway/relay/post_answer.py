@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from handfast.core.exchange import Status
+from handfast.core.call.exchange import Status
 from handfast.gateway.admission.server_health import Era, ServerHealth, State, UpstreamResting
 from handfast.gateway.callers.caller_ids import CallerIds, Foreign, SharedRequest, asks_with_ids, brings_ids
 from handfast.gateway.callers.identity import caller_of

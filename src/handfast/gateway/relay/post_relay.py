@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from handfast.core.exchange import Status
+from handfast.core.call.exchange import Status
 from handfast.gateway.admission.server_health import Era
 from handfast.gateway.calls.call_time import CallTime, too_silent
 from handfast.gateway.calls.conversation import Conversation, overlong_text

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from handfast.core.policy import InputPolicy, OutputPolicy, ToolPolicy, resolve
+from handfast.core.call.policy import InputPolicy, OutputPolicy, ToolPolicy, resolve
 from handfast.gateway.settings.blocks import Activity, Limits, Listening
 from handfast.gateway.settings.check import check_block, take_value
 from handfast.gateway.settings.document import read_document

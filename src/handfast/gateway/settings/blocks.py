@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from handfast.core.recording import KEEP_BYTES, WHOLE_REFUSALS, Durability, OnFailure
+from handfast.core.call.recording import KEEP_BYTES, WHOLE_REFUSALS, Durability, OnFailure
 from handfast.wire.methods import LISTS
 
 PORT = "([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"

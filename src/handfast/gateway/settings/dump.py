@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from urllib.parse import urlsplit
 
-from handfast.core.policy import Overrides
-from handfast.core.redaction import scrub_text
+from handfast.core.call.policy import Overrides
+from handfast.core.words.redaction import scrub_text
 from handfast.gateway.settings import Settings, TracedSettings
 from handfast.gateway.settings.keys import BLOCKS, GLOBAL_KEYS, POLICY_BLOCKS, SERVER_KEYS, TOP_KEYS
 from handfast.gateway.settings.server import ServerSettings

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from handfast.core.policy import INPUT_KEYS, OUTPUT_KEYS, InputPolicy, OutputPolicy
+from handfast.core.call.policy import INPUT_KEYS, OUTPUT_KEYS, InputPolicy, OutputPolicy
 from handfast.gateway.settings.blocks import Activity, Limits, Listening, ServerOptions
 
 _POLICY_METAS: Mapping[str, Meta] = {

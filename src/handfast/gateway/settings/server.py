@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from handfast.core.policy import Overrides
+from handfast.core.call.policy import Overrides
 from handfast.gateway.settings.blocks import Bridge, Isolation, Surface
 from handfast.gateway.settings.problems import Findings, Rank, Where, nearest
 from handfast.gateway.settings.variables import UnsetVariable, expand

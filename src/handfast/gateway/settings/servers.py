@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from handfast.core.policy import INPUT_KEYS, Overrides
+from handfast.core.call.policy import INPUT_KEYS, Overrides
 from handfast.gateway.settings.check import check_block, take_value, unknown_key
 from handfast.gateway.settings.keys import AMBIGUOUS_KEYS, BLOCKS, FLAT_KEYS, POLICY_BLOCKS, SERVER_KEYS
 from handfast.gateway.settings.problems import Findings, Rank, Where, nearest

@@ -10,7 +10,7 @@ from fastmcp.tools.base import InputRequiredToolResult, Tool, ToolResult  # type
 from fastmcp.utilities.versions import VersionSpec, version_sort_key  # type: ignore[import-not-found]  # as above
 from mcp.types import TextContent
 
-from handfast.core.result import ResultView
+from handfast.core.call.result import ResultView
 from handfast.toolkit.actor import actor_of_environment, actor_of_request, label_of
 from handfast.toolkit.adapters.judging import Asked, Judge, Refused
 from handfast.toolkit.adapters.listed_tools import Page

@@ -17,13 +17,13 @@ from mcp.types import INTERNAL_ERROR, INVALID_PARAMS
 from handfast.activity.recorder import ThreadRecorder
 from handfast.activity.store import StoreError
 from handfast.clock import Clock
-from handfast.core.contract import CompiledContract
-from handfast.core.exchange import RAN_UNRECORDED, Exchange, Record, Recorder, RecordingFailed, RecordType, Status
-from handfast.core.policy import Blocked, Mode, ToolPolicy
-from handfast.core.redaction import scrub_name
-from handfast.core.result import ResultView, blocked_text
-from handfast.core.schema import UncompilableSchema
-from handfast.core.unjudged import Direction, unused_schema
+from handfast.core.call.contract import CompiledContract
+from handfast.core.call.exchange import RAN_UNRECORDED, Exchange, Record, Recorder, RecordingFailed, RecordType, Status
+from handfast.core.call.policy import Blocked, Mode, ToolPolicy
+from handfast.core.call.result import ResultView, blocked_text
+from handfast.core.call.unjudged import Direction, unused_schema
+from handfast.core.schema.compiled import UncompilableSchema
+from handfast.core.words.redaction import scrub_name
 from handfast.slow_lane.client import SlowLane
 from handfast.tool_call import CallPath
 from handfast.toolkit.adapters.listed_tools import MOST_VIEWS, ListedTools

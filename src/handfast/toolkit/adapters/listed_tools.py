@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakValueDictionary
 
-from handfast.core.contract import CompiledContract, ToolContract
-from handfast.core.schema import DEFAULT_BOUNDS
+from handfast.core.call.contract import CompiledContract, ToolContract
+from handfast.core.schema.compiled import DEFAULT_BOUNDS
 
 MOST_VIEWS = 256  # callers whose lists are told apart; of one more the oldest is asked for its list again
 

@@ -5,8 +5,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
-from handfast.core.exchange import Recorder
-from handfast.core.policy import InputPolicy, Mode, OutputPolicy, Posture, ToolPolicy, UnknownArguments
+from handfast.core.call.exchange import Recorder
+from handfast.core.call.policy import InputPolicy, Mode, OutputPolicy, Posture, ToolPolicy, UnknownArguments
 from handfast.toolkit.schemas import ContractError
 
 S = TypeVar("S")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from handfast.core.schema_references import References, UnresolvedReference, read_references
+from handfast.core.schema.references import References, UnresolvedReference, read_references
 
 Schema = dict[str, Any]  # Any: JSON Schema
 

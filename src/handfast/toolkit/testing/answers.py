@@ -6,12 +6,12 @@ from typing import Any, Final
 
 from mcp.types import CallToolResult, TextContent
 
-from handfast.core.codes import CodeBook
-from handfast.core.envelopes import Envelope, NotAnEnvelope, Rendered, read_plain, read_result, read_status
-from handfast.core.errors import ErrorCode
-from handfast.core.outcome import Failed, Outcome
-from handfast.core.result import blocked_text
-from handfast.core.schema import CompiledSchema
+from handfast.core.answers.codes import CodeBook
+from handfast.core.answers.envelopes import Envelope, NotAnEnvelope, Rendered, read_plain, read_result, read_status
+from handfast.core.answers.errors import ErrorCode
+from handfast.core.answers.outcome import Failed, Outcome
+from handfast.core.call.result import blocked_text
+from handfast.core.schema.compiled import CompiledSchema
 from handfast.toolkit.dispatch import RegisteredTool
 from handfast.toolkit.testing.alternatives import same_json
 from handfast.toolkit.testing.judging import broken_formats, is_valid

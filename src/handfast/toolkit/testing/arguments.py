@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import given, settings
 
-from handfast.core.schema import CompiledSchema
+from handfast.core.schema.compiled import CompiledSchema
 from handfast.toolkit.testing.judging import is_valid
 from handfast.toolkit.testing.values import Strategy, values
 

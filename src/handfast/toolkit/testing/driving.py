@@ -9,9 +9,9 @@ from mcp import Client, MCPError
 from mcp.types import CallToolResult
 from pydantic import ValidationError
 
-from handfast.core.errors import ErrorCode
-from handfast.core.outcome import Failed
-from handfast.core.schema import CompiledSchema
+from handfast.core.answers.errors import ErrorCode
+from handfast.core.answers.outcome import Failed
+from handfast.core.schema.compiled import CompiledSchema
 from handfast.toolkit.dispatch import RegisteredTool
 from handfast.toolkit.registry import ToolRegistry
 from handfast.toolkit.testing.answers import breach_of, read_outcome

@@ -6,8 +6,8 @@ from typing import Any
 
 import jsonschema_rs
 
-from handfast.core.schema import DEFAULT_BOUNDS, CompiledSchema, build_slow_validator, draft_class
-from handfast.core.schema_patterns import backtracking_engine
+from handfast.core.schema.compiled import DEFAULT_BOUNDS, CompiledSchema, build_slow_validator, draft_class
+from handfast.core.schema.patterns import backtracking_engine
 
 Kind = jsonschema_rs.ValidationErrorKind
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from handfast.core.schema import CompiledSchema
+from handfast.core.schema.compiled import CompiledSchema
 from handfast.toolkit.testing.arguments import Arguments
 from handfast.toolkit.testing.judging import is_valid
 from handfast.toolkit.testing.problems import shape_of

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Final
 
-from handfast.core.errors import ErrorCode
-from handfast.core.outcome import Failed
-from handfast.core.schema import CompiledSchema
+from handfast.core.answers.errors import ErrorCode
+from handfast.core.answers.outcome import Failed
+from handfast.core.schema.compiled import CompiledSchema
 from handfast.toolkit.actor import Actor
 from handfast.toolkit.dispatch import Answer
 from handfast.toolkit.registry import ToolRegistry

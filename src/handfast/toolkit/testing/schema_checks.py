@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from handfast.core.schema import CompiledSchema, UncompilableSchema, compile_schema
+from handfast.core.schema.compiled import CompiledSchema, UncompilableSchema, compile_schema
 from handfast.toolkit.dispatch import RegisteredTool
 from handfast.toolkit.piece_form import published_input
 from handfast.toolkit.published import published

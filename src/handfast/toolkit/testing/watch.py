@@ -7,7 +7,7 @@ import traceback
 from pathlib import Path
 from typing import Any, NoReturn
 
-from handfast.core.errors import ToolError
+from handfast.core.answers.errors import ToolError
 from handfast.toolkit.call import Call
 from handfast.toolkit.spec import Run, ToolSpec
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.core.dispatch_asked import Asked, Refused, Wishes
+from handfast.core.dispatcher.asked import Asked, Refused, Wishes
 from handfast.gateway.translate.compact.asked import has_object, read_asked, read_wishes
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from handfast.core.contract import LIST_UNAVAILABLE
+from handfast.core.call.contract import LIST_UNAVAILABLE
 from handfast.gateway.translate.backend import Backend, Origin
 from handfast.wire.message import read_message
 from tests.gateway.running import read_records

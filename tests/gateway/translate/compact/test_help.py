@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.core.contract import ToolContract
+from handfast.core.call.contract import ToolContract
 from handfast.gateway.translate.compact.help import render_action, render_overview
 
 ISSUE = ToolContract(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.core.contract import ToolContract
+from handfast.core.call.contract import ToolContract
 from handfast.gateway.translate.compact.offer import dispatcher_name, render_description, render_tool
 
 READS, WRITES = b'{"readOnlyHint": true}', b'{"readOnlyHint": false, "destructiveHint": false}'

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from handfast.clock import Clock
-from handfast.core.exchange import Record, RecordingFailed, Ticket
-from handfast.core.policy import Violation
+from handfast.core.call.exchange import Record, RecordingFailed, Ticket
+from handfast.core.call.policy import Violation
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.settings import load_settings
 from handfast.gateway.translate.compact.own_answers import OwnAnswers

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from handfast.core.redaction import scrub_text
+from handfast.core.words.redaction import scrub_text
 from handfast.gateway.translate.backend import Backend, Origin
 from handfast.turns import LARGE_BYTES, take_turn
 from handfast.wire.codes import INTERNAL_ERROR

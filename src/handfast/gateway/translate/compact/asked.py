@@ -2,10 +2,10 @@
 
 import msgspec
 
-from handfast.core.dispatch import ACTION, ARGUMENTS, HELP, OWN_KEYS, RESOURCE
-from handfast.core.dispatch_asked import Asked, Wishes, ambiguous, no_flag, no_name, no_object
-from handfast.core.dispatch_asked import read_wishes as wishes_of
-from handfast.core.judged_text import Ambiguous, decode_judged
+from handfast.core.call.strict_json import Ambiguous, decode_judged
+from handfast.core.dispatcher.asked import Asked, Wishes, ambiguous, no_flag, no_name, no_object
+from handfast.core.dispatcher.asked import read_wishes as wishes_of
+from handfast.core.dispatcher.checks import ACTION, ARGUMENTS, HELP, OWN_KEYS, RESOURCE
 from handfast.wire.message import AmbiguousKeys, Members, read_level
 from handfast.wire.scan import NotJson
 

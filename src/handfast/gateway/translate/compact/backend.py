@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import msgspec
 
-from handfast.core.declared import Declared
-from handfast.core.dispatch import HELP, action_missing, action_unknown, check_beside, not_an_object
-from handfast.core.dispatch_asked import Asked, Refused
-from handfast.core.policy import Violation
+from handfast.core.call.policy import Violation
+from handfast.core.dispatcher.asked import Asked, Refused
+from handfast.core.dispatcher.checks import HELP, action_missing, action_unknown, check_beside, not_an_object
+from handfast.core.schema.declared import Declared
 from handfast.gateway.calls.server_side import ServerSide
 from handfast.gateway.translate.backend import Backend, Origin, leave
 from handfast.gateway.translate.compact.asked import has_object, read_asked, read_wishes

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from handfast.core.contract import ToolContract
-from handfast.core.dispatch_words import NARROW, how_to_call, list_actions
-from handfast.core.redaction import scrub_names
+from handfast.core.call.contract import ToolContract
+from handfast.core.dispatcher.descriptions import NARROW, how_to_call, list_actions
+from handfast.core.words.redaction import scrub_names
 
 
 def render_overview(tools: Mapping[str, ToolContract], *, found: str, ignored: Sequence[str], is_whole: bool) -> str:

@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from handfast.core.contract import ToolContract
-from handfast.core.dispatch_words import dispatcher_schema, render_use
-from handfast.core.redaction import scrub_name
+from handfast.core.call.contract import ToolContract
+from handfast.core.dispatcher.descriptions import dispatcher_schema, render_use
+from handfast.core.words.redaction import scrub_name
 
 _LONGEST_NAME = 64  # what the providers of models accept
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Awaitable
 
-from handfast.core.exchange import Exchange, RecordingFailed, Status
-from handfast.core.policy import InputErrors, Violation
-from handfast.core.redaction import scrub_name
+from handfast.core.call.exchange import Exchange, RecordingFailed, Status
+from handfast.core.call.policy import InputErrors, Violation
+from handfast.core.words.redaction import scrub_name
 from handfast.gateway.calls.conversation import LEFT
 from handfast.gateway.calls.server_side import ServerSide
 from handfast.wire.codes import INVALID_PARAMS, RECORDING_FAILED, UPSTREAM_FAILED

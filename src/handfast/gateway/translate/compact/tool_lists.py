@@ -8,7 +8,7 @@ import msgspec
 
 from handfast.catalog.learning import FIRST_REST
 from handfast.catalog.listing import read_tool_page
-from handfast.core.contract import ToolContract
+from handfast.core.call.contract import ToolContract
 from handfast.gateway.translate.backend import Backend, Origin, ignore
 from handfast.wire.eras import META_CAPABILITIES
 from handfast.wire.members import member, text_member

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import msgspec
 
-from handfast.core.exchange import Status
+from handfast.core.call.exchange import Status
 from handfast.gateway.admission.listening_places import ListeningRefused
 from handfast.gateway.admission.server_health import ServerHealth, State, UpstreamResting
 from handfast.gateway.callers.caller_ids import Foreign

@@ -1,0 +1,117 @@
+"""The call in progress, the frozen record of it, and the interface of whoever keeps the records."""
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import Protocol
+
+import msgspec
+
+from handfast.core.call.contract import CompiledContract
+from handfast.core.call.policy import ToolPolicy
+
+Detail = str | int | float | bool | None | list[str]
+
+
+class RecordType(StrEnum):
+    TOOL_CALL = "tool_call"
+    POLICY_DECISION = "policy_decision"
+    CONTRACT_CHANGE = "contract_change"
+    SERVER_STATE = "server_state"
+    ADMIN_OPERATION = "admin_operation"
+    SETTINGS_CHANGE = "settings_change"
+    AUTH_FAILURE = "auth_failure"
+    DIAGNOSTIC = "diagnostic"
+
+
+class Status(StrEnum):
+    SUCCESS = "success"
+    ERROR = "error"
+    WARNING = "warning"
+    BLOCKED = "blocked"
+    CANCELLED = "cancelled"
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that happened. Holds shapes (names, sizes, keyed hashes), never values of arguments or results."""
+
+    id: str  # sortable: later records have greater ids within one process
+    time: str  # UTC, ISO 8601 with microseconds and a trailing Z
+    type: RecordType
+    status: Status
+    server: str = ""
+    tool: str = ""
+    mode: str = ""
+    rule: str = ""
+    reason: str = ""
+    request_id: str = ""  # ties a call to its decisions
+    duration_ms: float | None = None
+    actor: str = ""
+    details: Mapping[str, Detail] = {}
+
+
+class Tally:
+    """Refused calls that are counted together. A ticket: what it counted is durable when the record of it is."""
+
+    __slots__ = ("bytes", "count", "due", "first", "last_time", "ticket")
+
+    def __init__(self, first: Record, due: float) -> None:
+        self.first = first  # whatever its record has in common with the calls
+        self.due = due  # when the record is made, at the latest
+        self.count = 0
+        self.bytes = 0  # of arguments that are held until then
+        self.last_time = ""
+        self.ticket: int | None = None  # of its record, once there is one
+
+
+Ticket = int | Tally
+
+
+class Recorder(Protocol):
+    """Keeps records. Recording is a synchronous enqueue that a cancellation cannot tear."""
+
+    def record(self, *records: Record) -> int:
+        """Take the records, in order, and return a ticket for `committed`."""
+
+    def record_refusal(self, caller: str, *records: Record) -> Ticket:
+        """Take the records of one refused call, or only count it where its caller repeats itself."""
+
+    async def committed(self, ticket: Ticket) -> None:
+        """Return once everything up to the ticket is durable. Raises: RecordingFailed."""
+
+    async def room(self) -> None:
+        """Return once the queue has room: callers slow down, no record is lost. Raises: RecordingFailed."""
+
+    def digest(self, value: bytes) -> str:
+        """A keyed hash of a value, comparable within one store only."""
+
+
+# For whoever called a tool that did run, when its record cannot be written: a second run may do harm.
+RAN_UNRECORDED = (
+    "The tool did run, and that could not be put on record. Do not repeat the call; report it to the operator."
+)
+
+
+class RecordingFailed(Exception):
+    """Records cannot be written, so calls are refused until they can."""
+
+
+class Exchange(msgspec.Struct, kw_only=True):
+    """One tools/call, filling up as it proceeds."""
+
+    request_id: str
+    server: str
+    tool: str
+    policy: ToolPolicy
+    contract: CompiledContract | None
+    started: float  # monotonic seconds
+    actor: str = ""
+    details: dict[str, Detail] = {}
+    caller: str | bytes | tuple[str, bytes] = ""  # who sent it, where that is known otherwise than by the actor
+    ticket: Ticket | None = None  # of the last record that must be durable before a reply leaves
+    is_recorded: bool = False
+    status: Status | None = None  # how it is on record, once it is, and by which rule
+    rule: str = ""
+    has_run: bool = False  # a tool of our own was begun: what it did may stand
+    is_admin_done: bool = False  # a guarded operation of our own succeeded
+    is_counted: bool = True  # among the calls in progress, until it is recorded
+    release: Callable[[], None] | None = None  # gives back the call's place at its server, when the call is recorded

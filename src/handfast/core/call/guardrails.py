@@ -1,0 +1,47 @@
+"""What an admin tool asks before anything else: somebody who answers for it, a confirmation, and a reason."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+from unicodedata import category
+
+from handfast.core.call.policy import Violation
+
+CONFIRM: Final = "confirm"
+REASON: Final = "reason"
+GUARDRAIL_PROPERTIES: Final[Mapping[str, Any]] = {  # Any: JSON Schema
+    CONFIRM: {"type": "boolean", "const": True, "description": "Must be true: this cannot be undone."},
+    REASON: {
+        "type": "string",
+        "minLength": 1,
+        "pattern": r".*\S.*",
+        "description": "Why this is done. It is put on record.",
+    },
+}
+_SEEN: Final = frozenset("LNPS")  # letters, numbers, punctuation and symbols; not marks, spaces or controls
+_BLANK: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # fillers: letters and symbols by name, nothing to look at
+
+MISSING_ACTOR = Violation(
+    "access.missing_actor",
+    "This tool needs a caller who is known, and nobody is signed in. Ask the operator to sign you in.",
+)
+MISSING_CONFIRM = Violation(
+    "access.missing_confirm",
+    "This tool needs a confirmation. If this is really wanted, send confirm: true (no string) and call again.",
+)
+MISSING_REASON = Violation(
+    "access.missing_reason", "This tool needs a reason. Say in `reason` why this is done, and call again."
+)
+
+
+def check_guardrails(arguments: Mapping[str, object], *, has_actor: bool) -> Violation | None:
+    """The first of the three that is missing; only a literal true confirms, and only text that shows is a reason."""
+    if not has_actor:
+        return MISSING_ACTOR
+    if arguments.get(CONFIRM) is not True:
+        return MISSING_CONFIRM
+    return None if has_text(arguments.get(REASON)) else MISSING_REASON
+
+
+def has_text(value: object) -> bool:
+    """Whether it is a string in which something can be read: spaces and invisible characters cannot."""
+    return isinstance(value, str) and any(category(char)[0] in _SEEN and char not in _BLANK for char in value)

@@ -1,0 +1,68 @@
+"""What a tool's structured result must be: present where that is asked, within its bounds, unambiguous, valid."""
+
+import msgspec
+
+from handfast.core.call.policy import OutputPolicy, Posture, Violation
+from handfast.core.call.strict_json import UNREAD, depth_exceeds
+
+
+class ResultView(msgspec.Struct, frozen=True):
+    """What the rules need to see of a tools/call result; the result itself is forwarded as it came."""
+
+    structured: bytes | None  # presence is by key: `null` is a value
+    is_error: bool = False
+    is_final: bool = True  # input_required and task say that they are not; with structured content that says nothing
+    size: int = 0
+    value: object = UNREAD  # what `structured` says, where a runtime wrote it from this value and says nothing else
+
+
+def check_presence(policy: OutputPolicy) -> Violation | None:
+    """A tool with an output schema sent no structured content: many real tools under-deliver, so it is a posture."""
+    if policy.missing_structured_content is Posture.ALLOW:
+        return None
+    return Violation("result.missing", "the tool declares an output schema but sent no structured content")
+
+
+def check_guards(text: bytes, policy: OutputPolicy) -> Violation | None:
+    """Size, then depth, before anything expensive looks at the content."""
+    if len(text) > policy.max_bytes:
+        return check_size(text, policy)
+    if depth_exceeds(text, policy.max_depth):
+        return depth_violation(policy.max_depth)
+    return None
+
+
+def check_size(text: bytes, policy: OutputPolicy) -> Violation | None:
+    if len(text) <= policy.max_bytes:
+        return None
+    return Violation(
+        "result.max_bytes", f"the structured content has {len(text)} bytes, over the limit of {policy.max_bytes}"
+    )
+
+
+def depth_violation(limit: int) -> Violation:
+    return Violation("result.max_depth", f"the structured content is nested deeper than the limit of {limit} levels")
+
+
+def schema_violation(words: tuple[str, ...]) -> Violation:
+    what = "; ".join(words) if words else "the schema was not met"
+    return Violation("result.schema", f"the structured content does not match the declared output schema: {what}")
+
+
+def ambiguous_violation(why: str) -> Violation:
+    """Two readers could take the content differently, so nobody can vouch for it."""
+    return Violation("result.ambiguous", f"the structured content is ambiguous: {why}")
+
+
+TOO_SLOW = Violation(
+    "result.schema",
+    "checking the structured content against the declared output schema took too long and was stopped",
+)
+
+
+def blocked_text(tool: str, reason: str) -> str:
+    """What the agent reads instead of a result that was blocked."""
+    return (
+        f"The result of '{tool}' was blocked: {reason}. The tool did run; do not repeat the call unless that is safe. "
+        "Report this to the operator, who finds it under `handfast activity list --status blocked`."
+    )

@@ -1,0 +1,1 @@
+"""Many actions behind one tool: what may be sent, what was asked for, and how it is described."""

@@ -1,0 +1,105 @@
+"""What a dispatcher may be sent: an action, the action's arguments, and nothing beside them that would get lost."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from heapq import nlargest
+from itertools import islice
+from typing import Final
+
+from handfast.core.call.arguments import declared_line, nested_wrapper_message
+from handfast.core.call.policy import Violation
+from handfast.core.schema.declared import Declared
+from handfast.core.words.redaction import scrub_name, scrub_names
+
+ACTION: Final = "action"
+RESOURCE: Final = "resource"
+ARGUMENTS: Final = "arguments"
+HELP: Final = "help"  # also the name of the action that asks for help
+OWN_KEYS: Final = frozenset((ACTION, RESOURCE, ARGUMENTS, HELP))
+
+_MOST_COMPARED = 2000  # names that a wrong one is compared with: some 30 ms at worst
+_LONGEST_COMPARED = 128  # the longest name a tool should have
+_NEAREST = 3
+_LEAST_LIKENESS = 0.5
+_NOTHING_DECLARED: Final = Declared((), declares_nothing_said=False, is_open_to_all=False)
+_ASK_FOR_HELP: Final = 'Send {"action": "help"} for the list.'
+
+
+def tool_name(action: str, resource: str | None) -> str:
+    """The tool that is meant. A resource stands before its action, as in `contacts__create`."""
+    return action if resource is None else f"{resource}__{action}"
+
+
+def check_beside(beside: Mapping[str, object], tool: str, declared: Declared | None) -> Violation | None:
+    """The keys that stand where only the dispatcher's own may: each is refused, because nobody would ever see it.
+
+    `declared` is what the tool itself declares. That its author left it open does not open the dispatcher.
+    """
+    if not beside:
+        return None
+    closed = replace(declared or _NOTHING_DECLARED, declares_nothing_said=False, is_open_to_all=False, _patterns=None)
+    wrapped = nested_wrapper_message(beside, closed)
+    if wrapped is not None:
+        return Violation("arguments.nested_wrapper", wrapped)
+    if set(beside) <= set(closed.names):
+        return Violation("dispatch.flat", _flat_text(list(beside), tool))
+    return Violation("dispatch.unknown_key", _unknown_text([key for key in beside if key not in closed.names], closed))
+
+
+def _flat_text(keys: list[str], tool: str) -> str:
+    shown = ", ".join(name if name == "..." else f"{json.dumps(name)}: …" for name in scrub_names(keys))
+    sent = f'{{"action": {json.dumps(scrub_name(tool))}, "arguments": {{{shown}}}}}'
+    return f'The fields of an action go inside "arguments". Send {sent} and call again.'
+
+
+def _unknown_text(keys: list[str], declared: Declared) -> str:
+    shown = ", ".join(name if name == "..." else f"'{name}'" for name in scrub_names(keys))
+    what = f"Argument {shown} means" if len(keys) == 1 else f"Arguments {shown} mean"
+    advice = 'Remove what is not needed, put the fields of the action inside "arguments", and call again.'
+    return f'{what} nothing beside "action". {advice} {declared_line(declared)}'
+
+
+def action_missing(names: Iterable[str]) -> Violation:
+    text = f'"action" must be the name of an action. Actions: {_listed(names)}. {_ASK_FOR_HELP}'
+    return Violation("dispatch.action", text)
+
+
+def action_unknown(wanted: str, names: Iterable[str]) -> Violation:
+    """Says what comes nearest, never what was sent."""
+    known = list(islice(names, _MOST_COMPARED))
+    nearest = _nearest(wanted, known)
+    shown = f"Nearest: {_listed(nearest)}" if nearest else f"Actions: {_listed(known)}"
+    return Violation("dispatch.unknown_action", f"There is no action of this name. {shown}. {_ASK_FOR_HELP}")
+
+
+def not_an_object() -> Violation:
+    text = (
+        '"arguments" must be a JSON object with the fields of the action. Send one, not a text of it, and call again.'
+    )
+    return Violation("dispatch.arguments", text)
+
+
+def _nearest(wanted: str, known: list[str]) -> list[str]:
+    """By the pairs of letters in common, whatever the case; else by containing it. Linear, unlike an edit distance."""
+    word = wanted[:_LONGEST_COMPARED].casefold()
+    pairs = _pairs(word)
+    folded = [(name[:_LONGEST_COMPARED].casefold(), name) for name in known]
+    likeness = {name: _likeness(pairs, _pairs(short)) for short, name in folded}
+    close = [
+        name for name in nlargest(_NEAREST, likeness, key=likeness.__getitem__) if likeness[name] > _LEAST_LIKENESS
+    ]
+    return close or [name for short, name in folded if word and word in short][:_NEAREST]
+
+
+def _pairs(word: str) -> set[str]:
+    return {word[at : at + 2] for at in range(len(word) - 1)}
+
+
+def _likeness(one: set[str], other: set[str]) -> float:
+    """From 0 to 1: twice what they share, against what they have."""
+    return 2 * len(one & other) / (len(one) + len(other)) if one and other else 0.0
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(scrub_names(names)) or "none"

@@ -1,0 +1,127 @@
+"""What an input schema declares at its root: the names an agent may send, and whether its author left it open."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import jsonschema_rs
+
+from handfast.core.names import fold_name
+from handfast.core.schema.costs import mapping
+from handfast.core.schema.patterns import can_match, linear_engine
+from handfast.core.schema.references import REFERENCE_KEYWORDS, Node, References, UnresolvedReference, read_references
+
+# More parts than any author writes at one root; a longer list is cut, never followed without end.
+MOST_PARTS = 10_000
+
+# A pattern is compiled for one question, so it gets what a pattern in place gets.
+PATTERN_BYTES = 65_536
+MOST_PATTERNS = 32
+
+_LISTS = ("allOf", "anyOf", "oneOf")
+_ONE = ("if", "then", "else")
+_MAPS = ("dependentSchemas", "dependencies")
+_REST = ("additionalProperties", "unevaluatedProperties")
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """The root of one schema, all its in-place parts taken together."""
+
+    names: tuple[str, ...]  # in the order the schema gives them
+    declares_nothing_said: bool  # no `properties` anywhere, which is not the same as `properties: {}`
+    is_open_to_all: bool  # an explicit additionalProperties or unevaluatedProperties that is not false, or not known
+    _patterns: jsonschema_rs.Validator | None = field(default=None, repr=False, compare=False)
+    known: frozenset[str] = field(init=False, repr=False, compare=False)  # the names, to look one up in
+    folded: Mapping[str, str] = field(init=False, repr=False, compare=False)  # the names, by how lax readers take them
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "known", frozenset(self.names))
+        object.__setattr__(self, "folded", {fold_name(name): name for name in reversed(self.names)})
+
+    def is_open(self, key: str) -> bool:
+        """Whether the author says that this undeclared key may be sent."""
+        if self.declares_nothing_said or self.is_open_to_all:
+            return True
+        if self._patterns is None:
+            return False
+        try:
+            return self._patterns.is_valid(key)
+        except UnicodeEncodeError:
+            return False  # a lone surrogate matches no pattern
+
+
+def read_declared(schema: object) -> Declared:
+    """Gather what is declared through `properties`, local references and every keyword that applies in place.
+
+    Where part of it cannot be known, more may be declared than is seen here: then every other name is let be.
+    """
+    names: dict[str, None] = {}
+    patterns: dict[str, None] = {}
+    has_properties = is_open_to_all = False
+    parts = _Parts(schema)
+    for part in parts.walk():
+        has_properties = has_properties or isinstance(part.get("properties"), dict)
+        names.update(dict.fromkeys(mapping(part, "properties")))
+        patterns.update(dict.fromkeys(mapping(part, "patternProperties")))
+        is_open_to_all = is_open_to_all or any(part.get(keyword, False) is not False for keyword in _REST)
+    matching, are_all = _any_pattern(list(patterns))
+    is_open_to_all = is_open_to_all or not parts.are_all_known or not are_all
+    return Declared(tuple(names), not has_properties, is_open_to_all, matching)
+
+
+class _Parts:
+    """The root of a schema and everything that applies to the same object."""
+
+    def __init__(self, schema: object) -> None:
+        self._root = schema
+        self.are_all_known = True  # so far: no reference led elsewhere, and nothing was cut
+
+    def walk(self) -> Iterator[Node]:
+        """In the order it is written."""
+        if not isinstance(self._root, dict):
+            return
+        references = read_references(self._root)
+        seen: set[int] = set()
+        pending: list[Node] = [self._root]
+        while pending:
+            part = pending.pop()
+            if id(part) in seen:
+                continue
+            if len(seen) == MOST_PARTS:
+                self.are_all_known = False
+                return
+            seen.add(id(part))
+            yield part
+            pending.extend(reversed([*self._targets(part, references), *_applied_in_place(part)]))
+
+    def _targets(self, part: Node, references: References) -> Iterator[Node]:
+        for keyword in REFERENCE_KEYWORDS:
+            if isinstance(reference := part.get(keyword), str):
+                try:
+                    yield from references.targets(reference)
+                except UnresolvedReference:
+                    self.are_all_known = False
+
+
+def _applied_in_place(part: Node) -> Iterator[Node]:
+    for keyword in _LISTS:
+        if isinstance(parts := part.get(keyword), list):
+            yield from (item for item in parts if isinstance(item, dict))
+    for keyword in _ONE:
+        if isinstance(one := part.get(keyword), dict):
+            yield one
+    for keyword in _MAPS:
+        yield from (item for item in mapping(part, keyword).values() if isinstance(item, dict))
+
+
+def _any_pattern(patterns: list[str]) -> tuple[jsonschema_rs.Validator | None, bool]:
+    """A validator that accepts a name when one of the patterns does, in linear time; and whether it knows them all.
+
+    A pattern with look-around is left to the slow lane, which judges names by the whole schema.
+    """
+    engine = linear_engine(PATTERN_BYTES)
+    usable = [{"pattern": pattern} for pattern in patterns[:MOST_PATTERNS] if can_match(pattern, engine)]
+    are_all = len(usable) == len(patterns)
+    if not usable:
+        return None, are_all
+    return jsonschema_rs.Draft202012Validator({"anyOf": usable}, offline=True, pattern_options=engine), are_all

@@ -1,0 +1,221 @@
+"""How much work a JSON Schema can ask for, judged from its text alone: evaluations per location of the instance."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Any
+
+from handfast.core.schema.costs import cost_below, mapping, name_cost, own_cost
+from handfast.core.schema.references import REFERENCE_KEYWORDS, Node, References
+
+OVER = 1 << 40  # stands for every weight that was not worth counting to the end
+
+# Deeper results are refused by the default guard, so growth beyond this depth is not met.
+DEPTH = 64
+
+# A step costs up to 0.4 µs: counting ends within some 20 ms and what needs longer weighs OVER.
+STEPS = 50_000
+STEPS_PER_PART = 16
+
+# Knowing what is unevaluated means evaluating the siblings again: measured 2.2 times a level, so 3 is safe.
+UNEVALUATED_FACTOR = 3
+
+_IN_PLACE_LISTS = ("allOf", "anyOf", "oneOf")
+_IN_PLACE_ONE = ("not", "if", "then", "else")
+_IN_PLACE_MAPS = ("dependentSchemas", "dependencies")
+_EVERY_ITEM = ("items", "additionalItems", "contains", "unevaluatedItems")
+_OTHER_NAMES = ("additionalProperties", "unevaluatedProperties")
+_MEMBER_KEYWORDS = ("properties", "patternProperties", "propertyNames", *_OTHER_NAMES)
+_ITEM_KEYWORDS = ("prefixItems", *_EVERY_ITEM)
+
+_STRUCTURE = frozenset(
+    (*REFERENCE_KEYWORDS, *_IN_PLACE_LISTS, *_IN_PLACE_ONE, *_IN_PLACE_MAPS, *_MEMBER_KEYWORDS, *_ITEM_KEYWORDS)
+)
+
+Bag = list[tuple[int, int]]  # the locations' subschemas that meet at one child, and how often each is applied
+
+
+def weigh(schema: object, references: References, *, bound: int) -> int:
+    """The weight of a schema, or OVER as soon as it passes the bound. Raises: UnresolvedReference."""
+    if not isinstance(schema, dict):
+        return 1
+    if references.is_compound:
+        return OVER
+    try:
+        return _Scale(references, bound).weigh(schema)
+    except _TooMuch:
+        return OVER
+
+
+class _TooMuch(Exception):
+    """The weight passed its bound, or the counting its budget."""
+
+
+@dataclass(slots=True)
+class _Location:
+    """What one subschema asks of the location it is applied to, its in-place parts folded in."""
+
+    distance: int
+    cost: float = 0
+    below: float = 0  # at every location underneath
+    names: float = 0  # at every child
+    bags: list[Bag] = field(default_factory=list)  # one for each child that can be told apart
+
+
+class _Scale:
+    def __init__(self, references: References, bound: int) -> None:
+        self.references = references
+        self.bound = bound
+        self.steps = 0
+        self.locations: list[_Location] = []
+        self.indexes: dict[int, int] = {}  # id of a node → its place in `locations`
+        self.pending: list[Node] = []
+
+    def weigh(self, root: Node) -> int:
+        self.index(root, 0)
+        for node in self.pending:  # grows while it is walked, nearest first
+            self.survey(node, self.locations[self.indexes[id(node)]])
+        return self.follow()
+
+    def index(self, node: Node, distance: int) -> int:
+        if id(node) not in self.indexes:
+            self.indexes[id(node)] = len(self.locations)
+            self.locations.append(_Location(distance))
+            if distance <= DEPTH:
+                self.pending.append(node)
+        return self.indexes[id(node)]
+
+    def step(self, count: int) -> None:
+        self.steps += count
+        if self.steps > STEPS:
+            raise _TooMuch
+
+    def survey(self, entry: Node, location: _Location) -> None:
+        """Walk everything applied at this location."""
+        if entry.keys().isdisjoint(_STRUCTURE):
+            self.step(STEPS_PER_PART // 4)
+            self.add(entry, 1, location)
+            return
+        parts: list[tuple[Node, int]] = []
+        path: set[int] = set()
+        # (node, times) is entered, a bare id is left: recursion would be as deep as the longest chain of references.
+        stack: list[tuple[Node, int] | int] = [(entry, 1)]
+        while stack:
+            top = stack.pop()
+            if isinstance(top, int):
+                path.discard(top)
+                continue
+            node, times = top
+            if id(node) in path:
+                # A loop that goes nowhere. Validators cut it, but late: 839 bytes of this took 2 s to compile.
+                raise _TooMuch
+            self.step(STEPS_PER_PART)
+            path.add(id(node))
+            times *= _factor(node)
+            self.add(node, times, location)
+            parts.append((node, times))
+            stack.append(id(node))
+            stack.extend([(part, times) for part in self.in_place(node)])
+        self.meet(parts, location)
+
+    def add(self, node: Node, times: int, location: _Location) -> None:
+        location.cost += times * own_cost(node)
+        location.below += times * cost_below(node)
+        location.names += times * name_cost(node)
+        # Whatever is reachable can be the root's heaviest location, so one heavy part decides.
+        if location.cost > self.bound or location.names > self.bound:
+            raise _TooMuch
+
+    def in_place(self, node: Node) -> Iterator[Node]:
+        for keyword in REFERENCE_KEYWORDS:
+            if isinstance(reference := node.get(keyword), str):
+                yield from self.references.targets(reference)
+        for keyword in _IN_PLACE_LISTS:
+            if isinstance(parts := node.get(keyword), list):
+                yield from _nodes(parts)
+        for keyword in _IN_PLACE_ONE:
+            if isinstance(part := node.get(keyword), dict):
+                yield part
+        for keyword in _IN_PLACE_MAPS:
+            if keyword in node:
+                yield from _nodes(mapping(node, keyword).values())
+
+    def meet(self, parts: list[tuple[Node, int]], location: _Location) -> None:
+        """For each child that can be told apart, gather what is applied to it."""
+        objects = [_members(node, times) for node, times in parts if not node.keys().isdisjoint(_MEMBER_KEYWORDS)]
+        arrays = [_items(node, times) for node, times in parts if not node.keys().isdisjoint(_ITEM_KEYWORDS)]
+        nearer = location.distance + 1
+        for children in (objects, arrays):
+            keys: dict[str | int | None, None] = dict.fromkeys(key for child in children for key in child.told_apart)
+            self.step((len(keys) + 1) * len(children))
+            # None stands for a child nobody mentions: only what applies to the others applies to it.
+            for key in [*keys, None] if children else ():
+                bag = [(node, child.times) for child in children for node in child.at(key)]
+                location.bags.append([(self.index(node, nearer), times) for node, times in bag])
+
+    def follow(self) -> int:
+        """Go down from the root, one level of the instance at a time, and keep the heaviest level."""
+        weights = [location.cost for location in self.locations]
+        heaviest = weights[0]
+        # A location with nothing underneath asks nothing of deeper levels, so most of a schema drops out here.
+        inner = [(at, loc) for at, loc in enumerate(self.locations) if loc.bags or loc.below]
+        size = sum(1 + sum([len(bag) for bag in loc.bags]) for _, loc in inner)
+        for depth in range(1, DEPTH + 1):
+            self.step(size)
+            deeper = [0.0] * len(weights)
+            for at, location in inner:
+                deeper[at] = _one_deeper(location, weights, depth)
+            heaviest = max(heaviest, deeper[0])
+            if heaviest > self.bound:
+                raise _TooMuch
+            if deeper == weights:
+                break
+            weights = deeper
+        return ceil(heaviest)
+
+
+def _one_deeper(location: _Location, weights: list[float], depth: int) -> float:
+    heaviest = max([sum([weights[at] * times for at, times in bag]) for bag in location.bags], default=0)
+    return min(float(OVER), heaviest + location.below + (location.names if depth == 1 else 0))
+
+
+def _factor(node: Node) -> int:
+    return UNEVALUATED_FACTOR if "unevaluatedProperties" in node or "unevaluatedItems" in node else 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Children:
+    """What one part says about the children of its location."""
+
+    told_apart: dict[str, Any] | dict[int, Any]  # by name or index; Any: subschemas as written
+    others: list[Node]  # applied to the children not told apart
+    always: list[Node]
+    times: int
+
+    def at(self, key: str | int | None) -> list[Node]:
+        children: dict[Any, Any] = self.told_apart  # Any: either kind of key, asked with one that may be of the other
+        if key not in children:
+            return self.others + self.always
+        child = children[key]
+        return [child, *self.always] if isinstance(child, dict) else self.always
+
+
+def _members(node: Node, times: int) -> _Children:
+    others = _nodes([node.get(keyword) for keyword in _OTHER_NAMES])
+    always = _nodes([node.get("propertyNames"), *mapping(node, "patternProperties").values()])
+    return _Children(mapping(node, "properties"), others, always, times)
+
+
+def _items(node: Node, times: int) -> _Children:
+    return _Children(dict(enumerate(_prefix(node))), [], _nodes([node.get(keyword) for keyword in _EVERY_ITEM]), times)
+
+
+def _prefix(node: Node) -> list[Any]:  # Any: subschemas as written
+    for keyword in ("prefixItems", "items"):
+        if isinstance(prefix := node.get(keyword), list):
+            return prefix
+    return []
+
+
+def _nodes(parts: Iterable[object]) -> list[Node]:
+    return [part for part in parts if isinstance(part, dict)]
