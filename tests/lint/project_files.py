@@ -6,10 +6,10 @@ from textwrap import dedent
 
 import pytest
 
-from handfast.lint.boundaries import Boundary
 from handfast.lint.findings import Finding, in_order
-from handfast.lint.project import Project
-from handfast.lint.sources import check_sources, find_sources
+from handfast.lint.sources.boundaries import Boundary
+from handfast.lint.sources.checks import check_sources, find_sources
+from handfast.lint.sources.project import Project
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> None:

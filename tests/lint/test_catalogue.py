@@ -9,7 +9,7 @@ from handfast.lint import catalogue
 from handfast.lint.catalogue import RULES, matching
 
 ROOT = Path(__file__).parents[2]
-SOURCES = [path for path in (ROOT / "src/handfast/lint").glob("*.py") if path.name != "catalogue.py"]
+SOURCES = [path for path in (ROOT / "src/handfast/lint").rglob("*.py") if path.name != "catalogue.py"]
 
 
 def test_the_page_lists_every_id_with_its_level_and_meaning() -> None:

@@ -14,7 +14,7 @@ from handfast.core.words.printable import json_text
 
 if TYPE_CHECKING:
     from handfast.lint.findings import Finding
-    from handfast.lint.tool_definitions import Definitions
+    from handfast.lint.tools.definitions import Definitions
 
 FINE, FOUND, WRONG = 0, 1, 2
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
@@ -130,8 +130,8 @@ def _check_sources(paths: Sequence[Path]) -> "tuple[list[Finding], int]":
     """What is wrong with Python sources, and how many there are. Raises: CommandFailed."""
     if not paths:
         return [], 0
-    from handfast.lint.project import ProjectUnreadable, find_project
-    from handfast.lint.sources import check_sources, find_sources
+    from handfast.lint.sources.checks import check_sources, find_sources
+    from handfast.lint.sources.project import ProjectUnreadable, find_project
 
     sources = find_sources(paths)
     try:
@@ -142,7 +142,7 @@ def _check_sources(paths: Sequence[Path]) -> "tuple[list[Finding], int]":
 
 
 def _check_tools(definitions: "Definitions") -> "list[Finding]":
-    from handfast.lint.tools import check_tools
+    from handfast.lint.tools.checks import check_tools
 
     return check_tools(definitions)
 

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from handfast.cli.console import CommandFailed
-from handfast.lint.tool_definitions import Definitions, read_definitions, read_registered
+from handfast.lint.tools.definitions import Definitions, read_definitions, read_registered
 from handfast.regular_file import read_regular
 
 if TYPE_CHECKING:

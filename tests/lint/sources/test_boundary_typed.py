@@ -1,0 +1,258 @@
+"""`boundary-typed`: what holds a boundary, and everything that only looks as if it did."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from handfast.lint.catalogue import find
+from handfast.lint.sources.boundaries import Boundary
+from tests.lint.project_files import judge, told
+
+DECODE = Boundary("app.py", "decode", "jwt")
+IMPORT = "from handfast.boundary import parse_typed\n"
+
+HOLDS = {
+    "a plain call": IMPORT + "def decode(raw): return parse_typed('jwt', raw, M)",
+    "an async function": IMPORT + "async def decode(raw): return await use(parse_typed('jwt', raw, M))",
+    "a renamed import": "from handfast.boundary import parse_typed as p\ndef decode(raw): return p('jwt', raw, M)",
+    "a renamed module": "import handfast.boundary as b\ndef decode(raw): return b.parse_typed('jwt', raw, M)",
+    "a module by its full name": "import handfast.boundary\n"
+    "def decode(r): return handfast.boundary.parse_typed('jwt', r, M)",
+    "a module from its package": "from handfast import boundary\n"
+    "def decode(r): return boundary.parse_typed('jwt', r, M)",
+    "an import inside the function": "def decode(r):\n    from handfast.boundary import parse_typed\n"
+    "    parse_typed('jwt', r, M)",
+    "everything imported": "from handfast.toolkit import *\ndef decode(r): return parse_typed('jwt', r, M)",
+    "another name for it": IMPORT + "parse = parse_typed\ndef decode(r): return parse('jwt', r, M)",
+    "a conditional import, twice the same": """
+        try:
+            from handfast.boundary import parse_typed
+        except ImportError:
+            from handfast.toolkit import parse_typed
+        def decode(raw): return parse_typed("jwt", raw, M)
+        """,
+    "a call in a try block": IMPORT + "def decode(r):\n    try: x = parse_typed('jwt', r, M)\n    except E: raise",
+    "a call behind a condition": IMPORT + "def decode(r):\n    if r: return parse_typed('jwt', r, M)",
+    "a call that never runs": IMPORT + "def decode(r):\n    return None\n    if False: parse_typed('jwt', r, M)",
+    "a call in a comprehension": IMPORT + "def decode(rs): return [parse_typed('jwt', r, M) for r in rs]",
+    "a call within another call": IMPORT + "def decode(r): return use(x=parse_typed('jwt', r, M))",
+    "a call in an f-string": IMPORT + "def decode(r): return f'{parse_typed(\"jwt\", r, M)}'",
+    "a call in the default of an inner function": IMPORT
+    + "def decode(r):\n    def f(x=parse_typed('jwt', r, M)): ...\n    f()",
+    "a call in the body of an inner class": IMPORT
+    + "def decode(r):\n    class C:\n        x = parse_typed('jwt', r, M)",
+    "a decorated function": IMPORT + "@deco(1)\n@other\ndef decode(r): return parse_typed('jwt', r, M)",
+    "the label by its name": IMPORT + "def decode(r): return parse_typed(boundary='jwt', raw=r, model=M)",
+    "a label in two pieces": IMPORT + "def decode(r): return parse_typed('j' 'wt', r, M)",
+    "one right call among others": IMPORT + "def decode(r):\n    parse_typed('a', r, M)\n    parse_typed('jwt', r, M)",
+    "a method, by its bare name": IMPORT + "class S:\n    def decode(self, r): return parse_typed('jwt', r, M)",
+    "a name that another function binds": IMPORT
+    + "def f(parse_typed): ...\ndef decode(r): return parse_typed('jwt', r, M)",
+    "a name that a class around it binds": IMPORT
+    + "class S:\n    parse_typed = None\n    def decode(self, r): return parse_typed('jwt', r, M)",
+    "overloads before the function": IMPORT
+    + "from typing import overload\n@overload\ndef decode(r: int): ...\ndef decode(r): return parse_typed('jwt', r, M)",
+    "two definitions that both hold": IMPORT
+    + "if A:\n    def decode(r): return parse_typed('jwt', r, M)\nelse:\n    def decode(r): parse_typed('jwt', r, M)",
+    "a global that says what it is": IMPORT
+    + "def decode(r):\n    global parse_typed\n    return parse_typed('jwt', r, M)",
+    "an opt-out with a reason": "def decode(raw):  # lint-allow: boundary-typed -- reads its own bytes\n    return raw",
+    "an opt-out beside other remarks": "def decode(r): ...  # noqa: E704  # lint-allow: boundary-typed -- own bytes",
+    "an opt-out under decorators": "@deco\ndef decode(r):  # lint-allow: boundary-typed -- own bytes\n    return r",
+}
+
+
+@pytest.mark.requirement("001-15")
+@pytest.mark.requirement("001-16")
+@pytest.mark.parametrize("source", HOLDS.values(), ids=HOLDS)
+def test_a_boundary_holds_with(source: str, tmp_path: Path) -> None:
+    assert judge(tmp_path, {"app.py": source}, DECODE) == []
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    source: str
+    why: str
+    line: int = 2
+
+
+NOT_AT_ALL = "'decode' does not call parse_typed"
+NOT_HANDFASTS = "the parse_typed that 'decode' calls is not, or not always, handfast's"
+ONLY_INSIDE = "only a function, default or decorator inside 'decode' calls parse_typed, not 'decode' itself"
+NOT_LITERAL = "'decode' calls parse_typed with a label that is not written out as text"
+ANOTHER = "'decode' calls parse_typed with another label"
+
+BREAKS = {
+    "nothing": Broken(IMPORT + "def decode(raw): return raw", NOT_AT_ALL),
+    "a text that reads like a call": Broken(IMPORT + "def decode(r): 'parse_typed(\"jwt\", r, M)'", NOT_AT_ALL),
+    "the function as a value": Broken(IMPORT + "def decode(r): return apply(parse_typed, 'jwt', r, M)", NOT_AT_ALL),
+    "something else under its name": Broken(
+        "from json import loads as parse_typed\ndef decode(r): return parse_typed('jwt', r, M)", NOT_HANDFASTS
+    ),
+    "a module of somebody else": Broken(
+        "from acme.boundary import parse_typed\ndef decode(r): return parse_typed('jwt', r, M)", NOT_HANDFASTS
+    ),
+    "a method of that name": Broken("\ndef decode(r): return self.parse_typed('jwt', r, M)", NOT_HANDFASTS),
+    "a function of that name": Broken(
+        IMPORT + "def decode(r): return parse_typed('jwt', r, M)\ndef parse_typed(*a): ...", NOT_HANDFASTS
+    ),
+    "a function of that name inside": Broken(
+        IMPORT + "def decode(r):\n    def parse_typed(*a): ...\n    parse_typed('jwt', r, M)", NOT_HANDFASTS
+    ),
+    "a variable of that name": Broken(
+        IMPORT + "def decode(r):\n    parse_typed = print\n    parse_typed('jwt', r, M)", NOT_HANDFASTS
+    ),
+    "a parameter of that name": Broken(IMPORT + "def decode(r, parse_typed): parse_typed('jwt', r, M)", NOT_HANDFASTS),
+    "a loop's variable": Broken(
+        IMPORT + "def decode(r):\n    for parse_typed in r: parse_typed('jwt', r, M)", NOT_HANDFASTS
+    ),
+    "a comprehension's variable": Broken(
+        IMPORT + "def decode(r): return [parse_typed('jwt', r, M) for parse_typed in r]", NOT_HANDFASTS
+    ),
+    "a with's variable": Broken(
+        IMPORT + "def decode(r):\n    with r as parse_typed: parse_typed('jwt', r, M)", NOT_HANDFASTS
+    ),
+    "an exception's variable": Broken(
+        IMPORT + "def decode(r):\n    try: ...\n    except E as parse_typed: parse_typed('jwt', r, M)", NOT_HANDFASTS
+    ),
+    "a walrus": Broken(
+        IMPORT + "def decode(r):\n    [(parse_typed := f) for f in r]\n    parse_typed('jwt', r, M)", NOT_HANDFASTS
+    ),
+    "a pattern's capture": Broken(
+        IMPORT + "def decode(r):\n    match r:\n        case parse_typed: parse_typed('jwt', r, M)", NOT_HANDFASTS
+    ),
+    "a global that another function sets": Broken(
+        IMPORT + "def decode(r): parse_typed('jwt', r, M)\ndef f():\n    global parse_typed\n    parse_typed = print",
+        NOT_HANDFASTS,
+    ),
+    "a variable of a function around it": Broken(
+        IMPORT + "def outer(parse_typed):\n    def decode(r): parse_typed('jwt', r, M)", NOT_HANDFASTS, 3
+    ),
+    "an import that may fail": Broken(
+        "try:\n    from handfast.boundary import parse_typed\nexcept ImportError:\n    parse_typed = None\n"
+        "def decode(r): return parse_typed('jwt', r, M)",
+        NOT_HANDFASTS,
+        5,
+    ),
+    "a nested function only": Broken(
+        IMPORT + "def decode(r):\n    def f(): return parse_typed('jwt', r, M)\n    return f()", ONLY_INSIDE
+    ),
+    "a lambda only": Broken(IMPORT + "def decode(r): return (lambda: parse_typed('jwt', r, M))()", ONLY_INSIDE),
+    "a method of an inner class only": Broken(
+        IMPORT + "def decode(r):\n    class C:\n        def f(self): parse_typed('jwt', r, M)", ONLY_INSIDE
+    ),
+    "its own default only": Broken(IMPORT + "def decode(r=parse_typed('jwt', {}, M)): return r", ONLY_INSIDE),
+    "its decorator only": Broken(IMPORT + "@deco(parse_typed('jwt', {}, M))\ndef decode(r): return r", ONLY_INSIDE, 3),
+    "another label": Broken(IMPORT + "def decode(r): return parse_typed('ws.control', r, M)", ANOTHER),
+    "a label from a variable": Broken(IMPORT + "def decode(r): return parse_typed(LABEL, r, M)", NOT_LITERAL),
+    "a label put together": Broken(IMPORT + "def decode(r): return parse_typed('j' + 'wt', r, M)", NOT_LITERAL),
+    "a label in an f-string": Broken(IMPORT + "def decode(r): return parse_typed(f'jwt', r, M)", NOT_LITERAL),
+    "arguments in a star": Broken(IMPORT + "def decode(*a): return parse_typed(*a)", NOT_LITERAL),
+    "no arguments": Broken(IMPORT + "def decode(r): return parse_typed()", NOT_LITERAL),
+    "one of two definitions": Broken(
+        IMPORT + "if A:\n    def decode(r): return parse_typed('jwt', r, M)\nelse:\n    def decode(r): return r",
+        NOT_AT_ALL,
+        5,
+    ),
+    "an opt-out in another line": Broken(
+        "\ndef decode(\n    r,  # lint-allow: boundary-typed -- own bytes\n): return r", NOT_AT_ALL
+    ),
+    "an opt-out in a text": Broken("\ndef decode(r='# lint-allow: boundary-typed -- own bytes'): return r", NOT_AT_ALL),
+    "an opt-out of another check": Broken(
+        "\ndef decode(r): return r  # lint-allow: mcp-admin-guardrail -- own bytes", NOT_AT_ALL
+    ),
+}
+
+
+@pytest.mark.requirement("001-15")
+@pytest.mark.parametrize("case", BREAKS.values(), ids=BREAKS)
+def test_a_boundary_is_not_held_by(case: Broken, tmp_path: Path) -> None:
+    hint = 'Call parse_typed("jwt", ...) in this function itself.'
+    expected = find("boundary-typed", f"The boundary 'jwt': {case.why}.", hint, file="app.py", line=case.line)
+    assert judge(tmp_path, {"app.py": case.source}, DECODE) == [expected]
+
+
+@pytest.mark.requirement("001-16")
+@pytest.mark.parametrize("mark", ["", " --", " -- ", " -- .", " own bytes", " - own bytes"])
+def test_an_opt_out_without_a_reason_is_an_error_and_opts_nothing_out(mark: str, tmp_path: Path) -> None:
+    source = f"def decode(r): return r  # lint-allow: boundary-typed{mark}\n"
+    assert told(judge(tmp_path, {"app.py": source}, DECODE)) == [
+        ("boundary-typed", "app.py", 1),
+        ("boundary-typed-reason", "app.py", 1),
+    ]
+
+
+@pytest.mark.requirement("001-16")
+def test_an_opt_out_without_a_reason_is_an_error_wherever_it_stands(tmp_path: Path) -> None:
+    source = "x = 1  # lint-allow: boundary-typed --\n"
+    assert told(judge(tmp_path, {"other.py": source})) == [("boundary-typed-reason", "other.py", 1)]
+
+
+@pytest.mark.requirement("001-15")
+@pytest.mark.parametrize("name", ["outer.decode", "outer.<locals>.decode", "Service.decode", "Service.Inner.decode"])
+def test_a_boundary_is_found_by_its_qualified_name(name: str, tmp_path: Path) -> None:
+    source = """
+        from handfast.boundary import parse_typed
+        def outer():
+            def decode(r): ...
+        class Service:
+            def decode(self, r): ...
+            class Inner:
+                def decode(self, r): ...
+        def decode(r): return parse_typed("jwt", r, M)
+        """
+    lines = {"outer.decode": 4, "outer.<locals>.decode": 4, "Service.decode": 6, "Service.Inner.decode": 8}
+    found = judge(tmp_path, {"app.py": source}, Boundary("app.py", name, "jwt"))
+    assert told(found) == [("boundary-typed", "app.py", lines[name])]
+
+
+@pytest.mark.requirement("001-15")
+def test_a_boundary_that_is_gone_is_an_error_at_its_registry(tmp_path: Path) -> None:
+    source = "class A:\n    def twice(self): ...\nclass B:\n    def twice(self): ...\n"
+    found = judge(
+        tmp_path,
+        {"app.py": source},
+        Boundary("app.py", "decode", "jwt"),
+        Boundary("app.py", "decode", "jwt.lenient", lenient=True),
+        Boundary("app.py", "twice", "two"),
+        Boundary("gone.py", "decode", "gone"),
+    )
+    assert [(f.message, f.hint) for f in found] == [
+        (
+            "The boundary 'gone' is to be in gone.py, which does not exist.",
+            "Correct the row in the registry, or take it out.",
+        ),
+        (
+            "The boundary 'jwt' is to be in the function 'decode', which app.py lacks.",
+            "Correct the row in the registry, or take it out.",
+        ),
+        (
+            "The boundary 'jwt.lenient' is to be in the function 'decode', which app.py lacks.",
+            "Correct the row in the registry, or take it out.",
+        ),
+        ("The boundary 'two' names 'twice', which app.py has more than once.", "Name one of A.twice, B.twice."),
+    ]
+    assert {f.place for f in found} == {"pyproject.toml"}
+
+
+@pytest.mark.requirement("001-15")
+def test_a_lenient_boundary_is_not_held_to_parse_typed(tmp_path: Path) -> None:
+    assert judge(tmp_path, {"app.py": "def decode(r): ..."}, Boundary("app.py", "decode", "jwt", lenient=True)) == []
+
+
+def test_without_a_registry_no_function_is_judged(tmp_path: Path) -> None:
+    assert judge(tmp_path, {"app.py": "def decode(r): ..."}) == []
+
+
+def test_a_module_of_the_project_may_hand_parse_typed_on(tmp_path: Path) -> None:
+    files = {
+        "shop/__init__.py": "",
+        "shop/wire.py": "from handfast.boundary import parse_typed as read_typed\n",
+        "shop/fake.py": "def parse_typed(label, raw, model): return raw\n",
+        "shop/relative.py": "from .wire import read_typed\ndef decode(r): return read_typed('jwt', r, M)\n",
+        "shop/absolute.py": "from shop import wire\ndef decode(r): return wire.read_typed('jwt', r, M)\n",
+        "shop/fooled.py": "from .fake import parse_typed\ndef decode(r): return parse_typed('jwt', r, M)\n",
+    }
+    boundaries = [Boundary(f"shop/{name}.py", "decode", "jwt") for name in ("relative", "absolute", "fooled")]
+    assert told(judge(tmp_path, files, *boundaries)) == [("boundary-typed", "shop/fooled.py", 2)]
