@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from handfast.toolkit import Args, Call, Envelope, Kind, ToolRegistry, ToolSpec, read_tool
-from handfast.toolkit.typed_form import spec_of_function
+from handfast.toolkit.writing.typed_form import spec_of_function
 
 FEW, MANY = 20, 2_000
 MOST_RATIO = 1.1

@@ -17,7 +17,7 @@ LONGEST = (
     "tests/conformance/test_bridge.py",
     "tests/gateway/relay/test_stdio_relay.py",
     "tests/examples/backoffice/test_server.py",
-    "tests/toolkit/test_stdio.py",
+    "tests/toolkit/serve/test_stdio.py",
     "tests/gateway/calls/test_repeats.py",
     "tests/conformance/test_eras.py",
     "tests/django/management/subcommands/test_client_config.py",

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from benchmarks import traffic
 from handfast.core.call.exchange import Recorder
 from handfast.toolkit import Args, Toolbox
-from handfast.toolkit.recording import Unrecorded
+from handfast.toolkit.running.recording import Unrecorded
 
 SMALL, ORDERS = "count_orders", traffic.JUDGED
 _STRUCTURED = traffic.structured(ORDERS)

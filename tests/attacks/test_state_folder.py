@@ -75,7 +75,7 @@ def test_every_file_of_a_running_gateway_is_its_owners_alone(tmp_path: Path, kin
 @pytest.mark.requirement("S10")
 def test_a_server_of_the_toolkit_refuses_a_shared_folder_too(tmp_path: Path) -> None:
     tmp_path.chmod(0o777)
-    script = "from handfast.toolkit.recording import open_recorder\nimport sys\nopen_recorder(sys.argv[1])"
+    script = "from handfast.toolkit.running.recording import open_recorder\nimport sys\nopen_recorder(sys.argv[1])"
     done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr.rstrip().endswith(

@@ -17,8 +17,8 @@ from handfast.core.answers.outcome import Failed
 from handfast.django import models
 from handfast.django.kept_results import DatabaseResults
 from handfast.toolkit import Actor, Answer, ToolRegistry, read_tool
-from handfast.toolkit.in_thread import run_here
-from handfast.toolkit.kept_results import KeptResult, ResultStore
+from handfast.toolkit.running.in_thread import run_here
+from handfast.toolkit.running.kept_results import KeptResult, ResultStore
 
 MOST = 5 * 1024 * 1024
 TEXTS = st.text(alphabet=st.characters(exclude_categories=("C", "Z")), max_size=64)  # as labels and names are scrubbed
@@ -241,8 +241,8 @@ django.setup()
 from django.core.management import call_command
 from handfast.django.kept_results import DatabaseResults
 from handfast.toolkit import Actor, Answer, ToolRegistry, read_tool
-from handfast.toolkit.in_thread import run_here
-from handfast.toolkit.kept_results import KeptResult
+from handfast.toolkit.running.in_thread import run_here
+from handfast.toolkit.running.kept_results import KeptResult
 """
 KEEPS = """
 call_command("migrate", verbosity=0)

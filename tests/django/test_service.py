@@ -17,7 +17,7 @@ from handfast.core.answers.outcome import Succeeded
 from handfast.core.call.exchange import RecordType
 from handfast.django.access import Caller, identify, issue
 from handfast.django.service import Service, UnknownTool, forget_service, service
-from handfast.toolkit.dispatch import Answer
+from handfast.toolkit.running.dispatch import Answer
 from tests.django.project.models import Contact, Device, Site, Tag
 
 FLAT = {"email": "agent@example.com", "first_name": "Agent"}

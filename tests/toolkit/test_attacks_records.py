@@ -16,7 +16,7 @@ from handfast.activity.reports import verify
 from handfast.activity.sqlite import SqliteStore
 from handfast.core.call.exchange import Record, RecordingFailed, Ticket
 from handfast.toolkit import Actor, Args, Call, Toolbox
-from handfast.toolkit.recording import open_recorder
+from handfast.toolkit.running.recording import open_recorder
 from tests.toolkit.records import Kept
 
 ADA = Actor(id="ada")

@@ -11,7 +11,7 @@ from django.core.signals import setting_changed
 
 from handfast import __version__
 from handfast.core.call.policy import InputErrors, UnknownArguments
-from handfast.toolkit.piece_form import FEWEST_BYTES, PIECE_BYTES
+from handfast.toolkit.running.piece_form import FEWEST_BYTES, PIECE_BYTES
 
 _MIB: Final = 1024 * 1024
 LeanWrites = Literal["large", "always", "never"]

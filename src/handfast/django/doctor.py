@@ -16,7 +16,7 @@ from handfast.django.discovery.drf_types import Json
 from handfast.django.discovery.problems import dotted
 from handfast.django.mounted import find_mounts, has_urls
 from handfast.django.tool_view import ask_tool, permissions_of
-from handfast.toolkit.published import published
+from handfast.toolkit.offering.published import published
 from handfast.toolkit.registry import ToolRegistry
 
 Result: TypeAlias = Literal["typed", "open", "nothing"]

@@ -10,7 +10,7 @@ from django.db import DatabaseError, router, transaction
 from django.db.models import QuerySet, Sum
 
 from handfast.core.call.policy import OutputPolicy
-from handfast.toolkit.kept_results import KeptResult
+from handfast.toolkit.running.kept_results import KeptResult
 
 if TYPE_CHECKING:
     from handfast.django.models import KeptResult as Row

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from handfast.django.conf import LeanWrites
 from handfast.django.discovery import ViewTool
-from handfast.toolkit.json_text import write_json
+from handfast.toolkit.running.json_text import write_json
 
 _WRITES: Final = ("POST", "PUT", "PATCH")
 _KEYS: Final = ("id", "pk", "uuid", "url", "slug")

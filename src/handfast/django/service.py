@@ -16,12 +16,12 @@ from handfast.django.conf import Settings, read_settings
 from handfast.django.discovery import Discovery, ViewTool, survey
 from handfast.django.kept_results import DatabaseResults
 from handfast.django.tools import build_registry
-from handfast.toolkit import dispatch
-from handfast.toolkit.actor import Actor
-from handfast.toolkit.dispatch import Answer
-from handfast.toolkit.in_thread import run_here
-from handfast.toolkit.recording import open_recorder
 from handfast.toolkit.registry import ToolRegistry, UnknownTool
+from handfast.toolkit.running import dispatch
+from handfast.toolkit.running.dispatch import Answer
+from handfast.toolkit.running.in_thread import run_here
+from handfast.toolkit.running.recording import open_recorder
+from handfast.toolkit.writing.actor import Actor
 
 __all__ = ["RecordingFailed", "Service", "UnknownTool", "forget_service", "service"]
 

@@ -14,14 +14,14 @@ from handfast.django.conf import Settings
 from handfast.django.discovery import ViewTool
 from handfast.django.invocation import invoke, invoke_each
 from handfast.django.lean import LeanForm, lean_form
-from handfast.toolkit.call import Call
-from handfast.toolkit.kept_results import ResultStore
-from handfast.toolkit.list_form import OBJECTS
+from handfast.toolkit.offering.list_form import OBJECTS
 from handfast.toolkit.registry import ToolRegistry
-from handfast.toolkit.reply import Reply
-from handfast.toolkit.schemas import ContractError
-from handfast.toolkit.spec import Kind, Run, ToolSpec
-from handfast.toolkit.typed_form import guarded_schema
+from handfast.toolkit.running.kept_results import ResultStore
+from handfast.toolkit.writing.call import Call
+from handfast.toolkit.writing.reply import Reply
+from handfast.toolkit.writing.schemas import ContractError
+from handfast.toolkit.writing.spec import Kind, Run, ToolSpec
+from handfast.toolkit.writing.typed_form import guarded_schema
 
 _PAGE_ITEMS: Final = "results"  # where REST framework's pages have their rows
 _BOTH: Final = (

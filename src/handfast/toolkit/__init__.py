@@ -9,10 +9,14 @@ from handfast.core.answers.errors import (
     error_not_found,
     error_not_implemented,
 )
-from handfast.toolkit.actor import Actor
 from handfast.toolkit.adapters.under_contract import under_contract
-from handfast.toolkit.args import Args, NoArgs
-from handfast.toolkit.argument_checks import (
+from handfast.toolkit.registry import ToolRegistry, UnknownTool
+from handfast.toolkit.running.dispatch import Answer, Caller
+from handfast.toolkit.running.kept_results import KeptResult, MemoryResults, ResultStore
+from handfast.toolkit.toolbox import Toolbox
+from handfast.toolkit.writing.actor import Actor
+from handfast.toolkit.writing.args import Args, NoArgs
+from handfast.toolkit.writing.argument_checks import (
     ArgumentValidationError,
     actor_id,
     actor_label,
@@ -25,24 +29,27 @@ from handfast.toolkit.argument_checks import (
     require_dict,
     require_non_blank,
 )
-from handfast.toolkit.builders import ToolHandler, admin_tool, read_tool, with_handler, with_handlers, write_tool
-from handfast.toolkit.call import Call
-from handfast.toolkit.dispatch import Answer, Caller
-from handfast.toolkit.guardrails import GuardrailViolationError, require_admin_guardrails
-from handfast.toolkit.handler_log import (
+from handfast.toolkit.writing.builders import (
+    ToolHandler,
+    admin_tool,
+    read_tool,
+    with_handler,
+    with_handlers,
+    write_tool,
+)
+from handfast.toolkit.writing.call import Call
+from handfast.toolkit.writing.guardrails import GuardrailViolationError, require_admin_guardrails
+from handfast.toolkit.writing.handler_log import (
     log_handler_argument_invalid,
     log_handler_guardrail_violated,
     log_handler_invoke_failed,
 )
-from handfast.toolkit.handler_maps import build_handler_map, make_handlers_for_tools, make_placeholder_handler
-from handfast.toolkit.kept_results import KeptResult, MemoryResults, ResultStore
-from handfast.toolkit.pages import Page, PaginationMeta, Paging, dump_many, paginate_sequence
-from handfast.toolkit.registry import ToolRegistry, UnknownTool
-from handfast.toolkit.reply import Reply, ToolResult
-from handfast.toolkit.schemas import ContractError
-from handfast.toolkit.spec import Kind, ToolSpec
-from handfast.toolkit.status_envelope import capability_gap, err, not_supported, ok, service_fallback
-from handfast.toolkit.toolbox import Toolbox
+from handfast.toolkit.writing.handler_maps import build_handler_map, make_handlers_for_tools, make_placeholder_handler
+from handfast.toolkit.writing.pages import Page, PaginationMeta, Paging, dump_many, paginate_sequence
+from handfast.toolkit.writing.reply import Reply, ToolResult
+from handfast.toolkit.writing.schemas import ContractError
+from handfast.toolkit.writing.spec import Kind, ToolSpec
+from handfast.toolkit.writing.status_envelope import capability_gap, err, not_supported, ok, service_fallback
 
 __all__ = [
     "Actor",

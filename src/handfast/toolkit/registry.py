@@ -16,23 +16,23 @@ from handfast.core.call.protocol_arguments import PROTOCOL_ARGUMENTS
 from handfast.core.call.undeclared import read_tree
 from handfast.core.schema.compiled import DEFAULT_BOUNDS, CompiledSchema, UncompilableSchema
 from handfast.slow_lane.trial import find_refusals
-from handfast.toolkit.builders import with_handler
-from handfast.toolkit.dispatch import STRICT, Answer, Caller, Dispatcher, RegisteredTool
-from handfast.toolkit.dispatcher_tools import DispatcherTool, Names, dispatcher_spec, name_actions
-from handfast.toolkit.in_thread import LaneInThread
-from handfast.toolkit.kept_results import MemoryResults, ResultStore
-from handfast.toolkit.lane_of_loop import LaneOfLoop
-from handfast.toolkit.large_results import LargeResults
-from handfast.toolkit.list_form import is_list_of, list_input, list_output
-from handfast.toolkit.outcome_counts import OutcomeCounts
-from handfast.toolkit.piece_form import PIECE_BYTES, PieceForm, continuing_input, published_data, require_pieces
-from handfast.toolkit.protocol_calls import call_with_wishes
-from handfast.toolkit.published import published
-from handfast.toolkit.recording import call_path
-from handfast.toolkit.renamed import RULE, Renamed, Today, today_utc
-from handfast.toolkit.schemas import ContractError
-from handfast.toolkit.spec import Kind, Run, ToolSpec, require_name, require_seconds, require_sound
-from handfast.toolkit.unrun import refuse
+from handfast.toolkit.offering.dispatcher_tools import DispatcherTool, Names, dispatcher_spec, name_actions
+from handfast.toolkit.offering.list_form import is_list_of, list_input, list_output
+from handfast.toolkit.offering.protocol_calls import call_with_wishes
+from handfast.toolkit.offering.published import published
+from handfast.toolkit.offering.renamed import RULE, Renamed, Today, today_utc
+from handfast.toolkit.running.dispatch import STRICT, Answer, Caller, Dispatcher, RegisteredTool
+from handfast.toolkit.running.in_thread import LaneInThread
+from handfast.toolkit.running.kept_results import MemoryResults, ResultStore
+from handfast.toolkit.running.large_results import LargeResults
+from handfast.toolkit.running.outcome_counts import OutcomeCounts
+from handfast.toolkit.running.piece_form import PIECE_BYTES, PieceForm, continuing_input, published_data, require_pieces
+from handfast.toolkit.running.recording import call_path
+from handfast.toolkit.running.slow_lanes import LaneOfLoop
+from handfast.toolkit.running.unrun import refuse
+from handfast.toolkit.writing.builders import with_handler
+from handfast.toolkit.writing.schemas import ContractError
+from handfast.toolkit.writing.spec import Kind, Run, ToolSpec, require_name, require_seconds, require_sound
 
 CALL_TIMEOUT_S = 120.0  # long enough for a render or a report; a tool that needs more says so
 _NOBODY = Caller()

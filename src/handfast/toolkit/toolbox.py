@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from handfast.core.answers.codes import DeclaredCode
 from handfast.core.answers.envelopes import Envelope
 from handfast.core.call.exchange import Recorder
-from handfast.toolkit.actor import ActorResolver, actor_of_request
-from handfast.toolkit.builders import with_handlers
-from handfast.toolkit.dispatch import Answer
-from handfast.toolkit.dispatcher_tools import Names
-from handfast.toolkit.kept_results import ResultStore
-from handfast.toolkit.piece_form import PIECE_BYTES
-from handfast.toolkit.recording import Recording
+from handfast.toolkit.offering.dispatcher_tools import Names
+from handfast.toolkit.offering.renamed import Today, today_utc
 from handfast.toolkit.registry import CALL_TIMEOUT_S, ToolRegistry
-from handfast.toolkit.renamed import Today, today_utc
-from handfast.toolkit.schemas import ContractError
-from handfast.toolkit.spec import Kind, ToolSpec
-from handfast.toolkit.typed_form import require_function, spec_of_function
+from handfast.toolkit.running.dispatch import Answer
+from handfast.toolkit.running.kept_results import ResultStore
+from handfast.toolkit.running.piece_form import PIECE_BYTES
+from handfast.toolkit.running.recording import Recording
+from handfast.toolkit.writing.actor import ActorResolver, actor_of_request
+from handfast.toolkit.writing.builders import with_handlers
+from handfast.toolkit.writing.schemas import ContractError
+from handfast.toolkit.writing.spec import Kind, ToolSpec
+from handfast.toolkit.writing.typed_form import require_function, spec_of_function
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
@@ -149,18 +149,18 @@ class Toolbox:
 
     def build_server(self) -> "Server[Any]":  # Any: no lifespan of ours
         """The official SDK's server over these tools, for whoever wants to serve it in a way of their own."""
-        from handfast.toolkit.serving import build_server
+        from handfast.toolkit.serve.serving import build_server
 
         return build_server(self)
 
     def asgi(self, **more: Any) -> "Starlette":  # Any: the keywords of the SDK's streamable_http_app
         """An ASGI app that serves `/mcp`."""
-        from handfast.toolkit.serving import asgi_app
+        from handfast.toolkit.serve.serving import asgi_app
 
         return asgi_app(self, **more)
 
     def run(self, *, state: str | None = None) -> None:
         """Serve over stdin and stdout until the client leaves."""
-        from handfast.toolkit.serving import run_stdio
+        from handfast.toolkit.serve.serving import run_stdio
 
         run_stdio(self, state=state)

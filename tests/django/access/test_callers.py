@@ -19,7 +19,7 @@ from rest_framework.views import APIView
 from handfast.core.scopes import Scope
 from handfast.django.access import Caller, Refused, identify, issue, label, revoke
 from handfast.django.models import AgentToken
-from handfast.toolkit.actor import Actor, label_of
+from handfast.toolkit.writing.actor import Actor, label_of
 from tests.django.access.guarded import ByKey
 from tests.django.access.probe import ask, serving
 

@@ -8,9 +8,9 @@ from typing import Any
 from mcp.types import TextContent
 
 from handfast.core.call.exchange import RecordingFailed
-from handfast.django.endpoint.offer import Offer
 from handfast.toolkit import Answer, Reply, ToolError, ToolRegistry, read_tool
-from handfast.toolkit.in_thread import run_here
+from handfast.toolkit.protocol.offer import Offer
+from handfast.toolkit.running.in_thread import run_here
 
 Json = dict[str, Any]  # Any: JSON
 

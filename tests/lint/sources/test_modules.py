@@ -43,7 +43,7 @@ def _told(meaning: object) -> str:
         ("import os.path as p\np.join", "os.path.join"),
         ("import os.path\nos.path.join", "os.path.join"),
         ("from handfast.toolkit import admin_tool\nadmin_tool", "handfast.toolkit.admin_tool"),
-        ("from handfast import toolkit\ntoolkit.builders.admin_tool", "handfast.toolkit.builders.admin_tool"),
+        ("from handfast import toolkit\ntoolkit.toolbox.Toolbox", "handfast.toolkit.toolbox.Toolbox"),
         ("from .wire import read\nread", "handfast.boundary.parse_typed"),
         ("from shop.wire import read\nread", "handfast.boundary.parse_typed"),
         ("import shop.wire\nshop.wire.read", "handfast.boundary.parse_typed"),

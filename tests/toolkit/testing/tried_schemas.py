@@ -11,7 +11,7 @@ from pydantic import AwareDatetime, Field
 
 from handfast.core.schema.compiled import CompiledSchema, compile_schema
 from handfast.toolkit import Args
-from handfast.toolkit.schemas import input_schema_of
+from handfast.toolkit.writing.schemas import input_schema_of
 
 
 class Colour(StrEnum):

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from handfast.toolkit.schemas import Json, output_schema_of
+from handfast.toolkit.writing.schemas import Json, output_schema_of
 
 
 def schema_of(kind: Any) -> Json:  # Any: a record, or another type that JSON can say

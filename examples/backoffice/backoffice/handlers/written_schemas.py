@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from handfast.toolkit.argument_checks import MOST_LIMIT
+from handfast.toolkit.writing.argument_checks import MOST_LIMIT
 
 Json = dict[str, Any]  # Any: JSON Schema
 

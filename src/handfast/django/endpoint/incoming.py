@@ -7,7 +7,7 @@ from django.conf import settings
 from django.http import HttpRequest, UnreadablePostError
 
 from handfast.django.endpoint.refusal import HttpRefusal
-from handfast.django.endpoint.requests import Headers
+from handfast.toolkit.protocol.requests import Headers
 from handfast.wire.codes import REQUEST_TOO_LARGE
 
 _JSON: Final = "application/json"

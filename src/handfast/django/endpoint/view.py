@@ -14,13 +14,13 @@ from django.views.decorators.csrf import csrf_exempt
 from handfast.core.call.policy import InputErrors
 from handfast.django.access import Caller, Refused, identify
 from handfast.django.conf import Settings, read_settings
-from handfast.django.endpoint.bodies import answer_body
 from handfast.django.endpoint.incoming import check_media, own_headers, read_body
-from handfast.django.endpoint.offer import Offer
 from handfast.django.endpoint.refusal import HttpRefusal
-from handfast.django.endpoint.replies import SERVER_FAILED
 from handfast.django.endpoint.trusted_pages import check_page
 from handfast.django.service import service
+from handfast.toolkit.protocol.bodies import answer_body
+from handfast.toolkit.protocol.offer import Offer
+from handfast.toolkit.protocol.replies import SERVER_FAILED
 from handfast.wire.codes import INTERNAL_ERROR
 from handfast.wire.replies import error_reply
 

@@ -21,7 +21,7 @@ from handfast.django.invocation.refusals import refused
 from handfast.django.invocation.running import respond
 from handfast.django.invocation.transactions import one_transaction
 from handfast.django.invocation.uploads import read_upload
-from handfast.toolkit.json_text import write_json
+from handfast.toolkit.running.json_text import write_json
 
 # A result may have 64 levels, and a page of rows inside rows puts some around what was stored: what is deeper than this
 # could never be read again, nor could any list that it is in.

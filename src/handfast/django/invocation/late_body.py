@@ -27,7 +27,7 @@ from handfast.django.discovery.tool import ViewTool
 from handfast.django.invocation.lookups import find_rows
 from handfast.django.invocation.places import Path
 from handfast.django.invocation.uploads import files_by_field
-from handfast.toolkit.json_text import write_json
+from handfast.toolkit.running.json_text import write_json
 
 _AUTHENTICATING = Request._authenticate.__code__  # type: ignore[attr-defined]  # not in the stubs
 FORM_TYPE = "multipart/form-data; boundary=handfast"

@@ -9,7 +9,7 @@ from handfast.core.answers.errors import error_invalid_input
 from handfast.django.discovery.assembly import OBJECTS
 from handfast.django.discovery.paths import PathRefused, Target
 from handfast.django.discovery.tool import QueryParameter, ViewTool
-from handfast.toolkit.json_text import write_json
+from handfast.toolkit.running.json_text import write_json
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ class Boundary:
 
 # handfast's own. A boundary is listed with the code that makes it one, never before.
 OWN_BOUNDARIES: Final = (
-    Boundary("src/handfast/toolkit/shape.py", "parse_arguments", "mcp.tool"),
+    Boundary("src/handfast/toolkit/running/arguments_model.py", "parse_arguments", "mcp.tool"),
     # A tool without a model is held to its input schema, and its handler reads the arguments one by one.
-    Boundary("src/handfast/toolkit/builders.py", "run_of_handler", "mcp.tool.dual_path", lenient=True),
+    Boundary("src/handfast/toolkit/writing/builders.py", "run_of_handler", "mcp.tool.dual_path", lenient=True),
 )

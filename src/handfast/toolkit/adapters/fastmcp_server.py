@@ -11,11 +11,11 @@ from fastmcp.utilities.versions import VersionSpec, version_sort_key  # type: ig
 from mcp.types import TextContent
 
 from handfast.core.call.result import ResultView
-from handfast.toolkit.actor import actor_of_environment, actor_of_request, label_of
 from handfast.toolkit.adapters.judging import Asked, Judge, Refused
 from handfast.toolkit.adapters.listed_tools import Page
 from handfast.toolkit.adapters.result_views import read_result, size_of, text_of
 from handfast.toolkit.adapters.sdk_server import hear, view_of
+from handfast.toolkit.writing.actor import actor_of_environment, actor_of_request, label_of
 
 CallNext = Callable[[Any], Awaitable[Any]]  # Any: FastMCP's contexts and results
 

@@ -27,8 +27,8 @@ from handfast.core.words.redaction import scrub_name
 from handfast.slow_lane.client import SlowLane
 from handfast.tool_call import CallPath
 from handfast.toolkit.adapters.listed_tools import MOST_VIEWS, ListedTools
-from handfast.toolkit.call_result import no_such_tool
-from handfast.toolkit.recording import Unrecorded, open_recorder
+from handfast.toolkit.running.call_result import no_such_tool
+from handfast.toolkit.running.recording import Unrecorded, open_recorder
 
 _log = logging.getLogger("handfast.toolkit")
 _UNLISTED = "Calls that cannot be judged are forwarded and recorded as such."

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from handfast.core.call.result import ResultView
-from handfast.toolkit.json_text import write_json
+from handfast.toolkit.running.json_text import write_json
 
 NOT_FINAL = frozenset({"input_required", "task"})  # what follows them is a call, or a result, of its own
 

@@ -13,10 +13,10 @@ from mcp.server.session import ServerSession
 from mcp.types import SERVER_INFO_META_KEY, Implementation, ToolListChangedNotification
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from handfast.toolkit.actor import actor_of_request, label_of
 from handfast.toolkit.adapters.judging import Asked, Judge, Refused
 from handfast.toolkit.adapters.listed_tools import Page
 from handfast.toolkit.adapters.result_views import read_result, text_of, wire_form
+from handfast.toolkit.writing.actor import actor_of_request, label_of
 
 MOST_PAGES = 200  # a list that never ends does not hold a call for ever
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from handfast.core.call.exchange import Recorder
 from handfast.core.call.policy import InputPolicy, Mode, OutputPolicy, Posture, ToolPolicy, UnknownArguments
-from handfast.toolkit.schemas import ContractError
+from handfast.toolkit.writing.schemas import ContractError
 
 S = TypeVar("S")
 Chosen = TypeVar("Chosen", bound=StrEnum)

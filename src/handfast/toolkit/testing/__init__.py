@@ -9,10 +9,10 @@ except ModuleNotFoundError:
 
 from handfast.toolkit.testing.contract import assert_contract, contract_problems
 from handfast.toolkit.testing.problems import Problem
-from handfast.toolkit.testing.recording import Recording, Step, record
-from handfast.toolkit.testing.replaying import Difference, assert_replays, replay, replay_through
 from handfast.toolkit.testing.session import Mode, in_memory
-from handfast.toolkit.testing.transcript import Transcript, Turn
+from handfast.toolkit.testing.transcripts.recording import Recording, Step, record
+from handfast.toolkit.testing.transcripts.replaying import Difference, assert_replays, replay, replay_through
+from handfast.toolkit.testing.transcripts.transcript import Transcript, Turn
 
 __all__ = [
     "Difference",

@@ -12,8 +12,8 @@ from handfast.core.answers.errors import ErrorCode
 from handfast.core.answers.outcome import Failed, Outcome
 from handfast.core.call.result import blocked_text
 from handfast.core.schema.compiled import CompiledSchema
-from handfast.toolkit.dispatch import RegisteredTool
-from handfast.toolkit.testing.alternatives import same_json
+from handfast.toolkit.running.dispatch import RegisteredTool
+from handfast.toolkit.testing.generate.alternatives import same_json
 from handfast.toolkit.testing.judging import broken_formats, is_valid
 
 # What a tool never says of itself: these codes mean that it did something nobody foresaw.

@@ -7,7 +7,6 @@ from typing import Any
 
 from mcp import MCPError
 
-from handfast.toolkit.spec import Kind
 from handfast.toolkit.testing.driving import Driver
 from handfast.toolkit.testing.event_loop import run_to_end
 from handfast.toolkit.testing.problems import Problem, report
@@ -16,6 +15,7 @@ from handfast.toolkit.testing.schema_checks import schema_problems
 from handfast.toolkit.testing.session import ERAS, for_session, in_memory
 from handfast.toolkit.testing.watch import Watch
 from handfast.toolkit.toolbox import Toolbox
+from handfast.toolkit.writing.spec import Kind
 
 PATIENCE_S = 10.0  # an agent waits longer, but a tool that only looks and is tried with small arguments need not
 

@@ -12,13 +12,13 @@ from pydantic import ValidationError
 from handfast.core.answers.errors import ErrorCode
 from handfast.core.answers.outcome import Failed
 from handfast.core.schema.compiled import CompiledSchema
-from handfast.toolkit.dispatch import RegisteredTool
 from handfast.toolkit.registry import ToolRegistry
+from handfast.toolkit.running.dispatch import RegisteredTool
 from handfast.toolkit.testing.answers import breach_of, read_outcome
-from handfast.toolkit.testing.arguments import Arguments, NoArguments, arguments_for
+from handfast.toolkit.testing.generate.arguments import Arguments, NoArguments, arguments_for
+from handfast.toolkit.testing.generate.simplest import simplest
 from handfast.toolkit.testing.judging import is_valid
 from handfast.toolkit.testing.problems import Problem
-from handfast.toolkit.testing.simplest import simplest
 from handfast.toolkit.testing.watch import Watch
 
 MOST_PROBLEMS = 3  # told of one tool: the next ones are often the same ones in other words

@@ -6,13 +6,13 @@ from typing import Final
 from handfast.core.answers.errors import ErrorCode
 from handfast.core.answers.outcome import Failed
 from handfast.core.schema.compiled import CompiledSchema
-from handfast.toolkit.actor import Actor
-from handfast.toolkit.dispatch import Answer
 from handfast.toolkit.registry import ToolRegistry
-from handfast.toolkit.testing.arguments import Arguments, NoArguments, arguments_for
-from handfast.toolkit.testing.outside import outside
+from handfast.toolkit.running.dispatch import Answer
+from handfast.toolkit.testing.generate.arguments import Arguments, NoArguments, arguments_for
+from handfast.toolkit.testing.generate.outside import outside
 from handfast.toolkit.testing.problems import Problem
 from handfast.toolkit.testing.watch import Watch
+from handfast.toolkit.writing.actor import Actor
 
 REFUSALS: Final = frozenset((ErrorCode.INVALID_INPUT, ErrorCode.GUARDRAIL_VIOLATED))
 SOMEBODY: Final = Actor(id="assert_contract")  # guards come first, and here the arguments are in question

@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from handfast.core.schema.compiled import CompiledSchema, UncompilableSchema, compile_schema
-from handfast.toolkit.dispatch import RegisteredTool
-from handfast.toolkit.piece_form import published_input
-from handfast.toolkit.published import published
+from handfast.toolkit.offering.published import published
 from handfast.toolkit.registry import ToolRegistry
-from handfast.toolkit.schemas import ContractError, require_closed
+from handfast.toolkit.running.dispatch import RegisteredTool
+from handfast.toolkit.running.piece_form import published_input
+from handfast.toolkit.testing.generate.values import values
 from handfast.toolkit.testing.judging import is_valid
 from handfast.toolkit.testing.problems import Problem
-from handfast.toolkit.testing.values import values
+from handfast.toolkit.writing.schemas import ContractError, require_closed
 
 Json = dict[str, Any]  # Any: JSON
 

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from mcp import Client
 
-from handfast.toolkit.spec import Run, ToolSpec
 from handfast.toolkit.toolbox import Toolbox
+from handfast.toolkit.writing.spec import Run, ToolSpec
 
 Mode = Literal["auto", "legacy", "2026-07-28"]
 ERAS: tuple[Mode, ...] = ("legacy", "2026-07-28")

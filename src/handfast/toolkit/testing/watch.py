@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from handfast.core.answers.errors import ToolError
-from handfast.toolkit.call import Call
-from handfast.toolkit.spec import Run, ToolSpec
+from handfast.toolkit.writing.call import Call
+from handfast.toolkit.writing.spec import Run, ToolSpec
 
 # Where a library raises is of less use to an author than where the library was called.
 _NOT_OURS = (__file__, *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")))

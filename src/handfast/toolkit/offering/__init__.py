@@ -1,0 +1,1 @@
+"""What a server offers of its tools: definitions, old names, lists of objects, dispatchers, help."""

@@ -1,0 +1,1 @@
+"""One call of a tool of ours, from its arguments to its answer, and what it needs on the way."""

@@ -1,0 +1,491 @@
+"""One call of a tool of our own, from its arguments to its answer, on the one path."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
+from pydantic import BaseModel
+
+from handfast.core.answers.codes import CodeBook
+from handfast.core.answers.envelopes import Envelope, render, success_payload
+from handfast.core.answers.errors import ErrorCode, ToolError
+from handfast.core.answers.outcome import Failed, Outcome, Succeeded, code_of_rule, failed, outcome_of_error
+from handfast.core.call.arguments import check_unknown
+from handfast.core.call.contract import CompiledContract
+from handfast.core.call.exchange import RAN_UNRECORDED, Exchange, RecordingFailed, Status
+from handfast.core.call.guardrails import GUARDRAIL_PROPERTIES, check_guardrails
+from handfast.core.call.policy import (
+    Blocked,
+    InputPolicy,
+    Mode,
+    OutputPolicy,
+    Posture,
+    ToolPolicy,
+    UnknownArguments,
+    Violation,
+)
+from handfast.core.call.protocol_arguments import ProtocolArguments
+from handfast.core.call.result import ResultView, ambiguous_violation, blocked_text
+from handfast.core.call.strict_json import Ambiguity
+from handfast.core.call.undeclared import NameTree, Undeclared, check_inside, find_undeclared, ignored_notice
+from handfast.core.events import MCP_ADMIN_OP_EXECUTED, MCP_SERVER_INVOKE_FAILED
+from handfast.core.schema.compiled import CompiledSchema
+from handfast.crashes import where_it_happened
+from handfast.tool_call import CallPath
+from handfast.toolkit.running.arguments_model import Misshapen, parse_arguments
+from handfast.toolkit.running.deadlines import Deadline, start_deadline
+from handfast.toolkit.running.json_text import read_own, write_json
+from handfast.toolkit.running.large_results import LargeResults, Origin
+from handfast.toolkit.running.outcome_counts import OutcomeCounts, count_as, count_of_record
+from handfast.toolkit.running.returned import NotJson, Returned, read_returned
+from handfast.toolkit.writing.actor import is_known, label_of
+from handfast.toolkit.writing.call import Call, Report, unheard
+from handfast.toolkit.writing.notice import Notice
+from handfast.toolkit.writing.spec import Kind, ToolSpec
+
+if TYPE_CHECKING:
+    from handfast.toolkit.running.piece_form import PieceForm
+
+_log = logging.getLogger("handfast.toolkit")
+_encode_strictly = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode
+
+_MAY_STAND = "What it did until then may stand."
+_LONGEST_FAILURE = 100_000  # bytes; a log's tail fits, and no agent reads more
+
+# Tools of our own are always held to their word, both ways.
+STRICT = ToolPolicy(
+    InputPolicy(mode=Mode.STRICT, unknown_arguments=UnknownArguments.REJECT_ALL),
+    OutputPolicy(mode=Mode.STRICT, missing_structured_content=Posture.BLOCK),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredTool:
+    """A tool with everything that is made once for it."""
+
+    spec: ToolSpec
+    contract: CompiledContract
+    wraps: bool  # the plain form puts its data under `result`
+    pieces: "PieceForm | None" = None  # where large results come in pieces
+    tree: NameTree | None = None  # where undeclared arguments may pass: what is declared, at every depth
+    listed: "RegisteredTool | None" = None  # what runs in its place for a body that is a list
+
+    @property
+    def answering(self) -> CompiledContract:
+        """What every answer keeps to, a piece of a result too: what is published."""
+        return self.contract if self.pieces is None else self.pieces.continuing.contract
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Every property name that the input schema mentions: these may be shown."""
+        schema = self.contract.input
+        return schema.names if isinstance(schema, CompiledSchema) else frozenset()
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What goes back for a call: `payload` is the structured content, `text` the same as JSON, or a plain failure's."""
+
+    outcome: Outcome
+    payload: dict[str, Any] | None  # Any: JSON
+    text: str
+    blocks: Sequence[BaseModel] = ()
+    meta: Mapping[str, object] | None = None
+
+    @property
+    def is_error(self) -> bool:
+        return isinstance(self.outcome, Failed)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the arguments were turned down before anything ran: what the protocol has an error of its own for."""
+        return isinstance(self.outcome, Failed) and (
+            self.outcome.code == ErrorCode.INVALID_INPUT and self.outcome.details.get("kind") == "shape"
+        )
+
+    @property
+    def is_text(self) -> bool:
+        """Whether there is no structured content: how the plain form tells a failure."""
+        return self.payload is None and self.is_error
+
+
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
+    """Who calls, and what they may be told meanwhile."""
+
+    actor: Any = None  # Any: an Actor, or another object with an id or a name
+    report: Report | None = None
+    context: Any = None  # Any: the SDK's request context
+    sees: Callable[[str], bool] | None = None  # which tools are there for this caller; None: all of them
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The protocol's arguments of a call, taken out of what was sent; or what is wrong with them."""
+
+    wishes: ProtocolArguments | Violation
+    sent: Mapping[str, object]
+
+
+_NO_WISHES = ProtocolArguments()
+
+
+class _Unfit(Exception):
+    """A result that is too large for one answer, and as a whole not what the tool declares."""
+
+    def __init__(self, violation: Violation) -> None:
+        super().__init__(violation.message)
+        self.violation = violation
+
+
+class _Asked:
+    """The terms of one call: guardrails first, then the tool's own model, whose reading is kept for the handler."""
+
+    __slots__ = ("actor", "arguments", "ignored", "is_admin", "model", "names", "policy", "spec", "tree", "wishes")
+
+    def __init__(self, tool: "RegisteredTool", actor: object, wanted: Wanted | None, policy: ToolPolicy) -> None:
+        self.spec = tool.spec
+        self.is_admin = tool.spec.kind is Kind.ADMIN
+        self.names = tool.names
+        self.actor = actor
+        self.wishes = _NO_WISHES if wanted is None else wanted.wishes
+        self.model: BaseModel | None = None
+        self.arguments: dict[str, Any] = {}  # Any: JSON; a copy of this call's own
+        self.tree = tool.tree
+        self.policy = policy.input
+        self.ignored: list[Undeclared] = []
+
+    def gate(self, arguments: dict[str, object]) -> Violation | None:
+        self.arguments = arguments
+        refusal = None
+        if self.is_admin:
+            refusal = check_guardrails(arguments, has_actor=is_known(self.actor))
+        if refusal is None and isinstance(self.wishes, Violation):
+            return self.wishes  # before the rest of the arguments, which were sent together with them
+        if refusal is None and self.tree is not None:
+            refusal = self._look_inside(arguments, self.tree)
+        return refusal
+
+    def _look_inside(self, arguments: dict[str, object], tree: NameTree) -> Violation | None:
+        """What is undeclared at the root is refused with everything else that is said about it, after this."""
+        self.ignored = list(find_undeclared(arguments, tree))
+        if not self.ignored or check_unknown(arguments, tree.declared, self.policy) is not None:
+            return None
+        return check_inside(self.ignored, self.policy)
+
+    def shape(self, text: bytes, arguments: dict[str, object]) -> tuple[str, ...] | None:
+        if self.spec.args_model is None:
+            return None
+        if self.is_admin:
+            own = {key: value for key, value in arguments.items() if key not in GUARDRAIL_PROPERTIES}
+            text = write_json(own)
+        try:
+            self.model = parse_arguments(text, self.spec.args_model, self.names)
+        except Misshapen as problem:
+            return problem.words
+        return ()
+
+    @property
+    def reason(self) -> str:
+        return str(self.arguments.get("reason", "")) if self.is_admin else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dispatcher:
+    """What all calls of one server share."""
+
+    server: str
+    path: CallPath
+    codes: CodeBook
+    envelope: Envelope
+    counts: OutcomeCounts
+    timeout_s: float | None  # None: as long as it takes
+    large: LargeResults
+    policy: ToolPolicy = STRICT
+    app: Any = None  # Any: the application state that tools are handed
+
+    async def dispatch(
+        self,
+        tool: RegisteredTool,
+        arguments: object,
+        caller: Caller,
+        *,
+        wanted: Wanted | None = None,
+        called_as: str = "",
+    ) -> Answer:
+        """Guardrails, arguments, run, check the result, envelope. Raises: RecordingFailed, CancelledError."""
+        call = self.path.open(
+            server=self.server,
+            tool=tool.spec.name,
+            policy=self.policy,
+            contract=tool.contract,
+            actor=label_of(caller.actor),
+        )
+        if called_as:
+            call.details["called_as"] = called_as
+        try:
+            answer = await self._answer(call, tool, arguments, caller, wanted)
+        except asyncio.CancelledError:
+            with suppress(RecordingFailed):  # nobody waits for an answer; the caller's wish comes first
+                self.path.conclude(call, Status.CANCELLED, reason="The caller gave up.", mode=Mode.STRICT)
+            self.counts.add(tool.spec.name, count_of_record(call))
+            raise
+        except RecordingFailed:
+            if not call.has_run:
+                self.counts.add(tool.spec.name, "failed")
+                self.path.conclude(call, Status.ERROR, reason="Records could not be written.", mode=Mode.STRICT)
+                raise
+            told = failed(ErrorCode.INTERNAL_ERROR, RAN_UNRECORDED, self.codes, request_id=call.request_id)
+            answer = self.rendered(tool, told)
+        except BaseException:  # KeyboardInterrupt: the operator wants the server to end, and it does
+            self.path.conclude(call, Status.ERROR, reason="The server was stopped.", mode=Mode.STRICT)
+            raise
+        self.counts.add(tool.spec.name, count_as(answer.outcome))
+        if isinstance(answer.outcome, Failed):
+            note_failure(call, answer.outcome)
+        return answer
+
+    async def _answer(
+        self, call: Exchange, tool: RegisteredTool, arguments: object, caller: Caller, wanted: Wanted | None
+    ) -> Answer:
+        asked = _Asked(tool, caller.actor, wanted, self.policy)
+        decision = await self.path.admit(call, text_of(arguments), asked)
+        if isinstance(decision, Blocked):
+            return self.rendered(tool, self.refused(decision))
+        try:
+            returned = await self._run(call, asked, caller)
+            if tool.pieces is not None:
+                returned = await self._cut(call, tool, returned, asked, arguments if wanted is None else wanted.sent)
+            return _with_ignored(await self._settled(call, tool, returned, asked), asked.ignored)
+        except NotJson as problem:
+            _log_crash(problem, call)
+            return await self._rejected(call, tool, problem.violation)
+        except _Unfit as problem:
+            return await self._rejected(call, tool, problem.violation)
+
+    async def _rejected(self, call: Exchange, tool: RegisteredTool, problem: Violation) -> Answer:
+        """A result that nobody can be told, because it cannot be written down."""
+        return self._blocked(tool, await self.path.reject(call, problem))
+
+    def _blocked(self, tool: RegisteredTool, decision: Blocked) -> Answer:
+        text = blocked_text(tool.spec.name, decision.reason)
+        return self.rendered(tool, failed(ErrorCode.OUTPUT_VIOLATION, text, self.codes))
+
+    def refused(self, decision: Blocked) -> Failed:
+        code = code_of_rule(decision.rule)
+        if code is ErrorCode.INVALID_INPUT:
+            return failed(code, decision.reason, self.codes, kind="shape")
+        return failed(code, decision.reason, self.codes, violation=decision.rule.removeprefix("access."))
+
+    async def _run(self, call: Exchange, asked: _Asked, caller: Caller) -> Returned:
+        """Raises: NotJson."""
+        call.has_run = True
+        spec = asked.spec
+        told = Call(
+            tool=spec.name,
+            request_id=call.request_id,
+            app=self.app,
+            actor=caller.actor,
+            reason=asked.reason,
+            report=caller.report or unheard,
+            context=caller.context,
+        )
+        seconds = self.timeout_s if spec.timeout_s is None else spec.timeout_s
+        assert spec.run is not None  # the registry makes one
+        deadline: Deadline | None = None
+        is_overdue = False
+        try:
+            if seconds is not None:
+                deadline = start_deadline(seconds)
+            try:
+                value = await spec.run(asked.model, asked.arguments, told)
+            finally:
+                if deadline is not None:
+                    is_overdue = deadline.end()
+            return read_returned(value, spec, self.codes)
+        except (NotJson, KeyboardInterrupt):
+            raise
+        except asyncio.CancelledError as error:
+            if not is_overdue and _is_cancelled():
+                raise
+            # The tool is late, or something that it waited for was cancelled; nobody gave up the call.
+            return Returned(self._late(seconds) if is_overdue else self._failure(error, call))
+        except BaseException as error:  # noqa: BLE001 - the outermost edge: whatever it is, sys.exit() too, has a code
+            is_late = deadline is not None and deadline.has_passed and isinstance(error, TimeoutError)
+            return Returned(self._late(seconds) if is_late else self._failure(error, call))
+
+    def _late(self, seconds: float | None) -> Failed:
+        text = f"The tool was not done within {seconds:g} s and was stopped. {_MAY_STAND} Look before a repeat."
+        return failed(ErrorCode.TIMEOUT, text, self.codes)
+
+    def _failure(self, error: BaseException, call: Exchange) -> Failed:
+        if isinstance(error, ToolError) and error.code in self.codes:
+            return outcome_of_error(error, self.codes)
+        _log_crash(error, call)
+        text = f"The tool failed in a way nobody foresaw. {_MAY_STAND} Report the request id to the operator."
+        return failed(ErrorCode.INTERNAL_ERROR, text, self.codes, request_id=call.request_id)
+
+    async def _cut(
+        self, call: Exchange, tool: RegisteredTool, returned: Returned, asked: _Asked, sent: object
+    ) -> Returned:
+        """The first piece in place of a result that is too large, once the whole was judged. Raises: _Unfit."""
+        whole, form, wishes = returned.outcome, tool.pieces, asked.wishes
+        assert form is not None
+        assert isinstance(wishes, ProtocolArguments)  # else the call was refused
+        if not isinstance(whole, Succeeded) or not self.large.is_to_cut(whole, form, wishes):
+            return returned
+        try:
+            text = self.rendered(tool, whole).text.encode()
+        except UnicodeEncodeError:
+            raise _Unfit(ambiguous_violation(Ambiguity.NOT_UNICODE)) from None
+        decision = await self.path.judge(call, ResultView(text, size=len(text)))
+        if isinstance(decision, Blocked):
+            raise _Unfit(Violation(decision.rule, decision.reason))
+        origin = Origin(owner=call.actor, tool=call.tool, arguments=sent if isinstance(sent, dict) else {})
+        try:
+            async with _clock(self.timeout_s):
+                first, notices = await self.large.first(whole, form, wishes, origin)
+        except Exception as error:  # noqa: BLE001 - as in `_run`: results may be kept by a store of the author's own
+            return Returned(self._failure(error, call))
+        call.contract = tool.answering
+        return Returned(first, (*notices, *returned.blocks))
+
+    async def _settled(self, call: Exchange, tool: RegisteredTool, returned: Returned, asked: _Asked) -> Answer:
+        try:
+            answer = self.rendered(tool, returned.outcome, returned.blocks)
+        except UnicodeEncodeError:
+            return await self._rejected(call, tool, ambiguous_violation(Ambiguity.NOT_UNICODE))
+        text = answer.text.encode()
+        if isinstance(answer.outcome, Failed):
+            call.details["code"] = answer.outcome.code
+        reason = asked.reason if asked.is_admin else None
+        if isinstance(answer.outcome, Succeeded):
+            view = ResultView(text, size=len(text), value=read_own(text))
+        else:
+            view = ResultView(None if answer.is_text else text, is_error=True, size=len(text))
+        try:
+            decision = await self.path.settle(call, view, admin_reason=reason)
+        finally:
+            if call.is_admin_done:
+                _note_admin(call)  # it was done, even if the caller left or the record is not yet on disk
+        return self._blocked(tool, decision) if isinstance(decision, Blocked) else answer
+
+    def rendered(self, tool: RegisteredTool, outcome: Outcome, blocks: Sequence[BaseModel] = ()) -> Answer:
+        if isinstance(outcome, Succeeded):
+            payload = success_payload(self.envelope, outcome, wraps=tool.wraps)
+            return Answer(outcome, payload, write_json(payload).decode(), blocks)
+        told = _writable(outcome)
+        rendered = render(self.envelope, told, tool=tool.spec.name, codes=self.codes, wraps=tool.wraps)
+        text = rendered.text if rendered.payload is None else write_json(rendered.payload).decode()
+        return Answer(told, rendered.payload, text, (), rendered.meta)
+
+
+def _writable(outcome: Failed) -> Failed:
+    """A failure always arrives: details that no JSON can hold, or that nobody would read, stay behind."""
+    try:
+        text = _encode_strictly([outcome.message, dict(outcome.details)]).encode()
+        if len(text) <= _LONGEST_FAILURE:
+            return outcome
+    except (TypeError, ValueError, RecursionError):
+        pass
+    message = outcome.message.encode(errors="replace").decode()
+    if len(message) > _LONGEST_FAILURE // 4:
+        message = f"{message[: _LONGEST_FAILURE // 4]}…"
+    return Failed(outcome.code, message, outcome.is_recoverable)
+
+
+def _with_ignored(answer: Answer, ignored: list[Undeclared]) -> Answer:
+    """Nothing is lost in silence: what the tool did not look at is named in the answer."""
+    if not ignored:
+        return answer
+    notice = ignored_notice(ignored)
+    if answer.is_text:
+        return replace(answer, text=f"{answer.text}\n{notice}")
+    return replace(answer, blocks=(*answer.blocks, Notice(text=notice)))
+
+
+class _NoClock:
+    """No end. Nothing of an event loop is asked for, so that a tool can also run in a thread without one."""
+
+    async def __aenter__(self) -> None: ...
+
+    async def __aexit__(self, *_: object) -> None: ...
+
+    def expired(self) -> bool:
+        return False
+
+
+_NO_CLOCK = _NoClock()
+
+
+def _clock(seconds: float | None) -> asyncio.Timeout | _NoClock:
+    return _NO_CLOCK if seconds is None else asyncio.timeout(seconds)
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
+
+
+def text_of(arguments: object) -> bytes:
+    """The arguments as the JSON that is judged; what JSON cannot hold becomes a text that no rule lets through.
+
+    Bytes are such text already, as it came.
+    """
+    if isinstance(arguments, bytes):
+        return arguments
+    if type(arguments) is not dict and isinstance(arguments, Mapping | None):
+        arguments = dict(arguments or {})
+    try:
+        return write_json(arguments)
+    except UnicodeEncodeError:
+        return b"\xff"
+    except (TypeError, ValueError, RecursionError):
+        return b"?"
+
+
+def note_failure(call: Exchange, outcome: Failed) -> None:
+    _log.warning(
+        "%s: %s failed with %s (request %s)",
+        MCP_SERVER_INVOKE_FAILED,
+        call.tool,
+        outcome.code,
+        call.request_id,
+        extra={
+            "event": MCP_SERVER_INVOKE_FAILED,
+            "tool_name": call.tool,
+            "error_code": outcome.code,
+            "request_id": call.request_id,
+        },
+    )
+
+
+def _note_admin(call: Exchange) -> None:
+    _log.info(
+        "%s: %s by %s (request %s)",
+        MCP_ADMIN_OP_EXECUTED,
+        call.tool,
+        call.actor,
+        call.request_id,
+        extra={
+            "event": MCP_ADMIN_OP_EXECUTED,
+            "tool_name": call.tool,
+            "actor": call.actor,
+            "request_id": call.request_id,
+        },
+    )
+
+
+def _log_crash(error: BaseException, call: Exchange) -> None:
+    _log.error(
+        "%s raised %s at %s (request %s)",
+        call.tool,
+        type(error).__name__,
+        where_it_happened(error),
+        call.request_id,
+        extra={"event": "toolkit.handler.crashed", "tool_name": call.tool, "error_type": type(error).__name__},
+    )

@@ -1,0 +1,117 @@
+"""What a handler returned, as the one outcome: JSON data and content blocks, or a failure."""
+
+from collections.abc import Sequence
+from functools import cache
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
+from typing import Any, Final
+
+import msgspec
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
+
+from handfast.core.answers.codes import CodeBook
+from handfast.core.answers.envelopes import NotAnEnvelope, read_status
+from handfast.core.answers.outcome import Outcome, Succeeded
+from handfast.core.call.policy import OutputPolicy, Violation
+from handfast.core.call.result import ambiguous_violation, depth_violation
+from handfast.core.call.strict_json import Ambiguous, decode_judged, depth_exceeds, may_overflow
+from handfast.toolkit.writing.reply import Reply, ToolResult
+from handfast.toolkit.writing.schemas import adapter_of
+from handfast.toolkit.writing.spec import ToolSpec
+
+_ANYTHING = adapter_of(Any)  # serialises each value by its own type
+_NOT_A_VALUE: Final = (GeneratorType, AsyncGeneratorType, CoroutineType)
+_MOST_LEVELS: Final = OutputPolicy().max_depth
+
+
+class NotJson(Exception):
+    """A handler returned something that no JSON text can hold, or that readers would take differently."""
+
+    def __init__(self, violation: Violation) -> None:
+        super().__init__(violation.message)
+        self.violation = violation
+
+
+class Returned(msgspec.Struct, frozen=True):
+    """`blocks` are content blocks for the agent beside the data."""
+
+    outcome: Outcome
+    blocks: Sequence[BaseModel] = ()
+
+
+def read_returned(value: Any, spec: ToolSpec, codes: CodeBook) -> Returned:  # Any: whatever the handler returned
+    """Raises: NotJson, and KeyError for a code that the server did not declare."""
+    if isinstance(value, Reply):
+        return Returned(Succeeded(_as_json(value.data, spec)), _checked(value.blocks))
+    if isinstance(value, ToolResult):
+        outcome = value.outcome(codes)
+        return Returned(_dumped(outcome, spec), _checked(value.blocks))
+    if spec.returns is None and isinstance(value, str):
+        return Returned(_of_text(value, codes))
+    return Returned(Succeeded(_as_json(value, spec)))
+
+
+def _dumped(outcome: Outcome, spec: ToolSpec) -> Outcome:
+    return Succeeded(_as_json(outcome.data, spec)) if isinstance(outcome, Succeeded) else outcome
+
+
+def _of_text(text: str, codes: CodeBook) -> Outcome:
+    """An explicit handler answers with the `status` form as text."""
+    try:
+        return read_status(_read(text), codes)
+    except NotAnEnvelope:
+        raise _unusable("the handler's text is not what ok(), err() and the like give") from None
+
+
+def _read(text: str) -> object:
+    """By the rules for every result: what two readers could take differently is not passed on."""
+    try:
+        data = text.encode()
+        if depth_exceeds(data, _MOST_LEVELS + 1):  # the form itself is one level
+            raise NotJson(depth_violation(_MOST_LEVELS))
+        value = decode_judged(data)
+        if may_overflow(data):
+            msgspec.json.decode(data)
+    except UnicodeEncodeError:
+        raise NotJson(ambiguous_violation("it holds text that is not valid Unicode")) from None
+    except Ambiguous as problem:
+        raise NotJson(ambiguous_violation(str(problem))) from None
+    except msgspec.MsgspecError:
+        raise _unusable("the handler's text holds a number that is too large to be passed on") from None
+    return value
+
+
+def _as_json(value: Any, spec: ToolSpec) -> Any:  # Any: JSON
+    if isinstance(value, _NOT_A_VALUE):
+        if isinstance(value, CoroutineType):
+            value.close()
+        raise _unusable(f"the handler returned something that has yet to run ({type(value).__name__}) and no value")
+    try:
+        # Whether it is of the declared type is for the output schema to say, by the one rule there is.
+        serializer = (spec.returns or _ANYTHING).serializer
+        return serializer.to_python(value, mode="json", by_alias=True, warnings=False)
+    except (PydanticSerializationError, ValueError, RecursionError, AttributeError, TypeError):
+        raise _unusable("the handler returned a value that cannot be written as JSON") from None
+
+
+def _checked(blocks: Sequence[Any]) -> Sequence[BaseModel]:  # Any: whatever the handler put there
+    if not blocks:
+        return ()
+    adapter = _content_blocks()
+    try:
+        read: Sequence[BaseModel] = adapter.validate_python(blocks)
+        adapter.dump_json(read)  # what it is made of may still be anything
+    except (PydanticSerializationError, ValidationError, ValueError):
+        raise _unusable("the handler returned a content block that is none of the protocol's") from None
+    return read
+
+
+@cache
+def _content_blocks() -> TypeAdapter[Any]:
+    from mcp.types import ContentBlock  # few tools have blocks, and only what serves needs the SDK
+
+    return TypeAdapter(tuple[ContentBlock, ...])
+
+
+def _unusable(message: str) -> NotJson:
+    return NotJson(Violation("result.schema", message))

@@ -1,0 +1,1 @@
+"""Tools served by the official SDK, over stdio and HTTP."""

@@ -1,0 +1,96 @@
+"""Messages that the SDK's reader would drop, or take in one way of several: found and answered before it."""
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+from mcp.shared.exceptions import MCPError
+
+from handfast.core.call.strict_json import Ambiguous, decode_arguments
+from handfast.toolkit.running.call_result import result_of
+from handfast.toolkit.running.dispatch import Caller
+from handfast.toolkit.serve.answering import actor_of, answered
+from handfast.wire.codes import INVALID_REQUEST
+from handfast.wire.eras import says_modern
+from handfast.wire.message import AmbiguousKeys, BadMessage, Message, RequestId, read_message
+from handfast.wire.replies import answer as reply
+from handfast.wire.replies import error_reply
+from handfast.wire.scan import NotJson
+
+if TYPE_CHECKING:
+    from handfast.toolkit.toolbox import Toolbox
+
+_NO_REQUEST = "The message is no JSON-RPC request. Send one with jsonrpc, id, method and params."
+
+
+def is_plain(text: bytes) -> bool:
+    """Whether every reader takes the message in the same way, and a call's arguments are an object or left out."""
+    try:
+        value = decode_arguments(text)
+    except Ambiguous:
+        return False
+    if not isinstance(value, dict) or value.get("method") != "tools/call":
+        return True
+    params = value.get("params")
+    if not isinstance(params, dict):
+        return True
+    arguments = params.get("arguments")
+    return arguments is None or isinstance(arguments, dict)
+
+
+class OddAnswer(NamedTuple):
+    message: bytes
+    is_error: bool  # of the protocol; the refusal of a call is a result
+
+
+async def answer_odd(text: bytes, toolbox: "Toolbox", request: Any = None) -> OddAnswer | None:  # Any: of Starlette
+    """An error, or the refusal of a call; nothing to what wants no answer."""
+    try:
+        message = read_message(text)
+    except BadMessage as problem:
+        return _error(problem.id, problem.code, problem.reason)
+    if not message.is_request:
+        return None
+    try:
+        refused = _refused_call(message)
+        if refused is None:
+            decode_arguments(text)
+    except (AmbiguousKeys, NotJson) as problem:
+        return _error(message.id, INVALID_REQUEST, f"The request is ambiguous: {problem}. Send each key once.")
+    except Ambiguous as problem:
+        return _error(message.id, INVALID_REQUEST, f"The request is ambiguous: {problem}. Send plain JSON.")
+    if refused is None:
+        return _error(message.id, INVALID_REQUEST, _NO_REQUEST)
+    return await _refuse(message, *refused, toolbox, SimpleNamespace(request=request))
+
+
+def _error(request_id: RequestId | None, code: int, text: str) -> OddAnswer:
+    return OddAnswer(error_reply(request_id, code, text), is_error=True)
+
+
+def _refused_call(message: Message) -> tuple[str, bytes] | None:
+    """Name and arguments of a call that the one path refuses, whatever the tool. Raises: AmbiguousKeys, NotJson."""
+    params = message.params()
+    try:
+        name = msgspec.json.decode(params.get("name", b"null"))
+    except msgspec.MsgspecError:
+        return None
+    arguments = bytes(params.get("arguments", b"null"))
+    if message.method != "tools/call" or not isinstance(name, str):
+        return None
+    try:
+        return None if isinstance(decode_arguments(arguments), dict | None) else (name, arguments)
+    except Ambiguous:
+        return name, arguments
+
+
+async def _refuse(message: Message, name: str, arguments: bytes, toolbox: "Toolbox", context: Any) -> OddAnswer:
+    """On the one path, so that the words and the record are those of every refused call."""
+    try:
+        answer = await answered(toolbox, name, arguments, Caller(actor=actor_of(toolbox, context)))
+    except MCPError as problem:
+        return _error(message.id, problem.error.code, problem.error.message)
+    result = result_of(answer)
+    if not says_modern(message):
+        del result["resultType"]
+    return OddAnswer(reply(message.id, result), is_error=False)

@@ -1,0 +1,115 @@
+"""Tools served by the official SDK, over stdio and HTTP, in both eras of the protocol."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from mcp.server.caching import CacheHint
+from mcp.server.lowlevel import Server
+from mcp.types import CallToolRequestParams, PaginatedRequestParams
+from starlette.applications import Starlette
+
+from handfast.activity.store import StoreError
+from handfast.toolkit.serve.answering import Context, answer_call
+from handfast.toolkit.serve.misread_bodies import PlainBodies
+from handfast.toolkit.serve.misread_messages import answer_odd
+from handfast.toolkit.serve.sdk_call_middleware import InPlace, is_tried
+from handfast.toolkit.serve.stdio import Incoming, Outgoing, stdio_streams
+
+if TYPE_CHECKING:
+    from handfast.toolkit.toolbox import Toolbox
+
+# The list is the same for everybody and as long as the server runs; after a restart with other tools it is soon seen.
+LIST_TTL_MS = 60_000
+
+
+def build_server(toolbox: "Toolbox") -> Server[Any]:
+    """The SDK's server. The tools are fixed from here on. Raises: ContractError."""
+    registry = toolbox.registry
+    registry.freeze()
+
+    async def list_tools(_context: Context, _params: PaginatedRequestParams | None) -> Any:  # Any: the SDK takes dicts
+        return {"tools": registry.published(), "resultType": "complete"}
+
+    async def call_tool(context: Context, params: CallToolRequestParams) -> Any:  # Any: as above
+        return await answer_call(toolbox, params.name, params.arguments, context)
+
+    # Of the others there is nothing to compare with headers, and the SDK would look for it on every call.
+    mirrored = {tool["name"]: tool["inputSchema"] for tool in registry.published() if "x-mcp-header" in str(tool)}
+    server: Server[Any] = Server(
+        toolbox.name,
+        version=toolbox.version,
+        instructions=toolbox.instructions,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        get_tool_input_schema=mirrored.get,
+        cache_hints={"tools/list": CacheHint(ttl_ms=LIST_TTL_MS, scope="public")},
+    )
+    if is_tried():
+        from handfast.toolkit.serve.telemetry import spare_unheard_spans
+
+        spare_unheard_spans(server.middleware)
+        server.middleware.append(InPlace(toolbox, server))
+    return server
+
+
+def asgi_app(toolbox: "Toolbox", *, state: str | None = None, **more: Any) -> Starlette:
+    """Raises: ContractError, StoreError."""
+    toolbox.recording.open(state)
+    server = build_server(toolbox)
+    app = server.streamable_http_app(**more)
+    bodies = server.session_manager.asgi_app
+    bodies.app = PlainBodies(bodies.app, toolbox)
+    own = app.router.lifespan_context
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[Any]:  # Any: what the SDK's own lifespan gives
+        try:
+            async with own(app) as given:
+                yield given
+        finally:
+            await toolbox.recording.close()
+
+    app.router.lifespan_context = lifespan
+    return app
+
+
+def run_stdio(toolbox: "Toolbox", *, state: str | None = None) -> None:
+    try:
+        _run(_serve_stdio(toolbox, state))
+    except StoreError as problem:
+        sys.exit(f"{toolbox.name}: {problem}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _run(work: Coroutine[Any, Any, None]) -> None:  # Any: a coroutine's send types
+    try:
+        import uvloop
+    except ImportError:  # not everywhere
+        asyncio.run(work)
+    else:
+        uvloop.run(work)
+
+
+async def _serve_stdio(toolbox: "Toolbox", state: str | None) -> None:
+    toolbox.recording.open(state)
+    server = build_server(toolbox)
+    try:
+        async with stdio_streams(lambda line: answer_odd(line, toolbox)) as (incoming, outgoing):
+            await _serve(server, incoming, outgoing)
+    finally:
+        await toolbox.recording.close()
+
+
+async def _serve(server: Server[Any], incoming: Incoming, outgoing: Outgoing) -> None:
+    try:
+        await server.run(incoming, outgoing, server.create_initialization_options())
+    except* (anyio.BrokenResourceError, anyio.ClosedResourceError):
+        pass  # a message was on its way inside the SDK when the client left, or when the server was stopped
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError

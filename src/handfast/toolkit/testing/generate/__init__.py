@@ -1,0 +1,1 @@
+"""Arguments inside and outside a schema, made from the schema itself."""

@@ -1,0 +1,1 @@
+"""Sessions recorded as lines of JSON, and replayed."""

@@ -1,0 +1,1 @@
+"""What an author writes: arguments, calls, replies, both forms of tools, and what handlers are helped with."""

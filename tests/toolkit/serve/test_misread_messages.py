@@ -1,0 +1,96 @@
+"""Messages that are found before the SDK reads them: what counts as odd, and what is said."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from handfast.toolkit.serve.misread_messages import answer_odd, is_plain
+from tests.toolkit.contacts import make_toolbox
+from tests.toolkit.records import Kept
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+OBJECTS = st.dictionaries(st.text(), VALUES, max_size=4)
+
+
+def call(**params: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
+
+
+@given(arguments=OBJECTS)
+def test_a_call_with_any_object_is_plain(arguments: dict[str, Any]) -> None:
+    assert is_plain(call(name="x", arguments=arguments))
+    assert is_plain(call(name="x"))
+    assert is_plain(call(name="x", arguments=None))
+
+
+@given(message=VALUES)
+def test_any_other_json_is_left_to_the_sdk(message: Any) -> None:
+    assert is_plain(json.dumps(message).encode())
+
+
+@given(arguments=VALUES.filter(lambda value: not isinstance(value, dict | None)))
+def test_arguments_that_are_no_object_are_odd_and_refused_in_our_words(arguments: Any) -> None:
+    text = call(name="echo", arguments=arguments)
+    assert not is_plain(text)
+    kept = Kept()
+    answer = asyncio.run(answer_odd(text, make_toolbox(recorder=kept)))
+    assert answer is not None
+    assert not answer.is_error
+    told = json.loads(answer.message)
+    assert told["result"]["content"][0]["text"] == "The arguments must be a JSON object. Send one and call again."
+    assert told["result"]["isError"] is True
+    assert [rule for *_, rule in kept.told()] == ["arguments.schema"] * 2
+
+
+MODERN = '"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}'
+
+
+@pytest.mark.requirement("D20")
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('"arguments":{"a":1,"a":1}', {"isError": True}),
+        (f'{MODERN},"arguments":{{"a":{{"b":1,"b":1}}}}', {"isError": True, "resultType": "complete"}),
+    ],
+)
+def test_a_refused_call_is_a_result_of_the_callers_era(text: str, told: dict[str, object]) -> None:
+    message = f'{{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{{"name":"echo",{text}}}}}'.encode()
+    assert not is_plain(message)
+    answer = asyncio.run(answer_odd(message, make_toolbox()))
+    assert answer is not None
+    result = json.loads(answer.message)["result"]
+    assert {key: result.get(key) for key in ("isError", "resultType") if key in result} == told
+    assert result["content"][0]["text"].startswith("The arguments are ambiguous: an object has the same key twice.")
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('"name":"nobody","arguments":[]', -32602),
+        ('"name":7,"arguments":[]', -32600),
+        ('"name":"\\ud800","arguments":[]', -32600),
+        ('"name":"echo","arguments":{},"_meta":{"x":{"a":1,"a":2}}', -32600),
+    ],
+)
+def test_what_is_wrong_outside_the_arguments_is_an_error_of_the_protocol(text: str, code: int) -> None:
+    message = f'{{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{{{text}}}}}'.encode()
+    answer = asyncio.run(answer_odd(message, make_toolbox()))
+    assert answer is not None
+    told = json.loads(answer.message)
+    assert (answer.is_error, told["id"], told["error"]["code"]) == (True, 5, code)
+
+
+def test_nothing_is_said_to_what_wants_no_answer() -> None:
+    for text in (
+        b'{"jsonrpc":"2.0","method":"notifications/x","params":{"a":1,"a":2}}',
+        b'{"jsonrpc":"2.0","id":1,"result":{}}',
+    ):
+        assert asyncio.run(answer_odd(text, make_toolbox())) is None
