@@ -184,7 +184,7 @@ def measure(rounds: int, calls: int, state: Path) -> list[Measured]:
     """All ways in turn, so that whatever else the machine does hits all of them."""
     from django.conf import settings
 
-    from handfast.django.service import forget_service, service
+    from handfast.django.service.service import forget_service, service
 
     found = cases(Callers())
     pairs: dict[tuple[str, str], list[tuple[float, float]]] = {}  # the bare view and the tool, round by round
@@ -233,7 +233,7 @@ def _settle() -> None:
 
     Everybody waits, also who has nothing to write: a processor that has been idle is slower for a while.
     """
-    from handfast.django.service import service
+    from handfast.django.service.service import service
 
     time.sleep(_PAUSE_S)
     while service().pending:

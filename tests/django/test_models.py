@@ -84,7 +84,7 @@ def test_access_can_be_imported_before_there_are_models() -> None:
     program = """
 from django.conf import settings
 settings.configure()
-import handfast.django.access, handfast.django.kept_results
+import handfast.django.access, handfast.django.service.kept_results
 from django.apps import apps
 print(apps.ready)
 """

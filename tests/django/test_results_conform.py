@@ -17,7 +17,7 @@ from handfast.core.schema.compiled import CompiledSchema, compile_schema
 from handfast.django.access import identify
 from handfast.django.conf import Settings
 from handfast.django.discovery import ViewTool, survey
-from handfast.django.service import Service
+from handfast.django.service.service import Service
 from tests.django.discovery.calling import call
 from tests.django.discovery.test_truth import judge
 from tests.django.generated.apis import apis

@@ -18,12 +18,12 @@ from handfast.django.discovery.assembly import (
     effective_mark,
     kind_of,
 )
-from handfast.django.discovery.bare_view import ask_view, bare_view
 from handfast.django.discovery.drf_types import Json
 from handfast.django.discovery.problems import Findings, Problem, ProblemId
-from handfast.django.discovery.shapes import Shapes
+from handfast.django.discovery.schemas.serializers import Shapes
 from handfast.django.discovery.tool import QueryParameter
-from handfast.django.discovery.views import FoundView, Operation, find_view, operations
+from handfast.django.discovery.views.bare_view import ask_view, bare_view
+from handfast.django.discovery.views.operations import FoundView, Operation, find_view, operations
 from tests.django.project.models import Contact, Site
 from tests.django.project.serializers import ContactLineSerializer, PasswordSerializer, RegionSerializer, SiteSerializer
 

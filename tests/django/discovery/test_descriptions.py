@@ -9,10 +9,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from handfast.django.decorators import mcp_tool
-from handfast.django.discovery.bare_view import ask_view, bare_view
 from handfast.django.discovery.descriptions import describe
 from handfast.django.discovery.problems import Findings
-from handfast.django.discovery.views import find_view, operations
+from handfast.django.discovery.views.bare_view import ask_view, bare_view
+from handfast.django.discovery.views.operations import find_view, operations
 from tests.django.project.models import Device
 
 

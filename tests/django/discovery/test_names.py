@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handfast.django.discovery.names import LONGEST, segments_of, shortened, tool_name, without_action
-from handfast.django.discovery.routes import PathForm
+from handfast.django.discovery.views.routes import PathForm
 
 
 @pytest.mark.requirement("D22")

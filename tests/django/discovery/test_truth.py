@@ -18,7 +18,7 @@ from rest_framework.renderers import JSONRenderer
 from handfast.core.schema.compiled import CompiledSchema, compile_schema
 from handfast.django.discovery.drf_types import AnyField, Json
 from handfast.django.discovery.problems import Findings
-from handfast.django.discovery.shapes import Shapes
+from handfast.django.discovery.schemas.serializers import Shapes
 from handfast.toolkit.testing.generate.values import values
 from tests.django.discovery.calling import TOOLS, call
 from tests.django.project.models import Contact, Device, Profile, Rack, Site, Tag

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from handfast.django.empty_rows.at_rest import AtRest
+from handfast.django.empty_rows.default_values import AtRest
 from handfast.django.empty_rows.emptiness import EmptyColumn, NoRows, NotJudged, Unsearchable, Writer, emptiness_of
 from tests.django.empty_rows.serializers import ENQUIRIES, PEOPLE, PersonSerializer, TicketSerializer, VisitSerializer
 from tests.django.leftovers.models import Answer, Enquiry, Label, Person, Ticket, Visit

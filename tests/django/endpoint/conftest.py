@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from django.test import override_settings
 
-from handfast.django.service import forget_service
+from handfast.django.service.service import forget_service
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from rest_framework.exceptions import APIException, AuthenticationFailed
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 
-from handfast.django.access.stand_in import stand_in
+from handfast.django.access.probe_request import stand_in
 
 Authenticators: TypeAlias = tuple[type[BaseAuthentication], ...]
 

@@ -12,7 +12,7 @@ from rest_framework.viewsets import ViewSetMixin
 from handfast.core.scopes import kind_of, match
 from handfast.django.access.authentication import REFUSALS, Authentication
 from handfast.django.access.callers import Caller
-from handfast.django.access.stand_in import stand_in
+from handfast.django.access.probe_request import stand_in
 from handfast.django.conf import read_settings
 from handfast.django.discovery.problems import dotted
 from handfast.django.discovery.tool import ViewTool

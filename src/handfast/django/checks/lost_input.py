@@ -13,8 +13,8 @@ from handfast.django.checks.catalogue import CheckId, Finding
 from handfast.django.checks.key_reads import body_keys_read, keys_read
 from handfast.django.checks.writes import Write
 from handfast.django.discovery.drf_types import AnyField, AnyModelField
-from handfast.django.discovery.overridden import is_own_way
 from handfast.django.discovery.problems import dotted
+from handfast.django.discovery.views.overridden import is_own_way
 
 _KeyOf: TypeAlias = Callable[[AnyField], str]
 _PLACES: Final = {"create": 1, "update": 2}  # where each takes what was sent, `self` being 0

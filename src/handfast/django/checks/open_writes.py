@@ -6,10 +6,10 @@ from typing import Any
 from rest_framework.permissions import AND, OR, AllowAny
 
 from handfast.django.checks.catalogue import CheckId, Finding
-from handfast.django.discovery.overridden import is_own_way
 from handfast.django.discovery.problems import dotted
 from handfast.django.discovery.tool import ViewTool
-from handfast.django.tool_view import ask_tool, permissions_of
+from handfast.django.discovery.tool_view import ask_tool, permissions_of
+from handfast.django.discovery.views.overridden import is_own_way
 
 
 def open_writes(tools: Iterable[ViewTool]) -> Iterator[Finding]:

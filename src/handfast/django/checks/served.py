@@ -7,7 +7,7 @@ from django.core.exceptions import ImproperlyConfigured
 from handfast.django.checks.catalogue import CheckId, Finding
 from handfast.django.conf import read_settings
 from handfast.django.discovery import ViewTool
-from handfast.django.tools import build_registry
+from handfast.django.service.tools import build_registry
 from handfast.toolkit.registry import ToolRegistry
 
 

@@ -7,8 +7,8 @@ from handfast.django.checks.lost_input import lost_input
 from handfast.django.checks.open_writes import open_writes
 from handfast.django.checks.writes import writes
 from handfast.django.discovery import Discovery
-from handfast.django.discovery.asking import without_database
 from handfast.django.discovery.problems import Problem
+from handfast.django.discovery.views.guarded_calls import without_database
 
 
 def surveyed_findings(found: Discovery, *, may_query: bool = False) -> list[Finding]:

@@ -8,12 +8,12 @@ from typing import Any, Final
 from rest_framework.serializers import ModelSerializer
 
 from handfast.django.discovery.drf_types import AnyField, AnyObjectSerializer
-from handfast.django.discovery.model_values import Model
-from handfast.django.discovery.overridden import is_framework, is_own_way, names_in
 from handfast.django.discovery.problems import dotted
-from handfast.django.discovery.shapes import is_writable
+from handfast.django.discovery.schemas.model_values import Model
+from handfast.django.discovery.schemas.serializers import is_writable
 from handfast.django.discovery.tool import ViewTool
-from handfast.django.tool_view import ask_tool, input_serializer
+from handfast.django.discovery.tool_view import ask_tool, input_serializer
+from handfast.django.discovery.views.overridden import is_framework, is_own_way, names_in
 
 _METHODS: Final = {"create": "create", "update": "update", "partial_update": "update"}
 # Where a serializer may refuse what it was sent, or change it.

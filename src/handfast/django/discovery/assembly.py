@@ -8,19 +8,19 @@ from rest_framework.serializers import BaseSerializer, ListSerializer
 
 from handfast.core.schema.declared import read_declared
 from handfast.django.decorators import UNMARKED, ToolKind, ToolMark, mark_of
-from handfast.django.discovery.asking import Raised, ask_rows
-from handfast.django.discovery.bare_view import Asked, note_rows
 from handfast.django.discovery.drf_types import AnySerializer, Json
-from handfast.django.discovery.field_schemas import list_of
-from handfast.django.discovery.filters import Filters
-from handfast.django.discovery.overridden import is_untouched
-from handfast.django.discovery.pagination import Pages, read_pages
+from handfast.django.discovery.parameters.filters import Filters
+from handfast.django.discovery.parameters.pagination import Pages, read_pages
+from handfast.django.discovery.parameters.query_in_code import parameters_in_code
 from handfast.django.discovery.problems import Findings, ProblemId, dotted
-from handfast.django.discovery.query_in_code import parameters_in_code
-from handfast.django.discovery.renderers import own_renderer
-from handfast.django.discovery.shapes import Direction, Shape, Shapes
+from handfast.django.discovery.schemas.field_schemas import list_of
+from handfast.django.discovery.schemas.serializers import Direction, Shape, Shapes
 from handfast.django.discovery.tool import QueryParameter
-from handfast.django.discovery.views import FoundView, Operation
+from handfast.django.discovery.views.bare_view import Asked, note_rows
+from handfast.django.discovery.views.guarded_calls import Raised, ask_rows
+from handfast.django.discovery.views.operations import FoundView, Operation
+from handfast.django.discovery.views.overridden import is_untouched
+from handfast.django.discovery.views.renderers import own_renderer
 
 _WITH_BODY = ("post", "put", "patch")
 _USES_SERIALIZER = frozenset(("get_serializer", "get_serializer_class", "serializer_class"))

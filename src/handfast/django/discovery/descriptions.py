@@ -6,9 +6,9 @@ from functools import lru_cache
 from typing import Final
 
 from handfast.django.decorators import mark_of
-from handfast.django.discovery.bare_view import Asked
-from handfast.django.discovery.overridden import is_own_way
-from handfast.django.discovery.views import FoundView, Operation
+from handfast.django.discovery.views.bare_view import Asked
+from handfast.django.discovery.views.operations import FoundView, Operation
+from handfast.django.discovery.views.overridden import is_own_way
 
 _MOST: Final = 2_000  # characters: past that it is a manual
 _METHODS: Final = {"get": "get", "post": "send", "put": "replace", "patch": "change", "delete": "delete"}

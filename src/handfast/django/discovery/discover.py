@@ -9,12 +9,9 @@ from django.conf import settings
 from django.utils import translation
 
 from handfast.django.decorators import UNMARKED, ToolKind, mark_of
-from handfast.django.discovery.asking import Raised, ask, without_database
 from handfast.django.discovery.assembly import Assembly, Sent, Taken, Unknown, annotations_of, effective_mark, kind_of
-from handfast.django.discovery.bare_view import Asked, ask_view, bare_view
 from handfast.django.discovery.descriptions import describe
 from handfast.django.discovery.drf_types import Json
-from handfast.django.discovery.json_schemas import object_schema
 from handfast.django.discovery.names import (
     LONGEST_EVERYWHERE,
     root_of,
@@ -23,14 +20,24 @@ from handfast.django.discovery.names import (
     tool_name,
     without_action,
 )
-from handfast.django.discovery.path_arguments import path_template
-from handfast.django.discovery.paths import AddressUnclear, PathTemplate, path_forms
+from handfast.django.discovery.parameters.path_arguments import path_template
+from handfast.django.discovery.parameters.paths import AddressUnclear, PathTemplate, path_forms
 from handfast.django.discovery.problems import Findings, Problem, ProblemId
-from handfast.django.discovery.routes import PathForm, Route, UrlConf, group_names, walk_routes
+from handfast.django.discovery.schemas.json_schemas import object_schema
+from handfast.django.discovery.schemas.serializers import Shapes
 from handfast.django.discovery.selection import read_selection
-from handfast.django.discovery.shapes import Shapes
 from handfast.django.discovery.tool import ViewTool
-from handfast.django.discovery.views import FoundView, Operation, find_view, is_left_alone, is_offered, operations
+from handfast.django.discovery.views.bare_view import Asked, ask_view, bare_view
+from handfast.django.discovery.views.guarded_calls import Raised, ask, without_database
+from handfast.django.discovery.views.operations import (
+    FoundView,
+    Operation,
+    find_view,
+    is_left_alone,
+    is_offered,
+    operations,
+)
+from handfast.django.discovery.views.routes import PathForm, Route, UrlConf, group_names, walk_routes
 
 _BY_NAME: Final = "Give one of them a name with @mcp_tool(name=…), or leave one out by its url: HANDFAST['EXCLUDE']."
 

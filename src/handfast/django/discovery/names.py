@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final
 
-from handfast.django.discovery.routes import PathForm, read_forms
+from handfast.django.discovery.views.routes import PathForm, read_forms
 
 LONGEST: Final = 128  # as MCP has it
 LONGEST_EVERYWHERE: Final = 64  # what several models take at most for the name of a function

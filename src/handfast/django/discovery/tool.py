@@ -9,7 +9,7 @@ from rest_framework.views import APIView
 
 from handfast.django.decorators import ToolKind
 from handfast.django.discovery.drf_types import Json, ViewFunction
-from handfast.django.discovery.paths import PathTemplate
+from handfast.django.discovery.parameters.paths import PathTemplate
 
 # How several values of one parameter stand in a query: `a=1,2` or `a=1&a=2`. A single value is written as it is.
 ListStyle: TypeAlias = Literal["comma", "repeat"]

@@ -10,9 +10,9 @@ from django.db.models.fields.reverse_related import ForeignObjectRel, ManyToMany
 from rest_framework.fields import empty
 
 from handfast.django.discovery.drf_types import AnyField, AnyModelField, AnyObjectSerializer
-from handfast.django.discovery.model_values import Model
-from handfast.django.discovery.shapes import is_writable
-from handfast.django.empty_rows.at_rest import AlwaysFilled, AtRest, Rest, Untold, at_rest
+from handfast.django.discovery.schemas.model_values import Model
+from handfast.django.discovery.schemas.serializers import is_writable
+from handfast.django.empty_rows.default_values import AlwaysFilled, AtRest, Rest, Untold, at_rest
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from django.db import models, router
 from django.db.models import Count, IntegerField, OuterRef, Subquery
 from django.db.models.functions import Cast, Coalesce
 
-from handfast.django.discovery.model_values import Model
+from handfast.django.discovery.schemas.model_values import Model
 
 _FATES: Final = {
     "CASCADE": "deleted with it",

@@ -10,7 +10,7 @@ from django.db.models import Count, DateField, DateTimeField, Exists, JSONField,
 from django.utils import timezone
 
 from handfast.django.discovery.drf_types import AnyModelField, AnyQuerySet
-from handfast.django.discovery.model_values import Model
+from handfast.django.discovery.schemas.model_values import Model
 from handfast.django.empty_rows.emptiness import Condition, Emptiness, NoRows
 from handfast.django.empty_rows.pointing import PointingRows, Relation, relations_to
 

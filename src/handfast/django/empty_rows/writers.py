@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from handfast.django.discovery.asking import without_database
-from handfast.django.discovery.model_values import Model
+from handfast.django.discovery.schemas.model_values import Model
 from handfast.django.discovery.tool import ViewTool
+from handfast.django.discovery.tool_view import ask_tool, input_serializer
+from handfast.django.discovery.views.guarded_calls import without_database
 from handfast.django.empty_rows.emptiness import Emptiness, Unsearchable, Writer, emptiness_of
-from handfast.django.tool_view import ask_tool, input_serializer
 
 
 def emptiness_by_model(tools: Iterable[ViewTool]) -> list[Emptiness | Unsearchable]:

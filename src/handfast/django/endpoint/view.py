@@ -17,7 +17,7 @@ from handfast.django.conf import Settings, read_settings
 from handfast.django.endpoint.incoming import check_media, own_headers, read_body
 from handfast.django.endpoint.refusal import HttpRefusal
 from handfast.django.endpoint.trusted_pages import check_page
-from handfast.django.service import service
+from handfast.django.service.service import service
 from handfast.toolkit.protocol.bodies import answer_body
 from handfast.toolkit.protocol.offer import Offer
 from handfast.toolkit.protocol.replies import SERVER_FAILED

@@ -24,8 +24,8 @@ from rest_framework.views import APIView
 
 from handfast.core.answers.errors import ToolError
 from handfast.django.discovery.tool import ViewTool
-from handfast.django.invocation.lookups import find_rows
 from handfast.django.invocation.places import Path
+from handfast.django.invocation.rows.lookups import find_rows
 from handfast.django.invocation.uploads import files_by_field
 from handfast.toolkit.running.json_text import write_json
 

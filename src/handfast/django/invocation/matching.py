@@ -5,7 +5,7 @@ from typing import Any
 
 from django.urls import Resolver404, ResolverMatch, get_resolver, get_urlconf
 
-from handfast.django.discovery.paths import Target
+from handfast.django.discovery.parameters.paths import Target
 from handfast.django.discovery.tool import ViewTool
 
 

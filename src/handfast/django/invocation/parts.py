@@ -7,7 +7,7 @@ from urllib.parse import quote_plus
 
 from handfast.core.answers.errors import error_invalid_input
 from handfast.django.discovery.assembly import OBJECTS
-from handfast.django.discovery.paths import PathRefused, Target
+from handfast.django.discovery.parameters.paths import PathRefused, Target
 from handfast.django.discovery.tool import QueryParameter, ViewTool
 from handfast.toolkit.running.json_text import write_json
 

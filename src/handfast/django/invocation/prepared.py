@@ -6,8 +6,8 @@ from typing import Any, Final, Literal, TypeAlias
 from rest_framework.parsers import FileUploadParser
 from rest_framework.utils.mediatypes import media_type_matches
 
-from handfast.django.discovery.renderers import JSON, json_type
 from handfast.django.discovery.tool import ViewTool
+from handfast.django.discovery.views.renderers import JSON, json_type
 from handfast.django.invocation.matching import UrlMatch
 from handfast.django.invocation.places import Places
 

@@ -14,7 +14,7 @@ from handfast.django.checks.catalogue import Finding
 
 if TYPE_CHECKING:
     from handfast.django.discovery import ViewTool
-    from handfast.django.doctor import Diagnosis
+    from handfast.django.inspect.doctor import Diagnosis
 
 
 def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:  # Any: a parser
@@ -32,9 +32,9 @@ def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:  # Any: a p
 
 def run(command: BaseCommand, options: dict[str, Any]) -> None:  # Any: what argparse read
     """Raises: CommandError."""
-    from handfast.django.doctor import as_json, examine
-    from handfast.django.doctor_report import report
-    from handfast.django.seen_by import Nobody
+    from handfast.django.inspect.doctor import as_json, examine
+    from handfast.django.inspect.doctor_report import report
+    from handfast.django.inspect.listing_as import Nobody
 
     try:
         diagnosis = examine(options["seen_by"])
@@ -57,8 +57,8 @@ def run(command: BaseCommand, options: dict[str, Any]) -> None:  # Any: what arg
 
 
 def _show_tool(command: BaseCommand, diagnosis: "Diagnosis", name: str, *, is_json: bool) -> None:
-    from handfast.django.doctor import finding_as_json, whole_tool
-    from handfast.django.doctor_report import tool_report
+    from handfast.django.inspect.doctor import finding_as_json, whole_tool
+    from handfast.django.inspect.doctor_report import tool_report
 
     seen = diagnosis.tool(name)
     if seen is None:

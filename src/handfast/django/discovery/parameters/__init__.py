@@ -1,0 +1,1 @@
+"""What a path and a query may hold: places, filters, pages."""

@@ -1,0 +1,94 @@
+"""Filters of a list: the parameters that its filter backends read from the query."""
+
+import operator
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rest_framework.filters import OrderingFilter, SearchFilter
+
+from handfast.django.discovery.parameters.filtersets import filterset_parameters
+from handfast.django.discovery.problems import Findings, ProblemId, dotted
+from handfast.django.discovery.schemas.json_schemas import described, options
+from handfast.django.discovery.schemas.openapi import query_parameters
+from handfast.django.discovery.tool import QueryParameter
+from handfast.django.discovery.views.bare_view import Asked
+from handfast.django.discovery.views.guarded_calls import Raised, ask
+from handfast.django.discovery.views.overridden import is_framework
+
+# What the framework's own backends go by; the rest of a view is nothing to them.
+_ASKED_FOR = ("filter_backends", "filterset_class", "filterset_fields", "search_fields", "ordering_fields")
+
+
+class Filters:
+    """The filters of all views; those of one view are read once, unless a backend may answer each action otherwise."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._known: dict[type, tuple[list[object], list[QueryParameter]]] = {}
+
+    def of(self, asked: Asked) -> list[QueryParameter]:
+        """What each backend of the view takes; of two parameters of one name the first."""
+        cls = type(asked.view)
+        basis = [*(getattr(asked.view, name, None) for name in _ASKED_FOR), asked.model, type(asked.serializer)]
+        before, found = self._known.get(cls, ([], []))
+        if len(before) == len(basis) and all(map(operator.is_, before, basis)):
+            return found
+        found = read_filters(asked, self._findings)
+        if all(map(is_framework, getattr(asked.view, "filter_backends", None) or ())):
+            self._known[cls] = (basis, found)
+        return found
+
+
+def read_filters(asked: Asked, findings: Findings) -> list[QueryParameter]:
+    found: dict[str, QueryParameter] = {}
+    for backend in getattr(asked.view, "filter_backends", None) or ():
+        answer = ask(lambda backend=backend: list(_read(backend(), asked)))  # type: ignore[misc]  # bound in this turn
+        if isinstance(answer, Raised):
+            findings.add(
+                ProblemId.FILTERS_UNKNOWN,
+                f"{backend.__name__} cannot say what it filters by: {answer.reason}",
+                hint="Let it answer for an anonymous user, or give the view a `queryset`.",
+                where=dotted(type(asked.view)),
+            )
+        else:
+            for parameter in answer.value:
+                found.setdefault(parameter.name, parameter)
+    return list(found.values())
+
+
+def _read(backend: Any, asked: Asked) -> Iterator[QueryParameter]:  # Any: told apart by what they are and can
+    if isinstance(backend, SearchFilter):
+        yield from _search(backend, asked)
+    elif isinstance(backend, OrderingFilter):
+        yield from _ordering(backend, asked)
+    elif hasattr(backend, "get_filterset_class"):
+        yield from filterset_parameters(backend, asked)
+    elif hasattr(backend, "get_schema_operation_parameters"):
+        yield from query_parameters(backend.get_schema_operation_parameters(asked.view))
+
+
+def _search(backend: SearchFilter, asked: Asked) -> Iterator[QueryParameter]:
+    """Without fields to search in, the parameter is ignored: then there is none."""
+    fields = backend.get_search_fields(asked.view, asked.view.request)
+    if fields:
+        names = ", ".join(str(name).lstrip("".join(backend.lookup_prefixes)) for name in fields)
+        said = f"Words to look for in {names}; all of them must be found."
+        yield QueryParameter(backend.search_param, {"type": "string", "description": said})
+
+
+def _ordering(backend: OrderingFilter, asked: Asked) -> Iterator[QueryParameter]:
+    names = _ordering_names(backend, asked)
+    if names:
+        directions = [direction for name in names for direction in (name, f"-{name}")]
+        schema = {"type": "array", "items": options(directions)}
+        said = described(schema, "What to order by, the first before the others; `-` reverses it")
+        yield QueryParameter(backend.ordering_param, said, "comma")
+
+
+def _ordering_names(backend: OrderingFilter, asked: Asked) -> Sequence[str]:
+    """Only what is not in this list is dropped by the backend without a word."""
+    declared = getattr(asked.view, "ordering_fields", backend.ordering_fields)
+    if asked.queryset is None and (declared is None or declared == "__all__"):
+        return []
+    fields = backend.get_valid_fields(asked.queryset, asked.view, {"request": asked.view.request})  # type: ignore[arg-type]  # read where it is needed
+    return [str(name) for name, _ in fields]

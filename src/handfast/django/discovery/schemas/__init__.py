@@ -1,0 +1,1 @@
+"""Serializers, fields and models as JSON Schema."""

@@ -1,0 +1,1 @@
+"""What an agent would see of a project, and what is wrong with it."""

@@ -1,0 +1,1 @@
+"""Rows that a call names instead of sending their ids."""

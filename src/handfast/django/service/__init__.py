@@ -1,0 +1,1 @@
+"""The tools of a project as one service."""
