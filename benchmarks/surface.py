@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.marked_block import write_block
 from benchmarks.processes import ROOT
 from handfast.gateway.runtime import Runtime
-from handfast.gateway.servers import Upstreams
+from handfast.gateway.servers import Servers
 from handfast.gateway.settings import load_settings
 from handfast.gateway.settings.blocks import Surface
 from handfast.gateway.translate.backend import Backend, ask
@@ -72,7 +72,7 @@ async def _asking(server: str, command: list[str], folder: Path, surface: Surfac
     config = folder / "handfast.json"
     config.write_text(json.dumps({"mcpServers": {server: entry}}))
     runtime = Runtime(load_settings(config, environ={}), folder / "state")
-    upstreams = Upstreams(runtime)
+    upstreams = Servers(runtime)
     try:
         yield upstreams.backends()[server]
     finally:

@@ -66,6 +66,7 @@ DRIVEN_BY = {
     "django/apps.py": "django/test_models.py",
     "django/migrations/0001_initial.py": "django/test_models.py",
     "gateway/translate/clients/by_era.py": "gateway/test_all_servers.py",
+    "gateway/admission/server_era.py": "gateway/test_endpoint.py",
     "gateway/build.py": "gateway/test_endpoint.py",
     "gateway/translate/servers/inbox.py": "gateway/translate/servers/test_faults.py",
     "gateway/translate/servers/http_line.py": "gateway/translate/servers/test_judged_server.py",

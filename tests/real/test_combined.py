@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from handfast.gateway.runtime import Runtime
-from handfast.gateway.servers import Upstreams
+from handfast.gateway.servers import Servers
 from handfast.gateway.settings import Settings, load_settings
 from tests.gateway.running import read_records
 from tests.gateway.translate.combined.scripted import until
@@ -18,7 +18,7 @@ from tests.gateway.translate.servers.asking import Asker
 from tests.parts import Parts
 
 Json = Any  # Any: decoded JSON
-Work = Callable[[Upstreams], Awaitable[None]]
+Work = Callable[[Servers], Awaitable[None]]
 UNAVAILABLE = "handfast/unavailable"
 
 
@@ -36,7 +36,7 @@ def behind_one(targets: Mapping[str, Sequence[str]], folder: Path, work: Work, *
         # Node takes a while to start when everything starts at once.
         config.write_text(json.dumps({"mcpServers": servers, "limits": {"learn_timeout_s": seconds}}))
         runtime = Runtime(load_settings(config, environ={}), folder / "state")
-        upstreams = Upstreams(runtime)
+        upstreams = Servers(runtime)
         try:
             await work(upstreams)
         finally:
@@ -55,7 +55,7 @@ def targets(parts: Parts, tmp_path: Path) -> dict[str, Sequence[str]]:
 
 @pytest.mark.requirement("D12")
 def test_three_servers_are_one(targets: Mapping[str, Sequence[str]], tmp_path: Path) -> None:
-    async def work(upstreams: Upstreams) -> None:
+    async def work(upstreams: Servers) -> None:
         asker = Asker(upstreams.combined)
         found = (await asker.ask("server/discover"))["result"]
         assert {"tools", "prompts", "resources", "completions"} <= found["capabilities"].keys()
@@ -93,7 +93,7 @@ def test_three_servers_are_one(targets: Mapping[str, Sequence[str]], tmp_path: P
 def test_prompts_resources_templates_and_completions_find_their_server(
     targets: Mapping[str, Sequence[str]], tmp_path: Path
 ) -> None:
-    async def work(upstreams: Upstreams) -> None:
+    async def work(upstreams: Servers) -> None:
         asker = Asker(upstreams.combined)
         prompts = (await asker.ask("prompts/list"))["result"]["prompts"]
         assert "everything__simple-prompt" in [prompt["name"] for prompt in prompts]
@@ -117,7 +117,7 @@ def test_prompts_resources_templates_and_completions_find_their_server(
 
 
 def test_a_server_that_asks_the_client_gets_its_answer_through_the_wrapped_state(parts: Parts, tmp_path: Path) -> None:
-    async def work(upstreams: Upstreams) -> None:
+    async def work(upstreams: Servers) -> None:
         asker = Asker(upstreams.combined, capabilities={"elicitation": {}, "sampling": {}})
         asked = (await asker.call("a__trigger-sampling-request", {"prompt": "hi"}))["result"]
         assert (asked["resultType"], len(asked["inputRequests"])) == ("input_required", 1)
@@ -133,7 +133,7 @@ def test_a_server_that_asks_the_client_gets_its_answer_through_the_wrapped_state
 
 
 def test_a_server_that_does_not_start_costs_only_itself(parts: Parts, tmp_path: Path) -> None:
-    async def work(upstreams: Upstreams) -> None:
+    async def work(upstreams: Servers) -> None:
         asker = Asker(upstreams.combined)
         listed = (await asker.ask("tools/list"))["result"]
         assert {tool["name"].partition("__")[0] for tool in listed["tools"]} == {"time"}
@@ -147,7 +147,7 @@ def test_a_server_that_does_not_start_costs_only_itself(parts: Parts, tmp_path: 
 
 
 def test_news_of_a_real_server_arrive_under_the_clients_own_subscription(parts: Parts, tmp_path: Path) -> None:
-    async def work(upstreams: Upstreams) -> None:
+    async def work(upstreams: Servers) -> None:
         asker = Asker(upstreams.combined, caller="ada")
         uri = (await asker.ask("resources/list"))["result"]["resources"][0]["uri"]
         wanted = {"toolsListChanged": True, "resourceSubscriptions": [uri]}
@@ -190,7 +190,7 @@ def test_a_compact_server_is_one_tool_among_those_of_the_others(parts: Parts, tm
 
     async def run() -> None:
         runtime = Runtime(settings("compact"), tmp_path / "state")
-        upstreams = Upstreams(runtime)
+        upstreams = Servers(runtime)
         try:
             asker = Asker(upstreams.combined)
             assert await names(asker) == ["memory__memory", "time__get_current_time", "time__convert_time"]

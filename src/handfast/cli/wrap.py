@@ -104,16 +104,16 @@ async def _relay(runtime: "Runtime", name: str, command: list[str]) -> int:
 
 async def _bridge(runtime: "Runtime", name: str, command: list[str], misfit: "Misfit | None") -> None:
     # Only here: what most wrapped servers never need must not cost them their start.
-    from handfast.gateway.build import stdio_upstream
+    from handfast.gateway.build import build_stdio_server
     from handfast.gateway.process.launch import Launch
     from handfast.gateway.wrap_bridge import serve_on_stdio
 
-    upstream = stdio_upstream(runtime, name, Launch(command, os.environ), has_one_caller=True)
-    await serve_on_stdio(runtime, name, upstream, misfit=misfit)
+    server = build_stdio_server(runtime, name, Launch(command, os.environ), has_one_caller=True)
+    await serve_on_stdio(runtime, name, server, misfit=misfit)
 
 
 async def _relay_to_url(runtime: "Runtime", name: str, url: str) -> int:
-    from handfast.gateway.build import http_upstream
+    from handfast.gateway.build import build_http_server
     from handfast.gateway.http.client import UrlUnusable
     from handfast.gateway.settings import ServerSettings, Transport
     from handfast.gateway.wrap_bridge import serve_on_stdio
@@ -122,10 +122,10 @@ async def _relay_to_url(runtime: "Runtime", name: str, url: str) -> int:
     headers = configured.headers if configured is not None else {}
     try:
         settings = ServerSettings(transport=Transport.HTTP, url=url, headers=headers)
-        upstream = http_upstream(runtime, name, settings, has_one_caller=True)
+        server = build_http_server(runtime, name, settings, has_one_caller=True)
     except UrlUnusable as problem:
         raise CommandFailed(str(problem), 2) from None
-    await serve_on_stdio(runtime, name, upstream)
+    await serve_on_stdio(runtime, name, server)
     return 0
 
 

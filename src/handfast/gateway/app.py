@@ -12,7 +12,7 @@ from handfast.gateway.http.exchange import JSON, REFUSED, ClientLeft, HttpExchan
 from handfast.gateway.http.headers import check_described, check_repeated
 from handfast.gateway.refused_calls import record_refused
 from handfast.gateway.runtime import Runtime
-from handfast.gateway.servers import Upstreams
+from handfast.gateway.servers import Servers
 from handfast.turns import LARGE_BYTES, take_turn
 from handfast.wire.codes import INTERNAL_ERROR, UPSTREAM_FAILED
 from handfast.wire.message import BadMessage, Message, read_message
@@ -33,7 +33,7 @@ class Upstream(Protocol):
 
 
 class GatewayApp:
-    def __init__(self, runtime: Runtime, upstreams: Upstreams, drain: Drain) -> None:
+    def __init__(self, runtime: Runtime, upstreams: Servers, drain: Drain) -> None:
         self._runtime = runtime
         self._upstreams = upstreams
         self._drain = drain

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from handfast.gateway.admission.draining import STOPPING
+from handfast.gateway.admission.server_era import EraRefused
 from handfast.gateway.admission.server_health import Era
 from handfast.gateway.http.exchange import ClientLeft, HttpExchange
 from handfast.gateway.http.response import UpstreamFailed
@@ -12,7 +13,6 @@ from handfast.gateway.settings.blocks import Bridge, Isolation, Surface
 from handfast.gateway.translate.clients.legacy_http import LegacyFront
 from handfast.gateway.translate.clients.modern_http import ModernFront
 from handfast.gateway.translate.servers.era_probe import NativeServer
-from handfast.gateway.translate.servers.legacy_server import EraRefused
 from handfast.wire.eras import META_LOG_LEVEL, is_modern
 from handfast.wire.message import Message
 

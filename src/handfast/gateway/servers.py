@@ -8,30 +8,25 @@ from functools import partial
 from handfast.gateway.admission.call_places import CLOSED
 from handfast.gateway.admission.server_health import HealthReport, State
 from handfast.gateway.all_servers import AllServers
-from handfast.gateway.build import Upstream, http_upstream, stdio_upstream
+from handfast.gateway.build import build_endpoint, build_fronts, build_server
 from handfast.gateway.callers.opaque import Seal
 from handfast.gateway.endpoint import ServerEndpoint
 from handfast.gateway.http.exchange import HttpProblem
-from handfast.gateway.process.launch import Launch, child_environment
-from handfast.gateway.refused_calls import record_left, record_refused_call, record_templated, record_unrouted
+from handfast.gateway.refused_calls import record_left, record_templated, record_unrouted
 from handfast.gateway.runtime import Runtime
-from handfast.gateway.settings import Settings, Transport
-from handfast.gateway.settings.blocks import Surface
+from handfast.gateway.settings import Settings
 from handfast.gateway.settings.changes import ServerChanges, changed_servers
 from handfast.gateway.translate.backend import Backend
 from handfast.gateway.translate.clients.by_era import BothFronts
-from handfast.gateway.translate.clients.legacy_http import LegacyFront
-from handfast.gateway.translate.clients.modern_http import ModernFront
 from handfast.gateway.translate.combined.backend import CombinedBackend
 from handfast.gateway.translate.combined.endpoint import Endpoint
-from handfast.gateway.translate.compact.surface import ChosenSurface
 
 RESTARTED = "The server was restarted by a change of settings before it answered. Repeat the call if that is safe."
 STOPPED = "The gateway stopped before the server answered. The call may have run: repeat it only if that is safe."
 REMOVED = "The server was taken out of the settings before it answered. The call may have run."
 
 
-class Upstreams:
+class Servers:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._by_name: dict[str, _Served] = {}
@@ -48,7 +43,7 @@ class Upstreams:
                 record_templated=partial(record_templated, runtime),
             )
         )
-        self.all = AllServers(self.combined, BothFronts(*_fronts(runtime, "", self.combined)))
+        self.all = AllServers(self.combined, BothFronts(*build_fronts(runtime, "", self.combined)))
         self._open(name for name, server in runtime.settings.servers.items() if not server.disabled)
 
     def names(self) -> list[str]:
@@ -57,18 +52,14 @@ class Upstreams:
     def backends(self) -> dict[str, Backend]:
         """Each server as what answers in the modern form; started anew, or with another surface, it is another."""
         servers = self._runtime.settings.servers
-        return {
-            name: served.upstream.compact if servers[name].surface is Surface.COMPACT else served.upstream.backend
-            for name, served in self._by_name.items()
-        }
+        return {name: served.built.choose_backend(servers[name].surface) for name, served in self._by_name.items()}
 
     def health(self) -> dict[str, HealthReport]:
         """How each server of the settings is, by name."""
         disabled = [name for name, server in self._runtime.settings.servers.items() if server.disabled]
         waiting = self._runtime.places.waiting
         reports = {
-            name: replace(served.upstream.health.report(), waiting=waiting(name))
-            for name, served in self._by_name.items()
+            name: replace(served.built.health.report(), waiting=waiting(name)) for name, served in self._by_name.items()
         }
         reports |= {name: HealthReport(state=State.DISABLED) for name in disabled}
         return dict(sorted(reports.items()))
@@ -105,7 +96,7 @@ class Upstreams:
         """Calls under way end with their servers, and say so; whatever is given up in front afterwards does not."""
         for served in self._by_name.values():
             served.dismiss(STOPPED)
-        await asyncio.gather(*(served.upstream.close() for served in self._by_name.values()), *self._closing)
+        await asyncio.gather(*(served.built.close() for served in self._by_name.values()), *self._closing)
 
     async def close_fronts(self) -> None:
         for served in self._by_name.values():
@@ -127,44 +118,18 @@ class _Served:
     """A server and the endpoint in front of it."""
 
     def __init__(self, runtime: Runtime, name: str) -> None:
-        server = runtime.settings.servers[name]
-        if server.transport is Transport.HTTP:
-            self.upstream: Upstream = http_upstream(runtime, name, server)
-        else:
-            assert server.command is not None
-            launch = Launch((server.command, *server.args), child_environment(server.env), server.cwd)
-            self.upstream = stdio_upstream(runtime, name, launch)
-        surface = ChosenSurface(
-            self.upstream.backend, self.upstream.compact, lambda: runtime.settings.servers.get(name, server).surface
-        )
-        self.endpoint = ServerEndpoint(
-            self.upstream,
-            self.upstream.backend.native,
-            *_fronts(runtime, name, surface),
-            settings=lambda: runtime.settings.servers.get(name, server),
-        )
+        self.built = build_server(runtime, name, runtime.settings.servers[name])
+        self.endpoint = build_endpoint(runtime, name, self.built)
 
     def quiesce(self) -> None:
         self.endpoint.quiesce()
-        self.upstream.quiesce()
+        self.built.relay.quiesce()
 
     def dismiss(self, text: str) -> None:
         """Calls under way end with this text, on record with it; subscriptions just end."""
         self.endpoint.quiesce()
-        self.upstream.dismiss(text)
+        self.built.relay.dismiss(text)
 
     async def close(self, text: str) -> None:
-        await self.upstream.close()  # first: a call that ends with its server says so, one given up in front does not
+        await self.built.close()  # first: a call that ends with its server says so, one given up in front does not
         await self.endpoint.close(text)
-
-
-def _fronts(runtime: Runtime, name: str, backend: Backend) -> tuple[ModernFront, LegacyFront]:
-    diagnose = partial(runtime.journal.diagnose, name)
-    legacy = LegacyFront(
-        backend,
-        limits=lambda: runtime.settings.limits,
-        diagnose=diagnose,
-        record_refused=partial(record_refused_call, runtime, name),
-        now=runtime.clock.monotonic,
-    )
-    return ModernFront(backend, diagnose=diagnose), legacy

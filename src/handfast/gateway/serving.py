@@ -15,7 +15,7 @@ from handfast.gateway.edge.http_listener import HttpListener
 from handfast.gateway.process.process_memory import settle_memory
 from handfast.gateway.reload import watching
 from handfast.gateway.runtime import Runtime
-from handfast.gateway.servers import Upstreams
+from handfast.gateway.servers import Servers
 from handfast.gateway.settings import Settings
 
 _ENDING_SECONDS = 1  # for calls to be answered with the end of their server, which takes milliseconds
@@ -52,9 +52,9 @@ def address_of(listener: socket.socket) -> str:
 
 
 @contextlib.asynccontextmanager
-async def gateway(runtime: Runtime, listener: socket.socket, *, drain: Drain | None = None) -> AsyncIterator[Upstreams]:
+async def gateway(runtime: Runtime, listener: socket.socket, *, drain: Drain | None = None) -> AsyncIterator[Servers]:
     """A gateway that serves for the length of the block."""
-    upstreams = Upstreams(runtime)
+    upstreams = Servers(runtime)
     drain = drain or Drain()
     app = GatewayApp(runtime, upstreams, drain)
     clients = HttpListener(app.handle, limits=lambda: runtime.settings.limits, note=app.note)

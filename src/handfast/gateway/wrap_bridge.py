@@ -6,7 +6,7 @@ import signal
 from functools import partial
 from secrets import token_hex
 
-from handfast.gateway.build import Upstream
+from handfast.gateway.build import BuiltServer
 from handfast.gateway.refused_calls import record_refused_call
 from handfast.gateway.relay.wrap import Misfit
 from handfast.gateway.runtime import Runtime
@@ -17,15 +17,15 @@ from handfast.gateway.translate.compact.surface import ChosenSurface
 _ENDS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM, signal.SIGINT)
 
 
-async def serve_on_stdio(runtime: Runtime, name: str, upstream: Upstream, *, misfit: Misfit | None = None) -> None:
+async def serve_on_stdio(runtime: Runtime, name: str, server: BuiltServer, *, misfit: Misfit | None = None) -> None:
     """Serve our own client, or go on with one that was begun with, until it leaves; then the server goes too."""
 
     def surface() -> Surface:
-        server = runtime.settings.servers.get(name)
-        return Surface.FULL if server is None else server.surface
+        found = runtime.settings.servers.get(name)
+        return Surface.FULL if found is None else found.surface
 
     front = StdioFront(
-        ChosenSurface(upstream.backend, upstream.compact, surface),
+        ChosenSurface(server.backend, server.compact, surface),
         message_limit=runtime.settings.limits.message_bytes,
         diagnose=lambda rule, reason: runtime.journal.diagnose(name, rule, reason),
         caller=token_hex(8),  # its tasks are those of this process alone
@@ -39,7 +39,7 @@ async def serve_on_stdio(runtime: Runtime, name: str, upstream: Upstream, *, mis
         if misfit is None:
             await front.run()
         else:
-            upstream.backend.native.knows(is_modern=misfit.is_server_modern)
+            server.backend.native.knows(is_modern=misfit.is_server_modern)
             await front.take_over(misfit.input, misfit.output, misfit.unread)
     finally:
-        await upstream.close()
+        await server.close()

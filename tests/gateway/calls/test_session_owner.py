@@ -16,7 +16,7 @@ from handfast.gateway.app import GatewayApp
 from handfast.gateway.edge.http_listener import HttpListener
 from handfast.gateway.http.exchange import HttpExchange
 from handfast.gateway.runtime import Runtime
-from handfast.gateway.servers import Upstreams
+from handfast.gateway.servers import Servers
 from handfast.gateway.serving import address_of, bind
 from handfast.gateway.settings import load_settings
 from tests.contracts.rig import HttpGateway, Json
@@ -76,7 +76,7 @@ def naming(settings: Path, state: Path) -> Iterator[str]:
     async def work() -> None:
         loaded = load_settings(settings, environ={}, flags={"listen": "127.0.0.1:0"})
         runtime, listener = Runtime(loaded, state), bind(loaded)
-        upstreams = Upstreams(runtime)
+        upstreams = Servers(runtime)
         naming = Naming(GatewayApp(runtime, upstreams, Drain()))
         clients = HttpListener(naming.handle, limits=lambda: loaded.limits)
         await clients.start(listener)

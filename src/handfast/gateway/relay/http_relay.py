@@ -12,15 +12,15 @@ from handfast.catalog.listing import SessionLost
 from handfast.gateway.admission.listening_places import REFUSED as NO_PLACE
 from handfast.gateway.admission.listening_places import ListeningPlaces, ListeningRefused
 from handfast.gateway.admission.room import REFUSED, NoRoom, Room
+from handfast.gateway.admission.server_era import EraRefused, ServerEra
 from handfast.gateway.admission.server_health import ServerHealth, State, UpstreamResting
-from handfast.gateway.callers.caller_ids import CallerIds
 from handfast.gateway.callers.identity import address_of_opener, address_of_peer, address_of_request
 from handfast.gateway.calls.call_time import CallTime
 from handfast.gateway.calls.conversation import Conversation
-from handfast.gateway.calls.param_headers import modern_headers, refuse_mismatch, refuse_param_mismatch
+from handfast.gateway.calls.param_headers import refuse_mismatch, refuse_param_mismatch
 from handfast.gateway.calls.repeats import note_repeat
 from handfast.gateway.calls.server_side import ServerSide
-from handfast.gateway.calls.session_owner import ENDED, UNKNOWN_SESSION, held_calls, note_evicted, refuse_stranger
+from handfast.gateway.calls.session_owner import ENDED, UNKNOWN_SESSION, note_evicted, refuse_stranger
 from handfast.gateway.http.client import (
     Response,
     UpstreamFailed,
@@ -35,12 +35,6 @@ from handfast.gateway.http.upstream_clients import LISTENING, UpstreamClients
 from handfast.gateway.relay.event_relay import EventRelay
 from handfast.gateway.relay.post_relay import PostRelay, without_answer
 from handfast.gateway.settings.blocks import Limits
-from handfast.gateway.translate.compact.backend import CompactBackend
-from handfast.gateway.translate.servers.era_probe import NativeServer
-from handfast.gateway.translate.servers.http_sessions import HttpSessions
-from handfast.gateway.translate.servers.judged_server import JudgedServer
-from handfast.gateway.translate.servers.legacy_server import EraRefused, LegacyServer
-from handfast.gateway.translate.servers.modern_server import ModernServer
 from handfast.wire.codes import UPSTREAM_FAILED
 from handfast.wire.eras import META_VERSION
 from handfast.wire.message import BadMessage, Message, RequestId, read_message
@@ -77,7 +71,7 @@ class _Known:
         return not self.conversation.open_requests
 
 
-class HttpUpstream:
+class HttpRelay:
     is_process = False
 
     def __init__(
@@ -88,41 +82,18 @@ class HttpUpstream:
         *,
         health: ServerHealth,
         limits: Callable[[], Limits],
-        version: str,
-        ids: CallerIds | None = None,
     ) -> None:
-        """`ids` keeps apart the callers that handfast asks the server for; without it there is only one."""
         self._server = server
         self._clients = UpstreamClients(url)
         self._headers = headers
         self.health = health
         self._limits = limits
         # No more clients can listen than may have connections; sessions between two requests have none.
-        self._places = ListeningPlaces(
+        self.listening_places = ListeningPlaces(
             lambda: min(limits().connections, LISTENING // 2),
             on_refusal=lambda reason: server.journal.diagnose(server.name, NO_PLACE, reason),
         )
-        self._bridge = HttpSessions(
-            self,
-            modern_headers=lambda message: modern_headers(server, message),
-            held=held_calls(server, limits),
-            refused=lambda reason: server.journal.diagnose(server.name, "message.unowned", reason),
-            version=version,
-            limits=limits,
-        )
-        self.backend = JudgedServer(
-            server,
-            NativeServer(
-                # A stream for each request.
-                ModernServer(self._bridge.modern_line, tells_logs_apart=True, ids=ids, listening=self._places),
-                LegacyServer(self._bridge, limits=limits, now=server.now, on_evict=lambda: note_evicted(server)),
-                leave_modern=self._bridge.leave_modern,
-                is_busy=lambda: self._clients.is_busy,
-            ),
-            health=health,
-            limits=limits,
-        )
-        self.compact = CompactBackend(server, self.backend)
+        self._era: ServerEra | None = None
         self._sessions: dict[bytes, _Known] = {}
         self._room: Room[_Known] = Room()
         # Unlike any that this server was sent before, by this process or another, and exact where numbers are doubles.
@@ -132,6 +103,15 @@ class HttpUpstream:
         self._reason = "The gateway stopped before the answer came."
         self._telling: set[asyncio.Task[None]] = set()
         self.is_closed = False
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the server has requests to answer."""
+        return self._clients.is_busy
+
+    def attach_era(self, era: ServerEra) -> None:
+        """Who knows which era the server speaks; it asks through this relay."""
+        self._era = era
 
     def quiesce(self) -> None:
         """The gateway is about to stop: streams that only listen end now, calls under way may finish."""
@@ -144,12 +124,12 @@ class HttpUpstream:
         self._reason = text
         self._clients.dismiss(text)
 
-    async def close(self) -> None:
-        self._server.learner.close()
+    def stop(self) -> None:
+        """Do nothing more of its own accord."""
         if self._sweeper is not None:
             self._sweeper.cancel()
-        await self.backend.close()
-        await self._bridge.close()
+
+    async def close(self) -> None:
         self.is_closed = True
         await self._clients.close()
         for known in self._sessions.values():
@@ -191,7 +171,7 @@ class HttpUpstream:
             await relay.run(headers, body)
             return
         try:
-            with self._places.hold(conversation.address or address_of_request(http, message)):
+            with self.listening_places.hold(conversation.address or address_of_request(http, message)):
                 await relay.run(headers, body)
         except ListeningRefused as problem:
             await http.respond(503, [JSON], error_reply(message.id, UPSTREAM_FAILED, str(problem)))
@@ -205,8 +185,9 @@ class HttpUpstream:
         self.new_conversation([]).abandon(message)
 
     async def _is_only_modern(self) -> bool:
+        assert self._era is not None
         try:
-            return await self.backend.native.is_only_modern()
+            return await self._era.is_only_modern()
         except UpstreamFailed:
             return False  # whoever relays the request says why
 
@@ -214,7 +195,7 @@ class HttpUpstream:
         """The client's listening stream, or one that it resumes; answers on it are judged like any other."""
         conversation = self._conversation(http)
         try:
-            with self._places.hold(conversation.address or address_of_peer(http)):
+            with self.listening_places.hold(conversation.address or address_of_peer(http)):
                 await self._listen(http, conversation)
         except ListeningRefused as problem:
             raise HttpProblem(503, str(problem), code=UPSTREAM_FAILED) from None

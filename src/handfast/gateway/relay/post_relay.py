@@ -23,7 +23,7 @@ from handfast.wire.replies import error_reply
 from handfast.wire.sse import render_event
 
 if TYPE_CHECKING:
-    from handfast.gateway.relay.http_relay import HttpUpstream
+    from handfast.gateway.relay.http_relay import HttpRelay
 
 
 # A server may send an answer on another stream of the session as well.
@@ -33,9 +33,7 @@ _ELSEWHERE = "The answer to this request was sent on another stream of its sessi
 class PostRelay:
     """The answer is sent in the form it comes in: a body, or a stream."""
 
-    def __init__(
-        self, upstream: "HttpUpstream", http: HttpExchange, conversation: Conversation, message: Message
-    ) -> None:
+    def __init__(self, upstream: "HttpRelay", http: HttpExchange, conversation: Conversation, message: Message) -> None:
         self._upstream = upstream
         self._http = http
         self._conversation = conversation

@@ -6,6 +6,7 @@ from functools import partial
 
 import msgspec
 
+from handfast.gateway.admission.server_era import EraRefused, ServerEra
 from handfast.gateway.admission.server_health import ServerHealth, UpstreamResting
 from handfast.gateway.callers.caller_ids import CallerIds
 from handfast.gateway.callers.identity import address_of_opener
@@ -13,7 +14,7 @@ from handfast.gateway.calls.conversation import Conversation
 from handfast.gateway.calls.param_headers import refuse_mismatch, refuse_param_mismatch
 from handfast.gateway.calls.refused_requests import note_refused
 from handfast.gateway.calls.server_side import ServerSide
-from handfast.gateway.calls.session_owner import ENDED, held_calls, note_evicted
+from handfast.gateway.calls.session_owner import ENDED
 from handfast.gateway.calls.task_results import TASK_METHODS
 from handfast.gateway.http.exchange import JSON, ClientLeft, HttpExchange, HttpProblem
 from handfast.gateway.process.channel import Channel
@@ -25,12 +26,6 @@ from handfast.gateway.relay.list_notices import ListNotices, is_list_notice
 from handfast.gateway.relay.post_answer import PostAnswer
 from handfast.gateway.relay.session import Session
 from handfast.gateway.settings.blocks import Isolation, Limits
-from handfast.gateway.translate.compact.backend import CompactBackend
-from handfast.gateway.translate.servers.era_probe import NativeServer
-from handfast.gateway.translate.servers.judged_server import JudgedServer
-from handfast.gateway.translate.servers.legacy_server import EraRefused, LegacyServer
-from handfast.gateway.translate.servers.modern_server import ModernServer
-from handfast.gateway.translate.servers.stdio_sessions import StdioSessions
 from handfast.wire.codes import INVALID_REQUEST, METHOD_NOT_FOUND, UPSTREAM_FAILED
 from handfast.wire.eras import INTERACTIVE, is_modern
 from handfast.wire.headers import check_envelope, check_modern_headers
@@ -50,7 +45,7 @@ class ServerDeaf(Exception):
     """The child's input is full and stays so; nothing of the message was sent."""
 
 
-class StdioUpstream:
+class StdioRelay:
     is_process = True
 
     def __init__(
@@ -70,39 +65,17 @@ class StdioUpstream:
         self.health = health
         self._isolation = isolation
         self._limits = limits
-        self._children = Children(server, launch, self, health=health, limits=limits, version=version)
-        self._bridge = StdioSessions(
-            self._children,
-            self,
-            held=held_calls(server, limits),
-            refused=lambda reason: server.journal.diagnose(server.name, "message.unowned", reason),
-            version=version,
-            limits=limits,
-            now=server.now,
-            isolates=lambda: isolation() is Isolation.SESSION,
-            on_evict=lambda: note_evicted(server),
-        )
-        self.backend = JudgedServer(
-            server,
-            NativeServer(
-                ModernServer(self._bridge.modern_line, self._bridge.leave, tells_logs_apart=False, ids=ids),
-                LegacyServer(
-                    self._bridge,
-                    limits=limits,
-                    now=server.now,
-                    isolates=lambda: isolation() is Isolation.SESSION,
-                    on_evict=lambda: note_evicted(server),
-                ),
-                leave_modern=self._bridge.leave_modern,
-                is_busy=self._bridge.is_busy,
-            ),
-            health=health,
-            limits=limits,
-        )
-        self.compact = CompactBackend(server, self.backend)
-        self._sessions = ChildSessions(server, self._children, limits)
+        self.children = Children(server, launch, self, health=health, limits=limits, version=version)
+        self._era: ServerEra | None = None
+        self._on_list_changed: Callable[[Message], None] = _hear_nothing
+        self._sessions = ChildSessions(server, self.children, limits)
         self._waiting_for_room = 0
         self._notices = ListNotices(self._tell_clients)
+
+    def attach_era(self, era: ServerEra, on_list_changed: Callable[[Message], None]) -> None:
+        """Who knows which era the server speaks, and asks through its processes; it hears of changed lists."""
+        self._era = era
+        self._on_list_changed = on_list_changed
 
     def quiesce(self) -> None:
         """The gateway is about to stop: streams that only listen end now, calls under way may finish."""
@@ -110,14 +83,14 @@ class StdioUpstream:
 
     def dismiss(self, text: str) -> None:
         """It is about to be closed: calls under way end with this text, which says why."""
-        self._children.dismiss(text)
+        self.children.dismiss(text)
+
+    def stop(self) -> None:
+        """End the sessions of clients."""
+        self._sessions.close()
 
     async def close(self) -> None:
-        self._server.learner.close()
-        self._sessions.close()
-        await self.backend.close()
-        await self._bridge.close()
-        await self._children.close()
+        await self.children.close()
 
     # --- the three methods -----------------------------------------------------------------------------------------
 
@@ -194,18 +167,18 @@ class StdioUpstream:
         is_own = isolation is Isolation.SESSION or (isolation is Isolation.AUTO and not _is_empty(capabilities))
         if is_own:
             async with self._sessions.room_for_own(address):
-                channel = await self._children.start()
+                channel = await self.children.start()
                 conversation = self._new_conversation(channel)
                 session = self._sessions.open(http.actor, address, channel, conversation, message, owns_channel=True)
             await self._open_own(http, session, message, may_refuse=may_refuse)
             return
-        channel = await self._children.shared(version)
+        channel = await self.children.shared(version)
         assert channel.greeting is not None
         raw = replace_values(channel.greeting.raw, {("id",): msgspec.json.encode(message.id)})
         if channel.greeting.has_error:
             # The server will not have this revision; the next client may ask for another.
-            self._children.forget(version)
-            await self._children.stop(channel)
+            self.children.forget(version)
+            await self.children.stop(channel)
             await self._pass_on_refusal(http, raw, may_refuse=may_refuse)
             return
         conversation = self._new_conversation(channel)
@@ -220,7 +193,7 @@ class StdioUpstream:
         assert step.to_server is not None
         client_id = msgspec.json.encode(message.id)
         try:
-            greeting = await self._children.initialize(
+            greeting = await self.children.initialize(
                 session.channel, lambda own_id: replace_values(message.raw, {("id",): b"%d" % own_id})
             )
         except BaseException:
@@ -238,9 +211,9 @@ class StdioUpstream:
 
     async def _pass_on_refusal(self, http: HttpExchange, reply: bytes, *, may_refuse: bool) -> None:
         """Raises: EraRefused, where the server wants no handshake at all."""
-        native = self.backend.native
-        if may_refuse and await native.is_modern():
-            native.refused_handshake()
+        assert self._era is not None
+        if may_refuse and await self._era.is_modern():
+            self._era.note_refused_handshake()
             raise EraRefused
         await http.respond(200, [JSON], reply)
 
@@ -318,10 +291,10 @@ class StdioUpstream:
         if message.is_notification:
             await http.respond(202, [])  # a modern client cancels by leaving, and has nothing else to notify of
             return
-        channel = self._children.running(MODERN)
+        channel = self.children.running(MODERN)
         if channel is None:
             try:
-                channel = await http.while_present(self._children.shared(MODERN))
+                channel = await http.while_present(self.children.shared(MODERN))
             except ClientLeft:
                 self.abandon(message)
                 return
@@ -341,7 +314,7 @@ class StdioUpstream:
             self._server,
             message,
             health=self.health,
-            other_channel=lambda: self._children.shared(MODERN),
+            other_channel=lambda: self.children.shared(MODERN),
             ids=self._ids,
         )
         await answer.run(channel, self._limits())
@@ -392,7 +365,7 @@ class StdioUpstream:
         """Whoever shares the child."""
         for session in self._sessions.on(channel):
             session.take(message)
-        self._bridge.list_changed(message)
+        self._on_list_changed(message)
 
     def _plain_list(self, own_id: int, cursor: bytes | None) -> bytes:
         return request(own_id, "tools/list", None if cursor is None else {"cursor": msgspec.Raw(cursor)})
@@ -407,7 +380,11 @@ class StdioUpstream:
         self._server.journal.diagnose(self._server.name, "message.too_large", reason)
 
     def exited(self, channel: Channel, code: int) -> None:
-        self._children.exited(channel, code)
+        self.children.exited(channel, code)
+
+
+def _hear_nothing(_message: Message) -> None:
+    """Until it is known who wants to hear of changed lists."""
 
 
 async def _list_nothing(_conversation: Conversation, _cursor: bytes | None) -> Message:

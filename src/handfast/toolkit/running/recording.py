@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from handfast.activity.recorder import ThreadRecorder
 from handfast.activity.sqlite import SqliteStore
@@ -11,8 +11,16 @@ from handfast.clock import Clock
 from handfast.core.call.exchange import Record, Recorder, Ticket
 from handfast.tool_call import CallPath, SlowLane
 
-if TYPE_CHECKING:
-    from handfast.toolkit.registry import ToolRegistry
+
+class RecordedTools(Protocol):
+    """The registry, as far as its recording needs it."""
+
+    @property
+    def has_recorder(self) -> bool: ...
+
+    def record_with(self, recorder: Recorder | None) -> None: ...
+
+    async def close(self) -> None: ...
 
 
 class Unrecorded:
@@ -47,7 +55,7 @@ def open_recorder(folder: Path | str | None = None) -> ThreadRecorder | None:
 class Recording:
     """What the servers of one registry share: the first one opens a recorder, the last one closes it."""
 
-    def __init__(self, registry: "ToolRegistry") -> None:
+    def __init__(self, registry: RecordedTools) -> None:
         self._registry = registry
         self._recorder: ThreadRecorder | None = None
         self._servers = 0

@@ -1,7 +1,8 @@
 """One tools/call of a client, from its name and arguments to the result that the SDK sends, or to a protocol error."""
 
 import logging
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
@@ -9,25 +10,37 @@ from mcp.types import INTERNAL_ERROR, INVALID_PARAMS
 
 from handfast.core.call.exchange import RecordingFailed
 from handfast.crashes import where_it_happened
-from handfast.toolkit.registry import UnknownTool
+from handfast.toolkit.registry import ToolRegistry, UnknownTool
 from handfast.toolkit.running.call_result import no_such_tool, result_of
 from handfast.toolkit.running.dispatch import Answer, Caller
-
-if TYPE_CHECKING:
-    from handfast.toolkit.toolbox import Toolbox
+from handfast.toolkit.running.recording import Recording
 
 Context = ServerRequestContext[Any, Any]  # Any: whatever the SDK's lifespan and transport give
 
 _log = logging.getLogger("handfast.toolkit")
 
 
-async def answer_call(toolbox: "Toolbox", name: str, arguments: object, context: Context) -> dict[str, Any]:
+class ServedToolbox(Protocol):
+    """A toolbox, as far as those need it who serve its tools."""
+
+    name: str
+    version: str
+    instructions: str | None
+    registry: ToolRegistry
+    recording: Recording
+
+    @property
+    def actor(self) -> Callable[[Any], Any]:  # Any: the SDK's context, or one with the request; an actor
+        """Who calls, as the author's code says it."""
+
+
+async def answer_call(toolbox: ServedToolbox, name: str, arguments: object, context: Context) -> dict[str, Any]:
     """Raises: MCPError."""
     caller = Caller(actor=actor_of(toolbox, context), report=context.session.report_progress, context=context)
     return result_of(await answered(toolbox, name, arguments, caller))
 
 
-async def answered(toolbox: "Toolbox", name: str, arguments: object, caller: Caller) -> Answer:
+async def answered(toolbox: ServedToolbox, name: str, arguments: object, caller: Caller) -> Answer:
     """Raises: MCPError. Arguments that are bytes are JSON text as it came."""
     try:
         return await toolbox.registry.dispatch(name, arguments, caller=caller)
@@ -40,7 +53,7 @@ async def answered(toolbox: "Toolbox", name: str, arguments: object, caller: Cal
         raise MCPError(INTERNAL_ERROR, "The server failed. Report this to the operator.") from None
 
 
-def actor_of(toolbox: "Toolbox", context: Any) -> Any:  # Any: the SDK's context, or one with the request; an actor
+def actor_of(toolbox: ServedToolbox, context: Any) -> Any:  # Any: the SDK's context, or one with the request; an actor
     """Raises: MCPError."""
     try:
         return toolbox.actor(context)

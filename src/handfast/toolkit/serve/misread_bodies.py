@@ -1,15 +1,13 @@
 """PlainBodies: what comes in over HTTP is looked at before the SDK reads it, and answered here where it is odd."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from handfast.toolkit.serve.answering import ServedToolbox
 from handfast.toolkit.serve.misread_messages import answer_odd, is_plain
-
-if TYPE_CHECKING:
-    from handfast.toolkit.toolbox import Toolbox
 
 Event = MutableMapping[str, Any]  # Any: ASGI's own shape
 Receive = Callable[[], Awaitable[Event]]
@@ -19,7 +17,7 @@ Send = Callable[[Event], Awaitable[None]]
 class PlainBodies:
     """Stands where the SDK has checked who calls and gathered the whole body."""
 
-    def __init__(self, app: Callable[[Event, Receive, Send], Awaitable[None]], toolbox: "Toolbox") -> None:
+    def __init__(self, app: Callable[[Event, Receive, Send], Awaitable[None]], toolbox: ServedToolbox) -> None:
         self._app = app
         self._toolbox = toolbox
 

@@ -1,7 +1,7 @@
 """Messages that the SDK's reader would drop, or take in one way of several: found and answered before it."""
 
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from mcp.shared.exceptions import MCPError
@@ -9,16 +9,13 @@ from mcp.shared.exceptions import MCPError
 from handfast.core.call.strict_json import Ambiguous, decode_arguments
 from handfast.toolkit.running.call_result import result_of
 from handfast.toolkit.running.dispatch import Caller
-from handfast.toolkit.serve.answering import actor_of, answered
+from handfast.toolkit.serve.answering import ServedToolbox, actor_of, answered
 from handfast.wire.codes import INVALID_REQUEST
 from handfast.wire.eras import says_modern
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message, RequestId, read_message
 from handfast.wire.replies import answer as reply
 from handfast.wire.replies import error_reply
 from handfast.wire.scan import NotJson
-
-if TYPE_CHECKING:
-    from handfast.toolkit.toolbox import Toolbox
 
 _NO_REQUEST = "The message is no JSON-RPC request. Send one with jsonrpc, id, method and params."
 
@@ -43,7 +40,7 @@ class OddAnswer(NamedTuple):
     is_error: bool  # of the protocol; the refusal of a call is a result
 
 
-async def answer_odd(text: bytes, toolbox: "Toolbox", request: Any = None) -> OddAnswer | None:  # Any: of Starlette
+async def answer_odd(text: bytes, toolbox: ServedToolbox, request: Any = None) -> OddAnswer | None:  # Any: of Starlette
     """An error, or the refusal of a call; nothing to what wants no answer."""
     try:
         message = read_message(text)
@@ -84,7 +81,7 @@ def _refused_call(message: Message) -> tuple[str, bytes] | None:
         return name, arguments
 
 
-async def _refuse(message: Message, name: str, arguments: bytes, toolbox: "Toolbox", context: Any) -> OddAnswer:
+async def _refuse(message: Message, name: str, arguments: bytes, toolbox: ServedToolbox, context: Any) -> OddAnswer:
     """On the one path, so that the words and the record are those of every refused call."""
     try:
         answer = await answered(toolbox, name, arguments, Caller(actor=actor_of(toolbox, context)))

@@ -5,18 +5,15 @@ the call is taken over once the SDK has checked the request, and its result is h
 """
 
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import Server
 from mcp.types import SERVER_INFO_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from handfast.toolkit.serve.answering import Context, answer_call
+from handfast.toolkit.serve.answering import Context, ServedToolbox, answer_call
 from handfast.toolkit.serve.sound_params import SoundParams
-
-if TYPE_CHECKING:
-    from handfast.toolkit.toolbox import Toolbox
 
 # The SDK calls its middleware provisional: with other releases calls take the long way, and get the same answers.
 TRIED: Final = ("2.3.",)
@@ -29,7 +26,7 @@ def is_tried() -> bool:
 class InPlace:
     """One of the SDK's middlewares."""
 
-    def __init__(self, toolbox: "Toolbox", server: Server[Any]) -> None:  # Any: its lifespan
+    def __init__(self, toolbox: ServedToolbox, server: Server[Any]) -> None:  # Any: its lifespan
         self._toolbox = toolbox
         self._server = server
         self._server_info = server.server_info_stamp

@@ -4,7 +4,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 from mcp.server.caching import CacheHint
@@ -13,20 +13,17 @@ from mcp.types import CallToolRequestParams, PaginatedRequestParams
 from starlette.applications import Starlette
 
 from handfast.activity.store import StoreError
-from handfast.toolkit.serve.answering import Context, answer_call
+from handfast.toolkit.serve.answering import Context, ServedToolbox, answer_call
 from handfast.toolkit.serve.misread_bodies import PlainBodies
 from handfast.toolkit.serve.misread_messages import answer_odd
 from handfast.toolkit.serve.sdk_call_middleware import InPlace, is_tried
 from handfast.toolkit.serve.stdio import Incoming, Outgoing, stdio_streams
 
-if TYPE_CHECKING:
-    from handfast.toolkit.toolbox import Toolbox
-
 # The list is the same for everybody and as long as the server runs; after a restart with other tools it is soon seen.
 LIST_TTL_MS = 60_000
 
 
-def build_server(toolbox: "Toolbox") -> Server[Any]:
+def build_server(toolbox: ServedToolbox) -> Server[Any]:
     """The SDK's server. The tools are fixed from here on. Raises: ContractError."""
     registry = toolbox.registry
     registry.freeze()
@@ -56,7 +53,7 @@ def build_server(toolbox: "Toolbox") -> Server[Any]:
     return server
 
 
-def asgi_app(toolbox: "Toolbox", *, state: str | None = None, **more: Any) -> Starlette:
+def asgi_app(toolbox: ServedToolbox, *, state: str | None = None, **more: Any) -> Starlette:
     """Raises: ContractError, StoreError."""
     toolbox.recording.open(state)
     server = build_server(toolbox)
@@ -77,7 +74,7 @@ def asgi_app(toolbox: "Toolbox", *, state: str | None = None, **more: Any) -> St
     return app
 
 
-def run_stdio(toolbox: "Toolbox", *, state: str | None = None) -> None:
+def run_stdio(toolbox: ServedToolbox, *, state: str | None = None) -> None:
     try:
         _run(_serve_stdio(toolbox, state))
     except StoreError as problem:
@@ -95,7 +92,7 @@ def _run(work: Coroutine[Any, Any, None]) -> None:  # Any: a coroutine's send ty
         uvloop.run(work)
 
 
-async def _serve_stdio(toolbox: "Toolbox", state: str | None) -> None:
+async def _serve_stdio(toolbox: ServedToolbox, state: str | None) -> None:
     toolbox.recording.open(state)
     server = build_server(toolbox)
     try:

@@ -17,7 +17,7 @@ from handfast.gateway.app import GatewayApp
 from handfast.gateway.edge.http_listener import HttpListener
 from handfast.gateway.http.exchange import HttpExchange
 from handfast.gateway.runtime import Runtime
-from handfast.gateway.servers import Upstreams
+from handfast.gateway.servers import Servers
 from handfast.gateway.serving import address_of, bind
 from handfast.gateway.settings import load_settings
 from handfast.gateway.settings.blocks import Limits
@@ -84,7 +84,7 @@ class Fronted:
 
 
 class _Found:
-    """What GatewayApp asks of Upstreams."""
+    """What GatewayApp asks of Servers."""
 
     def __init__(self, fronts: dict[str, object]) -> None:
         self._fronts = fronts
@@ -113,7 +113,7 @@ def fronted(
 
     async def serve() -> None:
         runtime = Runtime(settings, folder / "state")
-        upstreams = Upstreams(runtime)
+        upstreams = Servers(runtime)
         backend: Backend = server if is_scripted else upstreams.backends()["up"]
 
         def diagnose(rule: str, _reason: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from handfast.gateway.runtime import Runtime
-from handfast.gateway.servers import Upstreams
+from handfast.gateway.servers import Servers
 from handfast.gateway.settings import load_settings
 from handfast.gateway.translate.backend import Backend, Origin
 from handfast.wire.message import read_message
@@ -53,7 +53,7 @@ def asking(entry: Json, folder: Path, work: Callable[[Backend], Awaitable[None]]
         config = folder / "handfast.json"
         config.write_text(json.dumps({"mcpServers": {"up": entry}, **(settings or {})}))
         runtime = Runtime(load_settings(config, environ={}), folder / "state")
-        upstreams = Upstreams(runtime)
+        upstreams = Servers(runtime)
         try:
             await work(upstreams.backends()["up"])
         finally:

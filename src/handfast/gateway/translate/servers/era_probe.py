@@ -6,10 +6,11 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
+from handfast.gateway.admission.server_era import EraRefused
 from handfast.gateway.admission.server_health import Era
 from handfast.gateway.http.response import UpstreamFailed
 from handfast.gateway.translate.backend import Origin, ask
-from handfast.gateway.translate.servers.legacy_server import EraRefused, LegacyServer
+from handfast.gateway.translate.servers.legacy_server import LegacyServer
 from handfast.gateway.translate.servers.line import HttpRefused, ServerExited
 from handfast.gateway.translate.servers.modern_server import ModernServer
 from handfast.wire.eras import is_discovery
@@ -87,7 +88,7 @@ class NativeServer:
         """Somebody else found out."""
         self._is_modern = self._was_modern = is_modern
 
-    def refused_handshake(self) -> None:
+    def note_refused_handshake(self) -> None:
         """Somebody else tried."""
         self._takes_handshake = False
 

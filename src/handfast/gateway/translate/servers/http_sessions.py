@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 import msgspec
 
+from handfast.gateway.admission.server_era import EraRefused
 from handfast.gateway.callers.held_calls import HeldCalls
 from handfast.gateway.http.response import Headers, UpstreamTimeout
 from handfast.gateway.settings.blocks import Limits
 from handfast.gateway.translate.backend import Origin
 from handfast.gateway.translate.servers.http_line import Http, HttpLine
-from handfast.gateway.translate.servers.legacy_server import EraRefused, Opening
+from handfast.gateway.translate.servers.legacy_server import Opening
 from handfast.gateway.translate.servers.legacy_session import Asking, LegacySession, read_greeting
 from handfast.gateway.translate.servers.line import HttpRefused
 from handfast.wire.eras import LEGACY_REVISION

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from handfast.gateway.admission.server_era import EraRefused
 from handfast.gateway.settings.blocks import Limits
 from handfast.gateway.translate.backend import Origin
 from handfast.gateway.translate.servers.legacy_session import LegacySession
@@ -49,10 +50,6 @@ class Sessions(Protocol):
 
     async def open(self, opening: Opening) -> LegacySession:
         """Raises: UpstreamFailed, EraRefused."""
-
-
-class EraRefused(Exception):
-    """The server will not have the handshake of the legacy revisions."""
 
 
 class LegacyServer:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from handfast.gateway.admission.server_era import EraRefused
 from handfast.gateway.callers.held_calls import HeldCalls
 from handfast.gateway.http.response import UpstreamFailed
 from handfast.gateway.process.channel import Channel, Owner
@@ -11,7 +12,7 @@ from handfast.gateway.process.child import ChildStartFailed
 from handfast.gateway.process.children import MODERN, Children
 from handfast.gateway.settings.blocks import Limits
 from handfast.gateway.translate.backend import Origin
-from handfast.gateway.translate.servers.legacy_server import EraRefused, Opening
+from handfast.gateway.translate.servers.legacy_server import Opening
 from handfast.gateway.translate.servers.legacy_session import Asking, LegacySession, read_greeting
 from handfast.gateway.translate.servers.pool import Pool
 from handfast.gateway.translate.servers.stdio_line import StdioLine
