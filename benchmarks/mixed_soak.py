@@ -181,6 +181,7 @@ class Caller:
 
     async def run(self, go: asyncio.Event, stop: asyncio.Event) -> None:
         while not stop.is_set():
+            await go.wait()  # a session that is opened while it is quiet would be counted, with its process
             door, is_modern = self._random.choice(DOORS), self._random.random() < 0.5
             headers = [(b"content-type", b"application/json"), (b"accept", b"application/json, text/event-stream")]
             headers.append((b"mcp-protocol-version", (_MODERN if is_modern else _LEGACY).encode()))
@@ -376,7 +377,8 @@ async def carry_out(seconds: float, *, early_at: float, callers: int = _CALLERS)
                 await asyncio.sleep(min(left, 10.0))
                 print(f"soak: {time.perf_counter() - began:.0f} s, {tally.requests:,} requests", file=sys.stderr)
             go.clear()
-            await asyncio.sleep(_QUIET_SECONDS + _SESSION_IDLE_SECONDS)
+            # A session ends up to half as long again after it is idle, and then the one behind it in the same way.
+            await asyncio.sleep(_QUIET_SECONDS + 3 * _SESSION_IDLE_SECONDS)
             levels.append(await stage.level())
             if len(levels) == 2:
                 stop.set()
