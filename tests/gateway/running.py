@@ -244,6 +244,9 @@ class OpenPost:
         self._connection.request(method, client.path, message or None, headers)
         self._response: http.client.HTTPResponse | None = None
 
+    def set_timeout(self, seconds: float) -> None:
+        self._connection.sock.settimeout(seconds)
+
     @property
     def response(self) -> http.client.HTTPResponse:
         if self._response is None:

@@ -110,7 +110,7 @@ def build_http_server(
         is_busy=lambda: relay.is_busy,
     )
     relay.attach_era(era)
-    backend = JudgedServer(side, era, health=health, limits=limits)
+    backend = JudgedServer(side, era, health=health, limits=limits, request_places=relay.request_places)
     return BuiltServer(side, relay, sessions, backend, CompactBackend(side, backend))
 
 

@@ -88,7 +88,6 @@ class Runtime:
             learner=learner,
             policy_of=lambda tool: self.settings.policy(name, tool),
             now=self.clock.monotonic,
-            most_calls=lambda: self.settings.limits.concurrent_calls,
             tasks=tasks,
             actor=self._actor,
             places=self.places,

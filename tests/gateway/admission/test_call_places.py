@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handfast.gateway.admission.call_places import Bounds, LocalPlaces, NoPlace
+from handfast.gateway.admission.call_places import Bounds, LocalPlaces, NoPlace, Place
 from tests.contracts.rig import HANDFAST, MODERN_META, HttpGateway, Json
 from tests.gateway.running import (
     TEXT,
@@ -38,17 +38,24 @@ def places(count: int, *, queued: int = 100, seconds: float = 60, most_calls: in
     return LocalPlaces(lambda _server: Bounds(count, queued, seconds), lambda: most_calls)
 
 
+def ask(here: LocalPlaces, server: str, caller: str, size: int = 0) -> Place:
+    """A place for a call that was judged."""
+    place = here.open(server, caller)
+    place.ask(size)
+    return place
+
+
 def test_a_free_place_is_there_at_once_and_each_server_has_its_own() -> None:
     """Without an event loop: there is nothing to wait for."""
     here = places(1)
-    held = [here.ask("one", "a"), here.ask("two", "a")]
+    held = [ask(here, "one", "a"), ask(here, "two", "a")]
     assert [place.is_granted for place in held] == [True, True]
 
 
 def test_a_place_is_given_back_once_however_often_it_is_released() -> None:
     async def scenario() -> list[bool]:
         here = places(1)
-        first, second, third = (here.ask("up", caller) for caller in "abc")
+        first, second, third = (ask(here, "up", caller) for caller in "abc")
         first.release()
         first.release()
         await second.granted()
@@ -61,9 +68,9 @@ def test_a_place_is_given_back_once_however_often_it_is_released() -> None:
 def test_a_caller_with_its_share_of_the_places_waits_and_others_do_not() -> None:
     async def scenario() -> str:
         here = places(4, seconds=0.01)
-        mine = [here.ask("up", "a") for _ in range(4)]
+        mine = [ask(here, "up", "a") for _ in range(4)]
         assert [place.is_granted for place in mine] == [True, True, True, False]
-        assert here.ask("up", "b").is_granted
+        assert ask(here, "up", "b").is_granted
         with pytest.raises(NoPlace) as late:
             await mine[3].granted()
         return str(late.value)
@@ -78,9 +85,9 @@ def test_a_caller_with_its_share_of_the_gateway_waits_at_every_server_and_others
 
     async def scenario() -> str:
         here = places(4, seconds=0.05, most_calls=8)
-        mine = [here.ask(server, "a") for server in ("one", "two", "three") for _ in range(3)]
+        mine = [ask(here, server, "a") for server in ("one", "two", "three") for _ in range(3)]
         assert [place.is_granted for place in mine] == [True] * 6 + [False] * 3
-        assert here.ask("three", "b").is_granted
+        assert ask(here, "three", "b").is_granted
         mine[0].release()
         await mine[6].granted()  # at another server than the call that ended
         with pytest.raises(NoPlace) as late:
@@ -93,19 +100,40 @@ def test_a_caller_with_its_share_of_the_gateway_waits_at_every_server_and_others
     assert asyncio.run(scenario()) == text + " Call again later, or send fewer calls at once."
 
 
+@pytest.mark.requirement("F7")
+def test_calls_that_have_yet_to_be_judged_are_bounded_by_caller_too() -> None:
+    """They wait for a list of tools, and a server may be slow to send one."""
+    here = places(64, most_calls=8)
+    mine = [here.open("slow", "a") for _ in range(6)]
+    with pytest.raises(NoPlace) as refused:
+        here.open("slow", "a")
+    text = "6 calls of this caller have yet to be judged, its share of the gateway. Try again in a moment."
+    assert (refused.value.rule, str(refused.value)) == ("calls.full", text)
+    others = [here.open("other", "b") for _ in range(2)]
+    with pytest.raises(NoPlace, match="The gateway has 8 calls in progress, which is its limit"):
+        here.open("other", "c")
+    for place in others:
+        place.ask(0)
+    assert all(place.is_granted for place in others)
+    for place in mine:
+        place.release()
+        place.release()
+    assert ask(here, "other", "a").is_granted
+
+
 @pytest.mark.requirement("F5")
 def test_a_large_call_counts_in_the_line_for_as_many_as_it_has_bytes() -> None:
     """A line of the largest calls would hold a gigabyte."""
 
     async def scenario() -> str:
         here = places(1, queued=10)
-        here.ask("up", "a", 4_000_000)
-        here.ask("up", "b", 300_000)
-        here.ask("up", "b", 300_000)
+        ask(here, "up", "a", 4_000_000)
+        ask(here, "up", "b", 300_000)
+        ask(here, "up", "b", 300_000)
         with pytest.raises(NoPlace) as full:
-            here.ask("up", "b", 10)
+            ask(here, "up", "b", 10)
         assert here.waiting("up") == 2
-        here.ask("up", "c", 10)
+        ask(here, "up", "c", 10)
         assert here.waiting("up") == 2, "the caller with most in the line made room"
         return str(full.value)
 
@@ -116,12 +144,12 @@ def test_a_large_call_counts_in_the_line_for_as_many_as_it_has_bytes() -> None:
 def test_who_waits_for_too_long_is_told_so_and_is_out_of_the_line() -> None:
     async def scenario() -> None:
         here = places(1, seconds=0.01)
-        held, late = here.ask("up", "a"), here.ask("up", "b")
+        held, late = ask(here, "up", "a"), ask(here, "up", "b")
         with pytest.raises(NoPlace, match=r"^The server was busy with 1 other calls for 0.01 s, so the call never"):
             await late.granted()
         assert here.waiting("up") == 0
         held.release()
-        assert here.ask("up", "c").is_granted
+        assert ask(here, "up", "c").is_granted
 
     asyncio.run(scenario())
 
@@ -132,7 +160,7 @@ def test_a_waiter_that_is_cancelled_leaves_nothing_behind(is_called_first: bool)
 
     async def scenario() -> tuple[bool, int]:
         here = places(1)
-        held, waiting = here.ask("up", "a"), here.ask("up", "b")
+        held, waiting = ask(here, "up", "a"), ask(here, "up", "b")
         task = asyncio.create_task(waiting.granted())
         await asyncio.sleep(0)
         if is_called_first:
@@ -144,7 +172,7 @@ def test_a_waiter_that_is_cancelled_leaves_nothing_behind(is_called_first: bool)
         with pytest.raises(asyncio.CancelledError):
             await task
         waiting.release()
-        return here.ask("up", "c").is_granted, here.waiting_everywhere
+        return ask(here, "up", "c").is_granted, here.waiting("up")
 
     assert asyncio.run(scenario()) == (True, 0)
 
@@ -153,7 +181,7 @@ def test_more_places_are_handed_out_when_the_bound_is_raised() -> None:
     async def scenario() -> list[bool]:
         bounds = Bounds(1, 10, 60)
         here = LocalPlaces(lambda _server: bounds, lambda: 1000)
-        asked = [here.ask("up", "a") for _ in range(3)]
+        asked = [ask(here, "up", "a") for _ in range(3)]
         bounds = Bounds(2, 10, 60)
         here.refill()
         return [place.is_granted for place in asked]
@@ -170,7 +198,7 @@ def test_never_more_than_there_are_and_all_come_back(steps: list[tuple[str, int,
         for caller, index, asks in steps:
             if asks:
                 with suppress(NoPlace):
-                    asked.append(here.ask("up", caller))
+                    asked.append(ask(here, "up", caller))
             elif asked:
                 asked.pop(index % len(asked)).release()
             held = sum(place.is_granted for place in asked)
@@ -178,7 +206,7 @@ def test_never_more_than_there_are_and_all_come_back(steps: list[tuple[str, int,
             assert held == count or here.waiting("up") == 0
         for place in asked:
             place.release()
-        return here.ask("up", "z").is_granted, here.waiting("up")
+        return ask(here, "up", "z").is_granted, here.waiting("up")
 
     assert asyncio.run(scenario()) == (True, 0)
 

@@ -306,7 +306,7 @@ def test_servers_that_are_down_do_not_slow_one_that_is_up(tmp_path: Path) -> Non
 
 
 class Moody(http.server.ThreadingHTTPServer):
-    """Answers every request with a list of tools, under the status that the test likes; without one it hangs up."""
+    """Answers every request with a list of tools, under the status that a test likes; without one it speaks no HTTP."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), MoodyHandler)
@@ -327,6 +327,7 @@ class MoodyHandler(http.server.BaseHTTPRequestHandler):
         message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.received += 1
         if self.server.status is None:
+            self.wfile.write(b"no HTTP\r\n\r\n")
             self.close_connection = True
             return
         body = json.dumps({"jsonrpc": "2.0", "id": message.get("id"), "result": {"tools": self.server.tools}}).encode()
@@ -385,6 +386,22 @@ def test_a_server_that_is_not_there_refuses_listening_streams_as_well(tmp_path: 
         got = [send(gateway.base, "GET", "/mcp/up") for _ in range(2)]
         assert [response.status for response in got] == [502, 502]
         assert [bool(RESTING.fullmatch(response.error["message"])) for response in got] == [False, True]
+
+
+def test_a_server_that_hangs_up_on_one_tool_keeps_the_others(tmp_path: Path) -> None:
+    stub = write_stub(
+        tmp_path, tools=[tool("crash"), tool("add")], answers={"crash": answer("{}", "close"), "add": answer(TEXT)}
+    )
+    with (
+        serving(stub, "http-json") as url,
+        running({"up": {"url": url}}, tmp_path, limits={"connection_failures": 1}) as gateway,
+    ):
+        greedy, victim = gateway.client(), gateway.client()
+        for _ in range(5):
+            assert greedy.call("crash").message["error"]["code"] == -31001
+            assert victim.call("add").text == "fine"
+        assert seen(gateway)["failures"] == 0
+        assert "closed the connection before it answered" in seen(gateway)["last_error"]
 
 
 def test_slow_calls_and_errors_of_http_never_open_the_circuit(tmp_path: Path) -> None:

@@ -145,7 +145,8 @@ def test_a_server_that_breaks_off_again_is_asked_no_third_time(tmp_path: Path) -
     with serving(stub, "http-json") as url, running({"up": {"url": url}}, tmp_path) as gateway:
         text = gateway.client().request("resources/list").text
         assert text.endswith("closed the connection before it answered, and again when asked once more.")
-        assert gateway.health()[1]["servers"]["up"]["failures"] == 1
+        shown = gateway.health()[1]["servers"]["up"]
+        assert (shown["failures"], shown["last_error"]) == (0, text)
     assert asked(stub.journal, "resources/list") == 2
 
 
@@ -184,9 +185,8 @@ def test_an_answer_that_has_begun_is_not_asked_for_again(tmp_path: Path) -> None
 
 def test_a_server_that_is_left_alone_is_not_asked_again(tmp_path: Path) -> None:
     """The first failure opens the circuit where one is enough; the other request was under way by then."""
-    stub = write_stub(
-        tmp_path, methods={"resources/list": answer("{}", "slow:0.3", "close"), "ping": answer("{}", "close")}
-    )
+    methods = {"resources/list": answer("{}", "slow:0.3", "close"), "ping": answer("{}", "headers_injection")}
+    stub = write_stub(tmp_path, methods=methods)
     limits = {"connection_failures": 1}
     with serving(stub, "http-json") as url, running({"up": {"url": url}}, tmp_path, limits=limits) as gateway:
         client = gateway.client()

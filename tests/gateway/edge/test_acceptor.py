@@ -69,10 +69,11 @@ def tell(event: asyncio.Event) -> int:
 @pytest.mark.parametrize("loop", LOOPS)
 def test_without_a_free_descriptor_it_is_tried_again_a_little_later(loop: str) -> None:
     made: list[int] = []
+    asked: list[str] = []
 
     async def take_one(listener: socket.socket) -> None:
         is_made = asyncio.Event()
-        acceptor = Acceptor(listener, lambda: Counted(made, lambda: tell(is_made)))
+        acceptor = Acceptor(listener, lambda: Counted(made, lambda: tell(is_made)), lambda: asked.append("room"))
         await acceptor.start()
         await is_made.wait()
         await acceptor.close()
@@ -82,4 +83,4 @@ def test_without_a_free_descriptor_it_is_tried_again_a_little_later(loop: str) -
         listener.listen()
         with socket.create_connection(listener.getsockname()), asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
             runner.run(asyncio.wait_for(take_one(listener), 20))
-    assert (made, listener.failures) == ([0], 0)
+    assert (made, listener.failures, asked) == ([0], 0, ["room"] * 3)

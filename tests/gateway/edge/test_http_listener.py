@@ -1,15 +1,20 @@
 """How many connections there may be, who gives way where there are too many, and how the listener ends."""
 
 import asyncio
+import resource
 import socket
+import subprocess
+import sys
 import threading
 import time
 from contextlib import ExitStack, suppress
+from subprocess import PIPE
 
 import pytest
 
 from handfast.gateway.edge import body_places, http_listener
 from handfast.gateway.edge.connection_owner import PIECE_BYTES, Patience, origin_of
+from tests.demo import ROOT
 from tests.gateway.edge.listening import Edge, listening, read_answer, read_to_end
 from tests.gateway.http_servers import LOOPS
 from tests.gateway.running import eventually
@@ -122,6 +127,31 @@ def test_a_new_connection_has_time_for_its_first_request_while_others_are_idle()
         for client in late:
             client.sendall(GET)
         assert [read_answer(client).status for client in late] == [200, 200]
+
+
+@pytest.mark.requirement("F5")
+def test_silent_connections_make_way_where_the_system_has_no_descriptor_left() -> None:
+    code = "from tests.gateway.edge.test_http_listener import serve_with_few_descriptors as run; run()"
+    serving = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True)
+    with serving, ExitStack() as stack:
+        assert serving.stdout is not None
+        address = ("127.0.0.1", int(serving.stdout.readline()))
+        for _ in range(100):
+            stack.enter_context(socket.create_connection(address, 10))
+        with socket.create_connection(address, 10) as honest:
+            honest.sendall(GET)
+            assert read_answer(honest).status == 200
+        stack.close()
+        _, said = serving.communicate(timeout=30)
+        assert (serving.returncode, said) == (0, "")
+
+
+def serve_with_few_descriptors() -> None:
+    with listening() as edge:
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (48, most))
+        print(edge.address[1], flush=True)
+        sys.stdin.read()
 
 
 @pytest.mark.requirement("F5")

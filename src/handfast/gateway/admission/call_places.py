@@ -1,6 +1,7 @@
 """Places for calls at each server: taken at once where one is free, waited for in a fair line, given back once."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Hashable
 from typing import NamedTuple, Protocol
 
@@ -25,10 +26,13 @@ class NoPlace(Exception):
 
 
 class Place(Protocol):
-    """One call's place: at the server once it is granted, in the line before."""
+    """One call's place: in the gateway while it is judged, then perhaps in a line, then at its server."""
 
     @property
     def is_granted(self) -> bool: ...
+
+    def ask(self, size: int) -> None:
+        """For a place at the server, for a call of this size. Raises: NoPlace when the line is full."""
 
     async def granted(self) -> None:
         """Return once it is granted, or released by somebody else. Raises: NoPlace."""
@@ -43,11 +47,8 @@ class Place(Protocol):
 class Places(Protocol):
     """Hands out places by server and caller. In memory here; processes that share a server could share these."""
 
-    @property
-    def waiting_everywhere(self) -> int: ...
-
-    def ask(self, server: str, caller: Hashable, size: int) -> Place:
-        """A place for a call of this size, or one in the line for it. Raises: NoPlace when the line is full."""
+    def open(self, server: str, caller: Hashable) -> Place:
+        """A place for a call that begins. Raises: NoPlace when the gateway, or the caller, has too many."""
 
     def waiting(self, server: str) -> int: ...
 
@@ -74,28 +75,43 @@ class LocalPlaces:
         self._bounds_of = bounds_of
         self._most_calls = most_calls
         self._queues: dict[str, FairQueue[_LocalPlace]] = {}
-        self._held_by: dict[Hashable, int] = {}  # at all servers
+        self._held_by: Counter[Hashable] = Counter()  # at all servers
+        self._judged_by: Counter[Hashable] = Counter()  # calls that have yet to ask for a place at their server
+        self._held = self._judged = 0
         self._is_closed = False
-
-    @property
-    def waiting_everywhere(self) -> int:
-        return sum(queue.waiting for queue in self._queues.values())
 
     def waiting(self, server: str) -> int:
         queue = self._queues.get(server)
         return queue.waiting if queue is not None else 0
 
-    def ask(self, server: str, caller: Hashable, size: int = 0) -> "_LocalPlace":
+    def open(self, server: str, caller: Hashable) -> "_LocalPlace":
+        most = self._most_calls()
+        if self._judged >= most or self._held >= most:
+            text = f"The gateway has {most} calls in progress, which is its limit. Try again in a moment."
+            raise NoPlace("calls.full", text)
+        own = self._judged_by[caller]
+        if own >= share_of_caller(most):
+            # They wait for a list of tools: as many calls that run would wait for places.
+            text = f"{own} calls of this caller have yet to be judged, its share of the gateway. Try again in a moment."
+            raise NoPlace("calls.full", text)
         queue = self._queues.get(server)
         if queue is None:
             queue = self._queues[server] = FairQueue(self._has_share_of_all)
-        bounds = self._bounds_of(server)
-        place = _LocalPlace(self, server, caller, queue)
-        if queue.take(caller, bounds.places):
+        self._judged_by[caller] = own + 1
+        self._judged += 1
+        return _LocalPlace(self, server, caller, queue)
+
+    def ask(self, place: "_LocalPlace", queue: "FairQueue[_LocalPlace]", size: int) -> None:
+        self.end_judging(place.caller)
+        bounds = self._bounds_of(place.server)
+        if queue.take(place.caller, bounds.places):
             self._grant(place)
         else:
             self._stand_in_line(queue, place, bounds, 1 + size // LARGE_BYTES)
-        return place
+
+    def end_judging(self, caller: Hashable) -> None:
+        self._judged -= 1
+        _lower(self._judged_by, caller)
 
     def _stand_in_line(
         self, queue: "FairQueue[_LocalPlace]", place: "_LocalPlace", bounds: Bounds, weight: int
@@ -132,17 +148,17 @@ class LocalPlaces:
 
     def _grant(self, place: "_LocalPlace") -> None:
         place.is_granted = True
-        self._held_by[place.caller] = self._held_by.get(place.caller, 0) + 1
+        self._held += 1
+        self._held_by[place.caller] += 1
 
     def _has_share_of_all(self, caller: Hashable) -> bool:
         """Whether one caller's calls, at all servers, leave no more than is for the others."""
-        return self._held_by.get(caller, 0) >= share_of_caller(self._most_calls())
+        return self._held_by[caller] >= share_of_caller(self._most_calls())
 
     def give_back(self, place: "_LocalPlace", queue: "FairQueue[_LocalPlace]") -> None:
         had_share = self._has_share_of_all(place.caller)
-        left = self._held_by.pop(place.caller) - 1
-        if left:
-            self._held_by[place.caller] = left
+        self._held -= 1
+        _lower(self._held_by, place.caller)
         queue.give_back(place.caller)
         if had_share:
             self.refill()  # its other calls may wait at any server
@@ -166,19 +182,24 @@ class LocalPlaces:
 
 
 class _LocalPlace:
-    """In the line, then granted, then neither; or one of these from the beginning."""
+    """Judged, then perhaps in the line, then granted, then none of these."""
 
-    __slots__ = ("_owner", "_queue", "_timer", "_verdict", "caller", "is_granted", "is_in_line", "server")
+    __slots__ = ("_is_judged", "_owner", "_queue", "_timer", "_verdict", "caller", "is_granted", "is_in_line", "server")
 
     def __init__(self, owner: LocalPlaces, server: str, caller: Hashable, queue: "FairQueue[_LocalPlace]") -> None:
         self._owner = owner
         self._queue = queue
+        self._is_judged = True
         self._verdict: asyncio.Future[NoPlace | None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self.server = server
         self.caller = caller
         self.is_granted = False
         self.is_in_line = False
+
+    def ask(self, size: int) -> None:
+        self._is_judged = False
+        self._owner.ask(self, self._queue, size)
 
     def line_up(self, late: NoPlace, seconds: float) -> None:
         loop = asyncio.get_running_loop()
@@ -208,8 +229,17 @@ class _LocalPlace:
         self.send_away(NoPlace("queue.dismissed", text))
 
     def release(self) -> None:
-        if self.is_granted:
+        if self._is_judged:
+            self._is_judged = False
+            self._owner.end_judging(self.caller)
+        elif self.is_granted:
             self.is_granted = False
             self._owner.give_back(self, self._queue)
         elif self.is_in_line:
             self.send_away(None)
+
+
+def _lower(counts: "Counter[Hashable]", caller: Hashable) -> None:
+    counts[caller] -= 1
+    if not counts[caller]:
+        del counts[caller]

@@ -257,9 +257,11 @@ class Conversation:
             self._server.journal.diagnose(self._server.name, REFUSED, f"A request was refused: {text}")
             return Step(to_client=error_reply(message.id, INVALID_PARAMS, text))
         server = self._server
-        if server.path.open_calls >= (most := server.most_calls()) <= server.path.open_calls - server.waiting():
-            text = f"The gateway has {most} calls in progress, which is its limit. Try again in a moment."
-            return self._turn_away(message, client, "calls.full", text, code=UPSTREAM_FAILED)
+        caller = self._caller(client)
+        try:
+            place = None if server.places is None else server.places.open(server.name, caller)
+        except NoPlace as problem:
+            return self._turn_away(message, client, problem.rule, str(problem), code=UPSTREAM_FAILED)
         policy = server.policy_of(tool)
         is_strict = policy.blocks_unknown_tools
         call = server.path.open(
@@ -267,7 +269,8 @@ class Conversation:
         )
         pending.call = call
         self.has_called = True
-        call.caller = self._asker = self._caller(client)
+        call.caller = self._asker = caller
+        call.release = None if place is None else place.release
         pending.tool = tool
         if (policy.judges or is_strict) and not await self._find_contract(call, tool, client, must_be_listed=is_strict):
             return NOTHING  # cancelled, given up or left meanwhile
@@ -286,10 +289,9 @@ class Conversation:
             return Step(to_client=_refusal(message.id, decision.reason, policy, is_modern=pending.is_modern))
         if pending.is_cancelled or pending.ended:
             return NOTHING  # while it was being judged: it never reaches the tool
-        if server.places is not None:
+        if place is not None:
             try:
-                place = server.places.ask(server.name, call.caller, len(message.raw))
-                call.release = place.release
+                place.ask(len(message.raw))
                 if not place.is_granted:
                     await self._wait_in_line(place, pending, call, client)
             except NoPlace as problem:

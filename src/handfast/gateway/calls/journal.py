@@ -16,6 +16,7 @@ _REFUSALS = frozenset(
         "connection.refused",
         "access.foreign",
         "listening.no_room",
+        "requests.no_room",
         "combined.refused",
         "gateway.stopping",
         "message.ambiguous",

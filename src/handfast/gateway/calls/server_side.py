@@ -18,12 +18,7 @@ class ServerSide(NamedTuple):
     learner: Learner
     policy_of: Callable[[str], ToolPolicy]
     now: Callable[[], float]  # monotonic seconds
-    most_calls: Callable[[], int]  # in progress at once, in this process
     tasks: TaskResults
     actor: str = ""
     places: Places | None = None  # for calls at this server; None where no call is forwarded
     retries_idempotent: Callable[[], bool] = lambda: False
-
-    def waiting(self) -> int:
-        """Calls of this process that wait in line, which count for nothing until they go on."""
-        return self.places.waiting_everywhere if self.places is not None else 0

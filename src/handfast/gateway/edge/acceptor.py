@@ -20,8 +20,15 @@ _ROOM_SECONDS: Final = 0.1  # until the system is asked again whether it has a d
 
 
 class Acceptor:
-    def __init__(self, listener: socket.socket, make_protocol: Callable[[], asyncio.BaseProtocol]) -> None:
+    def __init__(
+        self,
+        listener: socket.socket,
+        make_protocol: Callable[[], asyncio.BaseProtocol],
+        make_room: Callable[[], object] = lambda: None,
+    ) -> None:
+        """`make_room` closes connections that do nothing, where the system has no descriptor for another one."""
         self._listener = listener
+        self._make_room = make_room
         self._make_protocol = make_protocol
         self._loop = asyncio.get_running_loop()
         self._tls: ssl.SSLContext | None = None
@@ -70,6 +77,7 @@ class Acceptor:
             task.add_done_callback(self._connecting.discard)
 
     def _wait_for_descriptors(self) -> None:
+        self._make_room()
         self._loop.remove_reader(self._listener)
         self._timer = self._loop.call_later(_ROOM_SECONDS, self._loop.add_reader, self._listener, self._accept)
 

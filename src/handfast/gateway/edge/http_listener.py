@@ -32,6 +32,8 @@ _TICK_SECONDS = 1.0  # deadlines are ten seconds and more
 _REFUSED_AT_ONCE = 64
 # Of the oldest connections so many are looked at for one that waits for nothing: a storm must not cost a long search.
 _LOOKED_AT = 64
+# How many are closed where the system has no descriptor left.
+_ROOM_AT_ONCE = 8
 # While more than one in so many never had a request, the oldest of those makes way: a storm ends only its own.
 _NEW_SHARE = 8
 # Four of the largest bodies, more than have a place at once. Less than the gateway takes itself: slow clients must not
@@ -83,7 +85,7 @@ class HttpListener:
     async def start(self, listener: socket.socket, *, tls: "ssl.SSLContext | None" = None) -> None:
         """Take clients on a socket that listens."""
         self._read_clock()
-        self._acceptor = Acceptor(listener, lambda: ClientConnection(self))
+        self._acceptor = Acceptor(listener, lambda: ClientConnection(self), self._close_idle)
         await self._acceptor.start(tls)
 
     async def close(self, seconds: float) -> None:
@@ -168,6 +170,10 @@ class HttpListener:
             chosen.abort()
             self.forget(chosen)
         return True
+
+    def _close_idle(self) -> None:
+        """The system has no descriptor left: those that do nothing make way, as if all places were taken."""
+        self._has_room(max(len(self._connections) - _ROOM_AT_ONCE, 1))
 
     def _find_unproven(self, most: int) -> ClientConnection | None:
         """The oldest that never had a whole request, where there are many: a few have one on its way."""

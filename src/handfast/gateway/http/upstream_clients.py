@@ -1,53 +1,69 @@
-"""The connections to one server, by what is asked on them: nothing else takes one that a call needs."""
+"""The connections to one server, by what they are for: nothing else takes one that a call needs."""
 
+from enum import Enum, auto
 from typing import Final
 
 from handfast.gateway.http.client import HttpClient
 
-# Clients that only listen hold a connection each: from one pool, a few hundred of them would leave none for calls. Half
-# is for clients; the rest is for what handfast hears itself, a stream for each of its sessions, and for answers that
-# are resumed.
+
+class Purpose(Enum):
+    """What a request to a server is for."""
+
+    CALL = auto()  # a call, or the list of tools that it is judged by
+    REQUEST = auto()  # whatever else a client sends
+    NOTICE = auto()  # what handfast tells the server itself: nobody waits for it
+    LISTENING = auto()  # a stream that may never end
+
+
+def purpose_of(method: str | None) -> Purpose:
+    """Of a client's message, by its method; an answer has none."""
+    if method == "subscriptions/listen":
+        return Purpose.LISTENING
+    return Purpose.CALL if method == "tools/call" else Purpose.REQUEST
+
+
+# Other requests than calls at one server, of all callers.
+REQUESTS: Final = 256
+# Half of these is for clients; the rest is for what handfast hears itself, a stream for each of its sessions, and for
+# answers that are resumed.
 LISTENING: Final = 10_000
+_CONNECTIONS: Final = {
+    Purpose.CALL: 256,
+    Purpose.REQUEST: REQUESTS,
+    Purpose.NOTICE: 64,
+    Purpose.LISTENING: LISTENING,
+}
 
 
 class UpstreamClients:
-    """A pool for calls, one for other requests of clients, such as a task's result, and one for streams that listen."""
-
     def __init__(self, url: str) -> None:
         self._url = url
-        self._calls = HttpClient(url, waits_for_pairing=True)
-        self._others: HttpClient | None = None
-        self._listening: HttpClient | None = None
+        # At once, because it refuses a url that cannot be used.
+        self._clients = {Purpose.CALL: self._make(Purpose.CALL)}
 
     @property
     def origin(self) -> str:
-        return self._calls.origin
+        return self._clients[Purpose.CALL].origin
 
     @property
     def is_busy(self) -> bool:
         """Whether an answer is waited for that has an end."""
-        return self._calls.is_busy or (self._others is not None and self._others.is_busy)
+        return any(client.is_busy for purpose, client in self._clients.items() if purpose is not Purpose.LISTENING)
 
-    def choose(self, verb: str, method: str | None) -> HttpClient:
-        """`method` is that of a client's request; without one it is what handfast asks or says itself."""
-        if verb == "GET" or method == "subscriptions/listen":
-            if self._listening is None:
-                self._listening = HttpClient(self._url, max_connections=LISTENING, waits_for_pairing=True)
-            return self._listening
-        if method is None or method == "tools/call":
-            return self._calls
-        if self._others is None:
-            self._others = HttpClient(self._url, waits_for_pairing=True)
-        return self._others
+    def choose(self, purpose: Purpose) -> HttpClient:
+        client = self._clients.get(purpose)
+        if client is None:
+            client = self._clients[purpose] = self._make(purpose)
+        return client
 
     def dismiss(self, text: str) -> None:
         """Whatever is under way fails with this text."""
-        for client in self._all():
+        for client in self._clients.values():
             client.dismiss(text)
 
     async def close(self) -> None:
-        for client in self._all():
+        for client in self._clients.values():
             await client.close()
 
-    def _all(self) -> list[HttpClient]:
-        return [client for client in (self._calls, self._others, self._listening) if client is not None]
+    def _make(self, purpose: Purpose) -> HttpClient:
+        return HttpClient(self._url, max_connections=_CONNECTIONS[purpose], waits_for_pairing=True)

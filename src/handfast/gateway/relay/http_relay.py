@@ -9,8 +9,9 @@ from itertools import count
 from secrets import randbelow
 
 from handfast.catalog.listing import SessionLost
-from handfast.gateway.admission.listening_places import REFUSED as NO_PLACE
-from handfast.gateway.admission.listening_places import ListeningPlaces, ListeningRefused
+from handfast.gateway.admission.request_places import LISTENING as LISTENING_TEXTS
+from handfast.gateway.admission.request_places import REQUESTS as REQUEST_TEXTS
+from handfast.gateway.admission.request_places import PlacesRefused, RequestPlaces
 from handfast.gateway.admission.room import REFUSED, NoRoom, Room
 from handfast.gateway.admission.server_era import EraRefused, ServerEra
 from handfast.gateway.admission.server_health import ServerHealth, State, UpstreamResting
@@ -31,7 +32,7 @@ from handfast.gateway.http.client import (
 )
 from handfast.gateway.http.exchange import JSON, STREAM_HEADERS, Headers, HttpExchange, HttpProblem
 from handfast.gateway.http.headers import Form, UpstreamHeaders, form_of, has_extensions, to_client
-from handfast.gateway.http.upstream_clients import LISTENING, UpstreamClients
+from handfast.gateway.http.upstream_clients import LISTENING, REQUESTS, Purpose, UpstreamClients
 from handfast.gateway.relay.event_relay import EventRelay
 from handfast.gateway.relay.post_relay import PostRelay, without_answer
 from handfast.gateway.settings.blocks import Limits
@@ -45,6 +46,7 @@ from handfast.wire.sse import OverlongEvent, SseAssembler
 _SESSIONS = 10_000
 _SWEEP_SECONDS = 30.0
 _RECONNECT_SECONDS = 0.2  # a server that starts anew is back by then, and nobody minds so short a wait
+_NOTICE_SECONDS = 10.0  # for the server to say that it has heard
 _ACCEPT = (b"accept", b"application/json, text/event-stream")
 
 
@@ -89,10 +91,11 @@ class HttpRelay:
         self.health = health
         self._limits = limits
         # No more clients can listen than may have connections; sessions between two requests have none.
-        self.listening_places = ListeningPlaces(
-            lambda: min(limits().connections, LISTENING // 2),
-            on_refusal=lambda reason: server.journal.diagnose(server.name, NO_PLACE, reason),
+        note = partial(server.journal.diagnose, server.name)
+        self.listening_places = RequestPlaces(
+            lambda: min(limits().connections, LISTENING // 2), LISTENING_TEXTS, on_refusal=note
         )
+        self.request_places = RequestPlaces(lambda: REQUESTS, REQUEST_TEXTS, on_refusal=note)
         self._era: ServerEra | None = None
         self._sessions: dict[bytes, _Known] = {}
         self._room: Room[_Known] = Room()
@@ -167,13 +170,14 @@ class HttpRelay:
                 await http.respond(400, [JSON], mismatch)
                 return
         relay = PostRelay(self, http, conversation, message)
-        if message.method != "subscriptions/listen":
+        if message.method == "tools/call":
             await relay.run(headers, body)
             return
+        places = self.listening_places if message.method == "subscriptions/listen" else self.request_places
         try:
-            with self.listening_places.hold(conversation.address or address_of_request(http, message)):
+            with places.hold(conversation.address or address_of_request(http, message)):
                 await relay.run(headers, body)
-        except ListeningRefused as problem:
+        except PlacesRefused as problem:
             await http.respond(503, [JSON], error_reply(message.id, UPSTREAM_FAILED, str(problem)))
 
     async def refuse(self, http: HttpExchange, message: Message, _text: str) -> None:
@@ -197,11 +201,11 @@ class HttpRelay:
         try:
             with self.listening_places.hold(conversation.address or address_of_peer(http)):
                 await self._listen(http, conversation)
-        except ListeningRefused as problem:
+        except PlacesRefused as problem:
             raise HttpProblem(503, str(problem), code=UPSTREAM_FAILED) from None
 
     async def _listen(self, http: HttpExchange, conversation: Conversation) -> None:
-        response = await self._request_or_explain(http, "GET")
+        response = await self._request_or_explain(http, "GET", Purpose.LISTENING)
         if form_of(response.headers) is not Form.EVENTS or response.status != 200:
             raise without_answer(response, status_of_success=405)  # no stream is offered, and clients go on without
         http.watch(response.abort)
@@ -223,9 +227,12 @@ class HttpRelay:
         # Streams that the server ends with the session cannot be resumed.
         session, conversation.session = conversation.session, None
         try:
-            response = await self._request_or_explain(http, "DELETE")
+            with self.request_places.hold(conversation.address or address_of_peer(http)):
+                response = await self._request_or_explain(http, "DELETE", Purpose.REQUEST)
             # A server may refuse to end sessions (405), and then it goes on.
             is_over = response.status < 400 or response.status == 404
+        except PlacesRefused as problem:
+            raise HttpProblem(503, str(problem), code=UPSTREAM_FAILED) from None
         finally:
             if not is_over:
                 conversation.session = session
@@ -237,10 +244,10 @@ class HttpRelay:
         response.dismiss()  # the status says it all
         await http.respond(response.status, to_client(response.headers))
 
-    async def _request_or_explain(self, http: HttpExchange, method: str) -> Response:
+    async def _request_or_explain(self, http: HttpExchange, verb: str, purpose: Purpose) -> Response:
         """Raises: HttpProblem 502."""
         try:
-            return await self._request(method, self._headers.choose_without_body(http.headers))
+            return await self._request(verb, self._headers.choose_without_body(http.headers), purpose=purpose)
         except UpstreamFailed as problem:
             raise HttpProblem(502, str(problem), code=UPSTREAM_FAILED, rule="") from None
 
@@ -315,6 +322,7 @@ class HttpRelay:
                 "POST",
                 self._headers.choose([*kept, _ACCEPT]),
                 body,
+                purpose=Purpose.CALL,
                 timeout=self._server.learner.timeout,
                 repeats=self._repeats_own,
             )
@@ -359,15 +367,15 @@ class HttpRelay:
         headers: Headers,
         body: bytes,
         *,
-        method: str | None,
+        purpose: Purpose,
         repeats: Callable[[UpstreamFailed], bool],
         is_cancelled: Callable[[], bool],
     ) -> Response:
         """A client's message. Raises: UpstreamFailed."""
-        return await self._request("POST", headers, body, method, repeats=repeats, is_cancelled=is_cancelled)
+        return await self._request("POST", headers, body, purpose=purpose, repeats=repeats, is_cancelled=is_cancelled)
 
     async def request(
-        self, verb: str, headers: Headers, body: bytes = b"", method: str | None = None, *, is_harmless: bool = False
+        self, verb: str, headers: Headers, body: bytes = b"", *, purpose: Purpose, is_harmless: bool = False
     ) -> Response:
         """A request of handfast's own, with the operator's headers. Raises: UpstreamFailed."""
 
@@ -375,15 +383,15 @@ class HttpRelay:
             """Always where nothing was sent, else only where that does no harm."""
             return (is_harmless or isinstance(problem, UpstreamRefused)) and self._repeats_own(problem)
 
-        return await self._request(verb, self._headers.choose(headers), body, method, repeats=repeats)
+        return await self._request(verb, self._headers.choose(headers), body, purpose=purpose, repeats=repeats)
 
     async def _request(
         self,
         verb: str,
         headers: Headers,
         body: bytes = b"",
-        method: str | None = None,
         *,
+        purpose: Purpose,
         timeout: float | None = None,
         repeats: Callable[[UpstreamFailed], bool] = lambda _problem: False,
         is_cancelled: Callable[[], bool] = lambda: False,
@@ -393,9 +401,9 @@ class HttpRelay:
             headers = [*headers, JSON]  # our own, for bytes that we read as such
         health = self.health
         health.check_admission()
-        seconds = timeout or self.call_timeout
+        seconds = timeout or (_NOTICE_SECONDS if purpose is Purpose.NOTICE else self.call_timeout)
         try:
-            client = self._clients.choose(verb, method)
+            client = self._clients.choose(purpose)
             try:
                 response = await client.request(verb, headers, body, response_timeout=seconds)
             except (UpstreamHungUp, UpstreamRefused) as problem:
@@ -409,6 +417,10 @@ class HttpRelay:
         except UpstreamFailed as problem:
             if isinstance(problem, UpstreamProtocolError) and is_cancelled():
                 health.release()  # to end what was cancelled without an answer is a server's right
+            elif isinstance(problem, UpstreamHungUp):
+                # It took the connection and the request. One tool that crashes must not take the others along.
+                health.note_error(str(problem))
+                health.release()
             elif not self.is_closed:
                 health.failed(str(problem))
             raise
@@ -492,7 +504,7 @@ class HttpRelay:
 
     async def _send_quietly(self, headers: Headers, body: bytes) -> None:
         with contextlib.suppress(UpstreamFailed):
-            (await self._request("POST", headers, body)).dismiss()
+            (await self._request("POST", headers, body, purpose=Purpose.NOTICE)).dismiss()
 
     @property
     def server(self) -> ServerSide:

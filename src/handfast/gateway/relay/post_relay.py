@@ -15,9 +15,10 @@ from handfast.gateway.http.client import Response, UpstreamFailed, UpstreamRefus
 from handfast.gateway.http.exchange import JSON, STREAM_HEADERS, Headers, HttpExchange, HttpProblem
 from handfast.gateway.http.headers import Form, form_of, to_client
 from handfast.gateway.http.response import describe_status
+from handfast.gateway.http.upstream_clients import purpose_of
 from handfast.gateway.relay.event_relay import NOT_ASKED, EventRelay
 from handfast.wire.alias import Alias, token_of
-from handfast.wire.codes import UPSTREAM_FAILED, UPSTREAM_TIMEOUT
+from handfast.wire.codes import INVALID_REQUEST, UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from handfast.wire.message import BadMessage, Message, read_message
 from handfast.wire.replies import error_reply
 from handfast.wire.sse import render_event
@@ -47,6 +48,7 @@ class PostRelay:
         self._given: bytes | None = None  # a session that the server gives with its answer
         self._is_cancelled = False
         self._is_stopped = False
+        self._is_withdrawn = False  # by a client that is still there
         self._time: CallTime | None = None
         self._has_timed_out = False
 
@@ -70,7 +72,7 @@ class PostRelay:
             self._response = await self._upstream.send(
                 headers,
                 body,
-                method=self._message.method,
+                purpose=purpose_of(self._message.method),
                 repeats=self._repeats,
                 is_cancelled=self._has_been_cancelled,
             )
@@ -78,7 +80,10 @@ class PostRelay:
         except UpstreamFailed as problem:
             await self._explain(problem)
         except asyncio.CancelledError:
-            if self._is_stopped and self._task is not None:
+            if self._is_withdrawn and self._task is not None:
+                self._task.uncancel()
+                await self._end_withdrawn()
+            elif self._is_stopped and self._task is not None:
                 self._task.uncancel()
                 await self._answer(_ELSEWHERE)
             elif not self._is_cancelled:
@@ -132,12 +137,26 @@ class PostRelay:
             self._task.cancel()
 
     def _stop(self) -> None:
-        """Its session ended, or the client cancelled the call: if that has left, the rest could reach nobody."""
+        """Its session ended, or the client cancelled the request: nothing that could still come is waited for."""
         if self._has_ended():
             self._is_stopped = True
             self._stop_waiting()
         elif self._http.has_left:
             self._client_left()
+        else:
+            self._is_withdrawn = True
+            self._stop_waiting()
+
+    async def _end_withdrawn(self) -> None:
+        """A cancelled request is owed no answer, but clients ask again for what ends without one."""
+        if self._request_id is not None:
+            self._conversation.open_requests.pop(self._request_id, None)
+        reply = error_reply(self._request_id, INVALID_REQUEST, "The request was cancelled.")
+        if not self._http.has_started:
+            await self._http.respond(200, [JSON], reply)
+            return
+        await self._http.send_chunk(render_event(reply))
+        await self._http.end_stream()
 
     def _abandon(self) -> None:
         """Without a session nothing can be resumed: what is still open here ends here, on record."""
@@ -306,6 +325,9 @@ class PostRelay:
             self._tell_timeout()
         code = UPSTREAM_TIMEOUT if is_timeout else UPSTREAM_FAILED
         if self._is_cancelled:
+            return
+        if self._is_withdrawn:
+            await self._end_withdrawn()
             return
         if self._response is not None and not self._has_been_cancelled():
             self._upstream.health.note_error(text)

@@ -10,6 +10,7 @@ from handfast.gateway.calls.repeats import HARMLESS
 from handfast.gateway.http.exchange import Headers
 from handfast.gateway.http.headers import Form, form_of
 from handfast.gateway.http.response import Response, UpstreamFailed, UpstreamTimeout
+from handfast.gateway.http.upstream_clients import Purpose, purpose_of
 from handfast.gateway.translate.servers.line import Deliver, HttpRefused, Room, SessionLost
 from handfast.wire.alias import Alias, read_number, token_of
 from handfast.wire.eras import META_SUBSCRIPTION
@@ -32,9 +33,9 @@ class Http(Protocol):
     """The server's address, as far as a line needs it."""
 
     async def request(
-        self, verb: str, headers: Headers, body: bytes = b"", method: str | None = None, *, is_harmless: bool = False
+        self, verb: str, headers: Headers, body: bytes = b"", *, purpose: Purpose, is_harmless: bool = False
     ) -> Response:
-        """`method`: of a client's request. `is_harmless`: it may be sent twice. Raises: UpstreamFailed."""
+        """`is_harmless`: it may be sent twice. Raises: UpstreamFailed."""
 
     @property
     def next_id(self) -> Callable[[], int]:
@@ -96,7 +97,7 @@ class HttpLine:
             response = await self._post(
                 alias.take_raw(),
                 sent,
-                message.method,
+                purpose_of(message.method),
                 is_harmless=message.method in HARMLESS,
             )
             answer = await self._read(response, alias, room)
@@ -137,7 +138,7 @@ class HttpLine:
             await self.send(raw)
 
     async def send(self, raw: bytes) -> None:
-        (await self._post(raw, [])).dismiss()  # what is no request has no answer
+        (await self._post(raw, [], Purpose.NOTICE)).dismiss()  # what is no request has no answer
 
     def listen(self) -> None:
         """Hear what the server says on its own, where it has a stream for that."""
@@ -151,13 +152,13 @@ class HttpLine:
         if self.session is not None and was_alive:
             with contextlib.suppress(UpstreamFailed, TimeoutError):
                 async with asyncio.timeout(_GOODBYE_SECONDS):
-                    response = await self._http.request("DELETE", self._in_session())
+                    response = await self._http.request("DELETE", self._in_session(), purpose=Purpose.NOTICE)
                 response.dismiss()
 
     async def resume(self, last_id: bytes) -> Response:
         """Raises: UpstreamFailed."""
         headers = [*self._in_session(), _ACCEPT_EVENTS, (b"last-event-id", last_id)]
-        response = await self._http.request("GET", headers)
+        response = await self._http.request("GET", headers, purpose=Purpose.LISTENING)
         if response.status != 200 or form_of(response.headers) is not Form.EVENTS:
             response.abort()
             raise UpstreamFailed("The server closed its answer early, and would not send the rest of it.")
@@ -198,11 +199,9 @@ class HttpLine:
             alias.restore_subscription(message)
         return number in (None, alias.number)
 
-    async def _post(
-        self, body: bytes, headers: Headers, method: str | None = None, *, is_harmless: bool = False
-    ) -> Response:
+    async def _post(self, body: bytes, headers: Headers, purpose: Purpose, *, is_harmless: bool = False) -> Response:
         whole = [_ACCEPT, *self._in_session(), *headers]
-        response = await self._http.request("POST", whole, body, method, is_harmless=is_harmless)
+        response = await self._http.request("POST", whole, body, purpose=purpose, is_harmless=is_harmless)
         if self.session is None:
             return response
         if response.header(_SESSION) not in (None, self.session):
@@ -247,7 +246,9 @@ class HttpLine:
         seconds = _RETRY_SECONDS
         while self.is_alive:
             with contextlib.suppress(UpstreamFailed):
-                response = await self._http.request("GET", [*self._in_session(), _ACCEPT_EVENTS])
+                response = await self._http.request(
+                    "GET", [*self._in_session(), _ACCEPT_EVENTS], purpose=Purpose.LISTENING
+                )
                 if response.status != 200 or form_of(response.headers) is not Form.EVENTS:
                     response.abort()
                     return  # most servers have none

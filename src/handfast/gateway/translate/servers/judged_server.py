@@ -8,7 +8,7 @@ from dataclasses import replace
 import msgspec
 
 from handfast.core.call.exchange import Status
-from handfast.gateway.admission.listening_places import ListeningRefused
+from handfast.gateway.admission.request_places import PlacesRefused, RequestPlaces
 from handfast.gateway.admission.server_health import ServerHealth, State, UpstreamResting
 from handfast.gateway.callers.caller_ids import Foreign
 from handfast.gateway.calls.call_time import CallTime
@@ -28,17 +28,26 @@ from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_messa
 from handfast.wire.replies import error_reply
 from handfast.wire.scan import NotJson
 
+_PLACED_ELSEWHERE = frozenset(("tools/call", "subscriptions/listen"))
 _ENDING_SECONDS = 1.0  # what is answered with the end of its server takes milliseconds
 
 
 class JudgedServer:
     def __init__(
-        self, server: ServerSide, native: NativeServer, *, health: ServerHealth, limits: Callable[[], Limits]
+        self,
+        server: ServerSide,
+        native: NativeServer,
+        *,
+        health: ServerHealth,
+        limits: Callable[[], Limits],
+        request_places: RequestPlaces | None = None,
     ) -> None:
+        """`request_places`: those of requests that are no calls, where they share connections."""
         self._server = server
         self.native = native
         self._health = health
         self._limits = limits
+        self._request_places = request_places
         self._under_way = 0
         self._is_idle = asyncio.Event()
         self._is_idle.set()
@@ -104,7 +113,7 @@ class JudgedServer:
         except (UpstreamFailed, BadMessage, AmbiguousKeys, NotJson) as problem:
             is_timeout = isinstance(problem, UpstreamTimeout)
             # The one only tells of an earlier error, the other has nothing to do with the server.
-            if not isinstance(problem, UpstreamResting | ListeningRefused):
+            if not isinstance(problem, UpstreamResting | PlacesRefused):
                 self._health.note_error(str(problem))
             return conversation.fail(
                 message.id,
@@ -125,7 +134,10 @@ class JudgedServer:
     async def _ask(self, message: Message, origin: Origin, inbox: Inbox) -> bytes:
         watched = replace(origin, send=inbox.put, flow=inbox.flow)
         try:
-            return await self.native.request(message, watched)
+            if self._request_places is None or message.method in _PLACED_ELSEWHERE:
+                return await self.native.request(message, watched)
+            with self._request_places.hold(origin.address or origin.caller):
+                return await self.native.request(message, watched)
         finally:
             inbox.end()
 

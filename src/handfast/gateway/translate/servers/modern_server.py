@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from handfast.gateway.admission.listening_places import ListeningPlaces
+from handfast.gateway.admission.request_places import RequestPlaces
 from handfast.gateway.callers.caller_ids import CallerIds, SharedRequest, asks_with_ids, brings_ids
 from handfast.gateway.translate.backend import Origin
 from handfast.gateway.translate.servers.line import Line, SessionLost
@@ -22,7 +22,7 @@ class ModernServer:
         *,
         tells_logs_apart: bool,
         ids: CallerIds | None = None,
-        listening: ListeningPlaces | None = None,
+        listening: RequestPlaces | None = None,
     ) -> None:
         """`connect` gives a line for a caller, who may want log messages: only those do not say whose they are.
 
