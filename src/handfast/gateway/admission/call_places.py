@@ -1,7 +1,6 @@
 """Places for calls at each server: taken at once where one is free, waited for in a fair line, given back once."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Hashable
 from typing import NamedTuple, Protocol
 
@@ -75,9 +74,10 @@ class LocalPlaces:
         self._bounds_of = bounds_of
         self._most_calls = most_calls
         self._queues: dict[str, FairQueue[_LocalPlace]] = {}
-        self._held_by: Counter[Hashable] = Counter()  # at all servers
-        self._judged_by: Counter[Hashable] = Counter()  # calls that have yet to ask for a place at their server
+        self._held_by: dict[Hashable, int] = {}  # at all servers
+        self._judged_by: dict[Hashable, int] = {}  # calls that have yet to ask for a place at their server
         self._held = self._judged = 0
+        self._has_lines = False  # so that nothing is looked for where nobody waits
         self._is_closed = False
 
     def waiting(self, server: str) -> int:
@@ -89,8 +89,8 @@ class LocalPlaces:
         if self._judged >= most or self._held >= most:
             text = f"The gateway has {most} calls in progress, which is its limit. Try again in a moment."
             raise NoPlace("calls.full", text)
-        own = self._judged_by[caller]
-        if own >= share_of_caller(most):
+        own = self._judged_by.get(caller, 0)
+        if own and own >= share_of_caller(most):
             # They wait for a list of tools: as many calls that run would wait for places.
             text = f"{own} calls of this caller have yet to be judged, its share of the gateway. Try again in a moment."
             raise NoPlace("calls.full", text)
@@ -138,6 +138,7 @@ class LocalPlaces:
             " Call again later, or send fewer calls at once.",
         )
         place.line_up(late, bounds.seconds)
+        self._has_lines = True
         self.call_up(place.server, queue)  # there may be more places than when the line began
 
     def call_up(self, server: str, queue: "FairQueue[_LocalPlace]") -> None:
@@ -149,26 +150,26 @@ class LocalPlaces:
     def _grant(self, place: "_LocalPlace") -> None:
         place.is_granted = True
         self._held += 1
-        self._held_by[place.caller] += 1
+        self._held_by[place.caller] = self._held_by.get(place.caller, 0) + 1
 
     def _has_share_of_all(self, caller: Hashable) -> bool:
         """Whether one caller's calls, at all servers, leave no more than is for the others."""
-        return self._held_by[caller] >= share_of_caller(self._most_calls())
+        held = self._held_by.get(caller, 0)
+        return held > 0 and held >= share_of_caller(self._most_calls())
 
     def give_back(self, place: "_LocalPlace", queue: "FairQueue[_LocalPlace]") -> None:
-        had_share = self._has_share_of_all(place.caller)
         self._held -= 1
         _lower(self._held_by, place.caller)
         queue.give_back(place.caller)
-        if had_share:
-            self.refill()  # its other calls may wait at any server
-        elif queue.waiting:
-            self.call_up(place.server, queue)
+        if self._has_lines:
+            self.refill()  # other calls of a caller that had its share may wait at any server
 
     def refill(self) -> None:
         """There may be more places than before: other settings are in force."""
         for server, queue in self._queues.items():
-            self.call_up(server, queue)
+            if queue.waiting:
+                self.call_up(server, queue)
+        self._has_lines = any(queue.waiting for queue in self._queues.values())
 
     def dismiss(self, server: str, text: str) -> None:
         for place in list(self._queues.get(server, ())):
@@ -239,7 +240,9 @@ class _LocalPlace:
             self.send_away(None)
 
 
-def _lower(counts: "Counter[Hashable]", caller: Hashable) -> None:
-    counts[caller] -= 1
-    if not counts[caller]:
+def _lower(counts: dict[Hashable, int], caller: Hashable) -> None:
+    left = counts[caller] - 1
+    if left:
+        counts[caller] = left
+    else:
         del counts[caller]

@@ -1,13 +1,13 @@
 """The connections to one server, by what they are for: nothing else takes one that a call needs."""
 
-from enum import Enum, auto
+from enum import IntEnum, auto
 from typing import Final
 
 from handfast.gateway.http.client import HttpClient
 
 
-class Purpose(Enum):
-    """What a request to a server is for."""
+class Purpose(IntEnum):
+    """What a request to a server is for. A number, because that is hashed faster."""
 
     CALL = auto()  # a call, or the list of tools that it is judged by
     REQUEST = auto()  # whatever else a client sends
