@@ -1,4 +1,4 @@
-"""Write the tree in docs/how-it-works.md anew: every file with the line it opens with.
+"""Write docs/files.md anew: every file with the line it opens with.
 
 python scripts/document_tree.py
 """
@@ -7,7 +7,7 @@ import ast
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "how-it-works.md"
+PAGE = ROOT / "docs" / "files.md"
 BEGIN, END = "<!-- tree: made from the files -->", "<!-- /tree -->"
 # From the top layer down, as pyproject.toml has them; a folder that is not listed here comes last.
 LAYERS = ("cli", "django", "gateway", "catalog", "activity", "slow_lane", "wire", "core")

@@ -150,7 +150,7 @@ def test_every_file_of_the_tree_says_what_it_is() -> None:
 def test_the_layers_are_those_of_the_contract() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
     layers = "\n".join(contracts[0]["layers"])
-    assert f"```\n{layers}\n```" in document_tree.PAGE.read_text("utf-8")
+    assert f"```\n{layers}\n```" in (ROOT / "docs" / "how-it-works.md").read_text("utf-8")
 
 
 def test_every_pitfall_and_promise_names_the_tests_that_show_it() -> None:
@@ -218,3 +218,7 @@ def test_the_index_names_every_document() -> None:
     index = (ROOT / "docs" / "index.md").read_text("utf-8")
     own = {path.name for path in (ROOT / "docs").iterdir() if path.suffix in (".md", ".json", ".toml")}
     assert sorted(name for name in own - {"index.md"} if f"({name})" not in index) == []
+
+
+def test_the_guide_is_short_enough_to_be_read_at_once() -> None:
+    assert len((ROOT / "docs" / "how-it-works.md").read_text("utf-8").splitlines()) <= 250

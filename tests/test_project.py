@@ -291,3 +291,9 @@ def test_a_module_tested_elsewhere_is_imported_there(module: str) -> None:
 def test_a_test_that_drives_modules_starts_a_process(file: str) -> None:
     source = (ROOT / "tests" / file).read_text("utf-8")
     assert re.search(r"tests\.(demo|contracts\.\w+|gateway\.running) import|subprocess", source)
+
+
+def test_no_folder_holds_more_modules_than_can_be_taken_in_at_once() -> None:
+    folders = {path.parent for path in SRC.rglob("*.py")}
+    counts = {str(each.relative_to(SRC)): sum(p.name != "__init__.py" for p in each.glob("*.py")) for each in folders}
+    assert {name: count for name, count in counts.items() if count > 16} == {}
