@@ -149,11 +149,18 @@ class Stage:
         deadline = time.monotonic() + 10
         while not self._counts.exists():
             if time.monotonic() > deadline:
-                raise BenchFailed("the gateway does not say how many tasks it has")
+                raise BenchFailed(f"the gateway does not say how many tasks it has; {await self._last_words()}")
             await asyncio.sleep(0.05)
         children = sum(_parent(each) == pid for each in os.listdir("/proc") if each.isdigit())
         descriptors = len(os.listdir(f"/proc/{pid}/fd"))
         return Level(round(resident_mb(pid), 1), descriptors, children, int(self._counts.read_text()))
+
+    async def _last_words(self) -> str:
+        ended = self.gateway.poll()
+        self.gateway.send_signal(signal.SIGUSR1)
+        await asyncio.sleep(1)
+        log = (self._folder / "gateway.log").read_text(errors="replace")
+        return f"it {'runs' if ended is None else f'ended with {ended}'} and said: {log[-3000:]}"
 
     def stop(self) -> None:
         for process in (self.gateway, *self._webs.values()):

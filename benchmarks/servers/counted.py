@@ -1,6 +1,7 @@
 """`handfast serve` that tells on SIGUSR2 how many tasks it has: `python -m benchmarks.servers.counted FILE serve …`."""
 
 import asyncio
+import faulthandler
 import gc
 import signal
 import sys
@@ -17,4 +18,5 @@ if __name__ == "__main__":
         counts.with_suffix(".new").rename(counts)
 
     signal.signal(signal.SIGUSR2, tell)
+    faulthandler.register(signal.SIGUSR1)  # where it stands, for a run that fails
     sys.exit(main(sys.argv[2:]))
