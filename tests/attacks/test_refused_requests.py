@@ -308,9 +308,11 @@ def test_the_number_of_connections_is_a_setting_and_half_a_request_holds_no_plac
             stack.enter_context(connect(gateway)).sendall(b"POST /mcp/up HTTP/1.1\r\nHost: local")
             stack.enter_context(connect(gateway)).sendall(post(b"/mcp/up", PING)[:-1])
         assert gateway.client().call("add").text == "fine", "who asks for something comes before who does not"
-        busy = [OpenPost(gateway.client(), b"", method="GET") for _ in range(8)]  # listening is a request under way
-        for stream in busy:
+        busy = []
+        for _ in range(8):  # listening is a request under way, once it has arrived
+            busy.append(stream := OpenPost(gateway.client(), b"", method="GET"))
             stack.callback(stream.leave)
+            assert stream.response.status == 200
         refused = eventually(lambda: refusal(gateway), "the bound")
         assert refused is not None
         assert refused.headers["retry-after"] == "5"

@@ -224,7 +224,7 @@ def test_a_bomb_is_never_run_in_place(name: str) -> None:
 def test_what_takes_long_to_compile_is_left_to_the_slow_lane(schema: object) -> None:
     started = time.process_time()
     assert compiled(schema).validator is None
-    assert time.process_time() - started < 0.5
+    assert time.process_time() - started < 1.0
 
 
 def test_a_schema_without_a_validator_says_where_to_send_it() -> None:
