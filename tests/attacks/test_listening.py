@@ -161,19 +161,6 @@ def has_calls(more_than: int, journal: Journal) -> bool:
     return len(journal.calls("mute")) > more_than
 
 
-@ERAS
-def test_ended_sessions_hold_no_connection_that_a_call_needs(tmp_path: Path, versions: list[str]) -> None:
-    with silent_about(tmp_path, versions) as (gateway, stub), ExitStack() as stack:
-        victim = opened(gateway, "/mcp/up", "victim", is_modern=True)
-        assert victim.run("add").text == "fine"
-        greedy = Caller(gateway, "/mcp/up", "greedy", is_modern=False)
-        greedy.session = "invented"
-        for _ in range(CALLS + 10):
-            stack.callback(OpenPost(greedy, b"", method="DELETE").leave)
-        assert victim.run("add").text == "fine"
-        assert stub.journal.path.exists()
-
-
 def test_calls_that_wait_for_a_list_leave_the_calls_of_others_their_room(tmp_path: Path) -> None:
     for name in ("quick", "slow"):
         (tmp_path / name).mkdir()
