@@ -3,9 +3,10 @@
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -253,5 +254,27 @@ def test_processes_that_prune_and_write_at_once_keep_one_chain(tmp_path: Path) -
     with closing(SqliteStore.open(tmp_path)) as store:
         prune(store, Retention(keep_bytes=MIB))
         assert walked(store).broken is None
-        assert walked(store).thinned > 0
+        assert list(store.query(RecordFilter(rule="activity.thinned")))
     assert bytes_on_disk(tmp_path) <= MIB
+
+
+@pytest.mark.requirement("F9", "P5")
+def test_processes_that_find_too_much_at_once_do_not_each_remove_it(store: SqliteStore, tmp_path: Path) -> None:
+    fill(store, 4_000, decision_every=1)
+    bound = store._used_bytes() - MIB // 16  # one step removes that and the headroom
+    everybody = Barrier(3)
+
+    class StoreThatWaits(SqliteStore):
+        @contextmanager
+        def _writing(self) -> Iterator[None]:
+            everybody.wait(timeout=30)  # each of them has measured by now
+            with super()._writing():
+                yield
+
+    def work(_: int) -> None:
+        with closing(StoreThatWaits.open(tmp_path)) as own:
+            own.prune(Retention(keep_bytes=bound), now=NOW)
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(work, range(3)))
+    assert numbers_of(store, Status.BLOCKED) == list(range(500, 4_000))

@@ -142,16 +142,19 @@ class SqliteStore:
         self._empty_log()
         if self._file_bytes() <= keep_bytes:
             return 0
-        if self._used_bytes() > keep_bytes - keep_bytes // _HEADROOM:
-            done = self._remove(thin, keep_bytes=keep_bytes, after=self._thinned_through, now=now)
-            done = done or self._remove(cut_front, before="", now=now)
+        goal = keep_bytes - keep_bytes // _HEADROOM
+        if self._used_bytes() > goal:
+            done = self._remove(thin, goal=goal, keep_bytes=keep_bytes, after=self._thinned_through, now=now)
+            done = done or self._remove(cut_front, goal=goal, before="", now=now)
             if done:
                 return done
         return self._give_back_pages()
 
-    def _remove(self, step: Callable[..., Removal], **bounds: object) -> int:
+    def _remove(self, step: Callable[..., Removal], *, goal: int = 0, **bounds: object) -> int:
         with self._writing():
-            # Looked at under the lock: another process may just have done the same.
+            # Looked at under the lock: another process may just have done the same, and decisions would go for nothing.
+            if self._used_bytes() <= goal:
+                return 0
             removal = step(self._connection, **bounds)
             if removal.note is not None:
                 self._chain([removal.note])
