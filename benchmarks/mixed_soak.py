@@ -149,18 +149,19 @@ class Stage:
         deadline = time.monotonic() + 10
         while not self._counts.exists():
             if time.monotonic() > deadline:
-                raise BenchFailed(f"the gateway does not say how many tasks it has; {await self._last_words()}")
+                raise BenchFailed(f"the gateway does not say how many tasks it has: {await self.last_words()}")
             await asyncio.sleep(0.05)
         children = sum(_parent(each) == pid for each in os.listdir("/proc") if each.isdigit())
         descriptors = len(os.listdir(f"/proc/{pid}/fd"))
         return Level(round(resident_mb(pid), 1), descriptors, children, int(self._counts.read_text()))
 
-    async def _last_words(self) -> str:
+    async def last_words(self) -> str:
+        """Whether the gateway still runs, and the end of what it printed, with where it stands."""
         ended = self.gateway.poll()
         self.gateway.send_signal(signal.SIGUSR1)
         await asyncio.sleep(1)
         log = (self._folder / "gateway.log").read_text(errors="replace")
-        return f"it {'runs' if ended is None else f'ended with {ended}'} and said: {log[-3000:]}"
+        return f"the gateway {'runs' if ended is None else f'ended with {ended}'} and said: {log[-3000:]}"
 
     def stop(self) -> None:
         for process in (self.gateway, *self._webs.values()):
@@ -383,6 +384,8 @@ async def carry_out(seconds: float, *, early_at: float, callers: int = _CALLERS)
             while (left := deadline - time.perf_counter()) > 0:
                 await asyncio.sleep(min(left, 10.0))
                 print(f"soak: {time.perf_counter() - began:.0f} s, {tally.requests:,} requests", file=sys.stderr)
+                if stage.gateway.poll() is not None:
+                    raise BenchFailed(await stage.last_words())
             go.clear()
             # A session ends up to half as long again after it is idle, and then the one behind it in the same way.
             await asyncio.sleep(_QUIET_SECONDS + 3 * _SESSION_IDLE_SECONDS)

@@ -22,7 +22,7 @@ from handfast.activity.query import RecordFilter
 from handfast.activity.sqlite import SqliteStore
 from handfast.core.call.exchange import RecordType
 from handfast.gateway.http.client import HttpClient, Response, UpstreamFailed
-from handfast.gateway.process.open_files import raise_open_files
+from handfast.gateway.process.own_process import raise_open_files
 
 SERVERS = ("pipe", "web")  # a stdio server and an HTTP server
 ALL = ""  # both at one address, each asked in its own era

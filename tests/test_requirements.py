@@ -3,6 +3,7 @@
 import ast
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ KNOWN = [f"{prefix}{number}" for prefix, last in RANGES.items() for number in ra
 Claims = dict[str, list[str]]  # id → the places of the tests that claim it
 
 
+@cache
 def read_manifest() -> dict[str, dict[str, str]]:
     return tomllib.loads(MANIFEST.read_text("utf-8"))
 
@@ -45,6 +47,7 @@ def claims_in(source: str, place: str) -> Iterator[tuple[str, str]]:
                 yield str(argument.value), f"{place}:{node.lineno}"
 
 
+@cache
 def claims() -> Claims:
     found: Claims = {}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):

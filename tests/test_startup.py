@@ -10,6 +10,8 @@ import pytest
 from tests.gateway.running import TEXT, started, wrapping
 from tests.stubs.run import answer, tool, write_stub
 
+pytestmark = pytest.mark.new_interpreters
+
 # What would cost as much as everything else together, and belongs to other parts of the product.
 HEAVY = (
     "pydantic",

@@ -1,4 +1,4 @@
-"""What is logged of an exception that nobody foresaw: where it happened, and nothing secret of what it says."""
+"""What is logged of an unexpected exception: where it happened, and nothing secret of its text."""
 
 import traceback
 

@@ -11,6 +11,28 @@ from typing import IO, cast
 _CHUNK = 65536
 
 
+async def connect_pipe(
+    make_protocol: Callable[[], asyncio.BaseProtocol], descriptor: int, *, writes: bool
+) -> asyncio.BaseTransport:
+    """Put one end of a pipe on the event loop, which then owns it: it is closed once, and by the loop. Raises: OSError.
+
+    uvloop closes the descriptor, then the file that it was given; a file whose pipe ends while uvloop takes it up is
+    left to the garbage collector. A file that owned the descriptor would then close it a second time, when the number
+    is a client's connection or the pipe of another process. So uvloop gets a file that owns nothing.
+    """
+    loop = asyncio.get_running_loop()
+    is_uvloop = type(loop).__module__.partition(".")[0] == "uvloop"
+    file = os.fdopen(descriptor, "wb" if writes else "rb", buffering=0, closefd=not is_uvloop)
+    try:
+        transport: asyncio.BaseTransport
+        transport, _ = await (loop.connect_write_pipe if writes else loop.connect_read_pipe)(make_protocol, file)
+    except OSError:
+        if is_uvloop:
+            os.close(descriptor)  # it was not taken up
+        raise
+    return transport
+
+
 class InputPipe(asyncio.Protocol):
     """Hands chunks to `on_data` and calls `on_end` once at the end."""
 
@@ -92,8 +114,7 @@ class OutputPipe(asyncio.Protocol):
         # To notice that its reader left, the loop reads from what it writes to: on a terminal that is our input.
         if not _is_plain_file(self._fd) and not os.path.sameopenfile(self._fd, sys.stdin.fileno()):
             # The loop closes what it is given, and the command may still want to flush its own stdout at its end.
-            own = os.fdopen(os.dup(self._fd), "wb", buffering=0)
-            await asyncio.get_running_loop().connect_write_pipe(lambda: self, own)
+            await connect_pipe(lambda: self, os.dup(self._fd), writes=True)
 
     def write_line(self, message: bytes) -> None:
         if self._transport is not None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from handfast.activity.chain import FIELDS
 from handfast.activity.sqlite import SqliteStore
 from handfast.activity.store import Retention
 from handfast.clock import Clock
@@ -47,6 +48,14 @@ def folder(tmp_path: Path) -> Path:
     store.append([record("2020-01-01T00:00:00.000000Z"), record(), record(), record()])
     store.close()
     return tmp_path
+
+
+def test_the_guide_has_every_field_of_a_record() -> None:
+    (table,) = re.findall(r"^## A record\n(.*?)^## ", GUIDE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    described = [
+        name for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for name in re.findall("`(.*?)`", row)
+    ]
+    assert described == [*FIELDS, "seq"]
 
 
 def test_the_guides_lines_verify_a_real_store(folder: Path) -> None:

@@ -5,9 +5,9 @@ import json
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from handfast.activity.chain import Head, canonical_text, hash_text, link_record, payload_of
+from handfast.activity.chain import INDEXED, Head, canonical_text, hash_text, link_record, payload_of
 from handfast.core.call.exchange import Detail, Record, RecordType, Status
 
 RECORD = Record(
@@ -45,6 +45,26 @@ def test_the_hashed_bytes_never_change() -> None:
 @pytest.mark.requirement("001-9")
 def test_the_hash_of_the_golden_record_never_changes() -> None:
     assert link_record(RECORD, Head()).hash == GOLDEN_SHA256
+
+
+@pytest.mark.parametrize("reason", ["why", "weil größer"], ids=["written quickly", "written by json"])
+def test_every_field_of_a_record_is_hashed_and_keeps_its_own_value(reason: str) -> None:
+    # Fields that are added later are among these: their values are their names.
+    texts = {name: name for name, kind in Record.__annotations__.items() if kind is str}
+    record = replace(RECORD, **texts | {"reason": reason})
+    place = {"seq": 7, "previous": "f" * 64}
+    assert json.loads(link_record(record, Head(6, "f" * 64)).payload) == asdict(record) | place
+
+
+def test_a_record_has_only_fields_that_both_encoders_write_alike() -> None:
+    others = {name for name, kind in Record.__annotations__.items() if kind not in (str, RecordType, Status)}
+    assert others == {"duration_ms", "details"}, "what else is no text must be looked at in _is_plain"
+
+
+def test_what_a_store_searches_by_is_plain_text() -> None:
+    indexed = link_record(RECORD, Head()).indexed
+    assert indexed == tuple(getattr(RECORD, name) for name in INDEXED)
+    assert {type(text) for text in indexed} == {str}
 
 
 json_values = st.recursive(

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from handfast.activity.chain import Head
+from handfast.activity.chain import INDEXED, Head
 from handfast.activity.query import EVERYTHING, RecordFilter
 from handfast.activity.sqlite import SqliteStore
 from handfast.activity.store import RecordNotFound, Retention, StoreError
@@ -40,6 +41,12 @@ def found(store: SqliteStore, wanted: RecordFilter, *, oldest_first: bool = Fals
 
 def walked(store: SqliteStore) -> ChainWalk:
     return list(store.walk())[-1]
+
+
+def test_the_columns_of_the_file_are_the_fields_that_are_searched_by(store: SqliteStore, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "activity.db")) as connection:
+        columns = [name for _, name, *_ in connection.execute("PRAGMA table_info(records)")]
+    assert columns == ["seq", *INDEXED, "payload", "hash"]
 
 
 def test_what_was_appended_is_read_back_whole(store: SqliteStore) -> None:

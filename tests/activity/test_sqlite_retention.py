@@ -18,6 +18,8 @@ from handfast.activity.walk import ChainWalk
 from handfast.clock import time_text
 from handfast.core.call.exchange import Record, RecordType, Status
 
+pytestmark = pytest.mark.slow
+
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 NOTES = {"activity.pruned", "activity.thinned"}
 MIB = 1024 * 1024

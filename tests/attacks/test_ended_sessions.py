@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from handfast.gateway.calls.session_owner import ENDED
+from handfast.gateway.sessions.session_table import ENDED
 from tests.attacks.test_shared_process import Caller
 from tests.contracts.rig import Json
 from tests.gateway.running import OpenPost, Serving, meanwhile, one_record, outcome, running, send

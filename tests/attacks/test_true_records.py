@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from handfast.core.call.exchange import RAN_UNRECORDED
-from handfast.gateway.calls.conversation import LEFT
+from handfast.gateway.calls.judged_calls import LEFT
 from handfast.gateway.servers import RESTARTED, STOPPED
 from handfast.wire.codes import RECORDING_FAILED
 from tests.contracts.rig import HttpGateway, Json, Route, rig

@@ -157,8 +157,8 @@ def test_a_revision_that_is_not_there_ends_the_run(tmp_path: Path) -> None:
 
 
 def test_what_happens_after_a_moment_happens_as_many_times_later() -> None:
-    shown = "recorder._GATHER_S, post_answer.OPEN_AFTER_SECONDS"
-    imports = "from handfast.activity import recorder; from handfast.gateway.relay import post_answer;"
+    shown = "recorder._GATHER_S, call_time.OPEN_AFTER_SECONDS"
+    imports = "from handfast.activity import recorder; from handfast.gateway.calls import call_time;"
     slow = "from benchmarks.servers.slowed import slow_down; slow_down();"
     usual, slowed = (
         subprocess.run(

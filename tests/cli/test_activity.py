@@ -15,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from msgspec.structs import asdict
 
 from handfast.activity.sqlite import SqliteStore
 from handfast.activity.store import Retention
@@ -93,6 +94,24 @@ def command_line(command: str, folder: Path, *arguments: str) -> list[str]:
 def listed(captured: Captured, folder: Path, *arguments: str) -> list[str]:
     assert invoke("list", folder, "-o", "json", *arguments) == 0
     return [one["id"][:4] for one in json.loads(captured.readouterr().out)]
+
+
+def test_every_field_of_a_record_is_listed_exported_and_shown(tmp_path: Path, capsys: Captured) -> None:
+    # Fields that are added later are among these: their values are their names.
+    texts = {name: f"the {name}" for name, kind in Record.__annotations__.items() if kind is str}
+    whole = record(1, **texts, duration_ms=1.5, details={"of": "details"})
+    append(tmp_path, whole)
+    for command in ("list", "export"):
+        assert invoke(command, tmp_path, "-o", "jsonl") == 0
+        assert asdict(whole).items() <= json.loads(capsys.readouterr().out).items()
+    assert invoke("list", tmp_path, "-o", "csv") == 0
+    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    texts = {name: str(value) for name, value in asdict(whole).items()} | {"details": '{"of": "details"}'}
+    assert row == texts | {"seq": "1"}
+    assert invoke("show", tmp_path, whole.id) == 0
+    values = re.findall(r"^\S+ +(.*)$", capsys.readouterr().out, re.MULTILINE)
+    shown = texts | {"details": '"details"'}
+    assert {name for name, value in shown.items() if value not in values} == set()
 
 
 @pytest.mark.requirement("004-12")

@@ -14,6 +14,8 @@ from handfast.cli.console import CommandFailed
 from tests.cli.conftest import DemoGateway, Ran
 from tests.gateway.running import eventually, read_records
 
+pytestmark = pytest.mark.quick
+
 Run = Callable[..., Ran]
 ADA = {"email": "ada@example.com", "first_name": "Ada"}
 REFUSED = (

@@ -10,6 +10,8 @@ import pytest
 from handfast.cli.config import STARTER, add_parser
 from handfast.gateway.settings.schema import render_schema
 
+pytestmark = pytest.mark.quick
+
 GOOD = {
     "mcpServers": {
         "files": {"command": "npx", "args": ["hunter2"]},

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from handfast.lint.catalogue import RULES
+from handfast.lint.findings import RULES
 from tests.cli.conftest import Ran
 from tests.demo import HANDFAST, ROOT
 from tests.lint.project_files import write_files

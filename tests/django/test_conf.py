@@ -7,11 +7,11 @@ from django.core.exceptions import ImproperlyConfigured
 from django.test import override_settings
 
 from handfast.core.call.policy import InputErrors, UnknownArguments
-from handfast.django.conf import Settings, read_settings
+from handfast.django.conf import AdapterSettings, read_settings
 
 
 def test_nothing_said_is_the_defaults() -> None:
-    assert read_settings() == Settings()
+    assert read_settings() == AdapterSettings()
     assert read_settings() is read_settings()
 
 
@@ -40,11 +40,11 @@ def test_everything_can_be_said() -> None:
     }
     with override_settings(HANDFAST=said):
         read = read_settings()
-    assert {field.upper() for field in Settings.__dataclass_fields__} == said.keys()
+    assert {field.upper() for field in AdapterSettings.__dataclass_fields__} == said.keys()
     assert (read.name, read.include, read.exclude) == ("crm-1", ("contacts__*",), ("*__destroy",))
     assert read.dispatchers == {"crm": ("contacts__*",)}
     assert read.unknown_arguments is UnknownArguments.REJECT_ALL
-    assert read_settings() == Settings()
+    assert read_settings() == AdapterSettings()
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ settings.configure(
 django.setup()
 from django.core.management import call_command
 from django.test import RequestFactory
-from handfast.django.access import identify, issue, label
+from handfast.django.access import identify_caller, issue, label
 from people.models import Person
 
 call_command("migrate", verbosity=0, run_syncdb=True)
@@ -30,11 +30,11 @@ call_command("check", "handfast", fail_level="WARNING")
 person = Person.objects.create(email="ada@example.com")
 token, plain = issue(person, name="laptop", scopes="*")
 request = RequestFactory().post("/mcp/", headers={"Authorization": f"Bearer {plain}"})
-caller = identify(request)
+caller = identify_caller(request)
 print(label(caller), request.user == person, type(person.pk).__name__, type(token.pk).__name__)
 request = RequestFactory().post("/mcp/")
 request._force_auth_user = person
-print(label(identify(request)))
+print(label(identify_caller(request)))
 """
 PERSON = """
 import uuid

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from handfast.core.answers.outcome import Succeeded
 from handfast.core.schema.compiled import CompiledSchema, compile_schema
-from handfast.django.access import identify
-from handfast.django.conf import Settings
+from handfast.django.access import identify_caller
+from handfast.django.conf import AdapterSettings
 from handfast.django.discovery import ViewTool, survey
 from handfast.django.service.service import Service
 from tests.django.discovery.calling import call
@@ -24,6 +24,8 @@ from tests.django.generated.apis import apis
 from tests.django.generated.columns import KINDS
 from tests.django.generated.worlds import World, isolated, rows, worlds
 from tests.django.generated.worlds import tables as tables_of
+
+pytestmark = pytest.mark.slow
 
 EXAMPLES = 8  # for each project, both ways: some seconds in all
 
@@ -79,7 +81,7 @@ class Api:
             status, answer = call(tool, arguments)
             assert status in (200, 201, 204), (answer, arguments)
             return answer
-        caller = identify(RequestFactory().post("/mcp/"))
+        caller = identify_caller(RequestFactory().post("/mcp/"))
         outcome = self.service.call(tool.name, json.dumps(arguments).encode(), caller).outcome
         assert isinstance(outcome, Succeeded), (outcome, arguments)
         return outcome.data
@@ -148,7 +150,7 @@ def test_what_the_api_of_any_models_answers_meets_its_output_schemas(
         is_linked = data.draw(apis(world))
         found = survey(world.urls)
         assert len(found.tools) == 12, found.problems
-        served = Service(Settings(activity="off"), found) if is_served else None
+        served = Service(AdapterSettings(activity="off"), found) if is_served else None
         api = Api(world, {tool.name: tool for tool in found.tools}, is_linked, served)
         with tables_of(world):
             data.draw(rows(world))

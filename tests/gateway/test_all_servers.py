@@ -1,10 +1,21 @@
 """`/mcp`: all servers at one address for clients of both eras, and a choice of them by the query."""
 
+import asyncio
 import json
+import sys
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
 
 import pytest
 
+from handfast.gateway import serving as in_process
+from handfast.gateway.runtime import Runtime
+from handfast.gateway.settings import load_settings
+from handfast.wire import message as wire_message
+from handfast.wire import scan
 from tests.attacks.test_shared_process import Caller
 from tests.contracts.rig import HttpGateway, Json
 from tests.gateway.running import TEXT, Serving, eventually, read_records, running, send, stdio
@@ -41,6 +52,7 @@ class All(HttpGateway):
         self.open()
 
 
+@pytest.mark.quick
 @pytest.mark.requirement("D12")
 @pytest.mark.parametrize("is_modern", [False, True])
 def test_clients_of_both_eras_use_servers_of_both_eras(gateway: Serving, is_modern: bool) -> None:
@@ -68,7 +80,8 @@ def test_a_call_that_reaches_no_server_is_on_record_once(gateway: Serving, name:
 
 def test_a_call_is_on_record_under_the_server_s_own_names(gateway: Serving) -> None:
     All(gateway, is_modern=True).call("old__add", {"x": 1})
-    assert {record.tool for record in read_records(gateway.state, server="old", type="tool_call")} == {"add"}
+    found = eventually(lambda: read_records(gateway.state, server="old", type="tool_call"), "the call on record")
+    assert {record.tool for record in found} == {"add"}
 
 
 @pytest.mark.parametrize("is_modern", [False, True])
@@ -145,3 +158,69 @@ def test_a_session_belongs_to_the_choice_it_was_opened_for(gateway: Serving) -> 
     chosen, every = All(gateway, "?servers=old", is_modern=False), All(gateway, is_modern=False)
     every.session = chosen.session
     assert every.request("tools/list").status == 404
+
+
+# Whatever reads a text of a message.
+READERS = (wire_message.read_message, wire_message.read_level, scan.read_pairs, scan.scan_items)
+PADDING = 4000  # of the arguments and of the result: what reads so much has read the message whole
+
+
+@contextmanager
+def counting() -> Iterator["Counter[str]"]:
+    """How often each reader was given as much as a whole message, by this thread."""
+    found: Counter[str] = Counter()
+    codes = {reader.__code__: reader.__name__ for reader in READERS}
+
+    def note(frame: FrameType, event: str, _argument: object) -> None:
+        if event == "call" and frame.f_code in codes:
+            given = frame.f_locals
+            text = given["raw"] if "raw" in given else given["text"]
+            if len(text) >= PADDING:
+                found[codes[frame.f_code]] += 1
+
+    sys.setprofile(note)
+    try:
+        yield found
+    finally:
+        sys.setprofile(None)
+
+
+def test_a_call_and_its_answer_are_each_read_once_whatever_the_eras(tmp_path: Path) -> None:
+    """As on the relay: all that is changed on the way is changed without reading the rest again."""
+    result = {"content": [{"type": "text", "text": "x" * PADDING}], "structuredContent": {"n": 1}}
+    stubs = {
+        name: write_stub(
+            tmp_path,
+            name=name,
+            tools=[tool("add", output_schema={"type": "object", "required": ["n"]})],
+            answers={"add": answer(json.dumps(result))},
+            versions=versions,
+        )
+        for name, versions in (("old", LEGACY), ("new", MODERN), ("old-http", LEGACY), ("new-http", MODERN))
+    }
+    with serving(stubs["old-http"], "http-json") as old, serving(stubs["new-http"], "http-sse") as new:
+        urls = {"old-http": {"url": old}, "new-http": {"url": new}}
+        servers = {name: urls.get(name) or stdio(stub) for name, stub in stubs.items()}
+        found = asyncio.run(count_reads(servers, tmp_path))
+    assert found == {(is_modern, name): {"read_message": 2} for is_modern in (False, True) for name in stubs}
+
+
+async def count_reads(servers: Json, folder: Path) -> dict[tuple[bool, str], dict[str, int]]:
+    config = folder / "handfast.json"
+    modes = {"input_validation": {"mode": "strict"}, "output_validation": {"mode": "strict"}}
+    config.write_text(json.dumps({"mcpServers": servers, "listen": "127.0.0.1:0", **modes}))
+    settings = load_settings(config, environ={})
+    listener = in_process.bind(settings)
+    found: dict[tuple[bool, str], dict[str, int]] = {}
+    async with in_process.gateway(Runtime(settings, folder / "state"), listener):
+        for is_modern in (False, True):
+            client = HttpGateway(in_process.address_of(listener), folder / "state", is_modern=is_modern)
+            client.path = "/mcp"
+            await asyncio.to_thread(client.open)
+            for name in servers:
+                first = await asyncio.to_thread(client.call, f"{name}__add", {"text": "x" * PADDING})
+                with counting() as read:  # the tool is known by now, and so is its server's era
+                    again = await asyncio.to_thread(client.call, f"{name}__add", {"text": "x" * PADDING})
+                assert first.result["content"] == again.result["content"] != []
+                found[is_modern, name] = dict(read)
+    return found

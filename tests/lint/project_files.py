@@ -7,9 +7,8 @@ from textwrap import dedent
 import pytest
 
 from handfast.lint.findings import Finding, in_order
-from handfast.lint.sources.boundaries import Boundary
+from handfast.lint.sources.boundary_typed import Boundary, Project
 from handfast.lint.sources.checks import check_sources, find_sources
-from handfast.lint.sources.project import Project
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> None:

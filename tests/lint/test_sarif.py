@@ -8,7 +8,7 @@ import jsonschema_rs
 import pytest
 
 from handfast import __version__
-from handfast.lint.catalogue import RULES, find
+from handfast.lint.findings import RULES, make_finding
 from handfast.lint.sarif import render_sarif
 
 
@@ -76,11 +76,11 @@ ESSENCE = closed(
 )
 
 FINDINGS = [
-    find("boundary-typed", "No call.", "Call it.", file="src/größe x.py", line=7),
-    find("mcp-admin-guardrail-unseen", "Unseen.", "Name it.", file="/app/x.py", line=1),
-    find("tool-open-root", "Open.", "Close it.", file="tools.json", tool="a", path="inputSchema"),
-    find("tool-name", "Odd.", "Rename it.", origin="contacts", tool="a b", path="name"),
-    find("source-unreadable", "Binary.", "Leave it out.", file="x.py"),
+    make_finding("boundary-typed", "No call.", "Call it.", file="src/größe x.py", line=7),
+    make_finding("mcp-admin-guardrail-unseen", "Unseen.", "Name it.", file="/app/x.py", line=1),
+    make_finding("tool-open-root", "Open.", "Close it.", file="tools.json", tool="a", path="inputSchema"),
+    make_finding("tool-name", "Odd.", "Rename it.", origin="contacts", tool="a b", path="name"),
+    make_finding("source-unreadable", "Binary.", "Leave it out.", file="x.py"),
 ]
 
 

@@ -16,7 +16,7 @@ import pytest
 from handfast.core.schema.compiled import CompiledSchema, compile_schema
 from handfast.slow_lane import client
 from handfast.slow_lane.client import TOO_SLOW as TOO_SLOW_VERDICT
-from handfast.slow_lane.client import TOO_SLOW_TO_COMPILE, LaneVerdict, SlowLane
+from handfast.slow_lane.client import TOO_SLOW_TO_COMPILE, LaneVerdict, SlowLane, find_refusals
 
 TOO_SLOW = LaneVerdict(None, problem="too slow")
 
@@ -218,7 +218,7 @@ def test_scalars_sent_as_text_count_as_what_they_spell_where_that_is_asked_for()
 def test_a_schema_that_was_too_slow_is_tried_again_after_a_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1_000.0
     monkeypatch.setattr(client, "monotonic", lambda: now)
-    trouble = client._Trouble()
+    trouble = client._SchemaTrouble()
     said = [trouble.verdict]
     for _ in range(client.MOST_KILLS):
         trouble.blame(TOO_SLOW_VERDICT)
@@ -388,3 +388,30 @@ def test_no_worker_outlives_a_parent_that_was_killed(state: str) -> None:
     while is_running(pid) and Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z":
         assert time.monotonic() < deadline, "the worker is still running"
         time.sleep(0.02)
+
+
+TOO_LATE = "The schema takes too long to compile."
+TOO_BIG = "The pattern at #/allOf/1/pattern is too large."
+
+
+@pytest.mark.requirement("S3")
+def test_each_schema_that_the_worker_refuses_is_found_with_its_reason() -> None:
+    asked = [LOOK_AHEAD, TOO_LARGE, HEALTHY, SLOW_TO_COMPILE, HEALTHY, TOO_LARGE]
+    assert list(find_refusals(asked)) == [(TOO_LARGE, TOO_BIG), (SLOW_TO_COMPILE, TOO_LATE), (TOO_LARGE, TOO_BIG)]
+
+
+def test_nothing_is_started_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "WORKER", ("no such program",))
+    assert list(find_refusals([])) == []
+
+
+def test_without_a_worker_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    for command in (("no such program",), ("false",)):
+        monkeypatch.setattr(client, "WORKER", command)
+        assert list(find_refusals([TOO_LARGE, HEALTHY])) == []
+
+
+def test_a_schema_that_is_slow_to_judge_can_still_be_compiled() -> None:
+    slow = compile_schema(json.dumps({"pattern": "^(?!x)"}).encode())
+    assert isinstance(slow, CompiledSchema)
+    assert list(find_refusals([slow, HEALTHY])) == []

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from handfast.wire.eras import http_status, is_discovery, is_modern
+from handfast.wire.eras import http_status, is_discovery, is_modern, opens_modern
 from handfast.wire.message import read_message
 
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
@@ -29,7 +29,20 @@ def test_a_request_is_modern_by_its_own_word_or_by_its_header(
     message: dict[str, object] = {"jsonrpc": "2.0", "method": method, "params": {"_meta": meta}}
     if not method.startswith("notifications/"):
         message["id"] = 1
-    assert is_modern(read_message(json.dumps(message).encode()), header) is expected
+    found = read_message(json.dumps(message).encode())
+    assert is_modern(found, header) is expected
+    assert is_modern(found, header, b"a session") is False, "no modern client has one"
+
+
+@pytest.mark.parametrize(
+    ("method", "meta", "expected"),
+    [("initialize", {}, False), ("initialize", META, True), ("tools/list", META, True), ("tools/list", {}, None)],
+)
+def test_what_a_client_sends_first_on_a_line_tells_its_era(
+    method: str, meta: dict[str, str], expected: bool | None
+) -> None:
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"_meta": meta}}
+    assert opens_modern(read_message(json.dumps(message).encode())) is expected
 
 
 def test_what_can_be_read_in_two_ways_is_not_taken_for_modern() -> None:

@@ -3,7 +3,9 @@
 import gc
 import json
 import sys
+from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +14,7 @@ from handfast.core.bounds import MOST_MEMBERS
 from handfast.wire.codes import INVALID_REQUEST, PARSE_ERROR
 from handfast.wire.message import AmbiguousKeys, BadMessage, id_in_head, read_level, read_message
 from handfast.wire.scan import OverBound
+from handfast.wire.splice import drop, put
 
 
 def test_a_request_is_read_as_far_as_its_members() -> None:
@@ -331,3 +334,81 @@ def test_what_is_no_object_is_refused(raw: bytes) -> None:
     with pytest.raises(BadMessage, match="not a JSON object") as refused:
         read_message(raw)
     assert refused.value.code == -32700
+
+
+_NAMES = st.sampled_from(["name", "arguments", "_meta", "requestState", "x y", 'q"', "\u00e9"])
+_SOME_JSON = st.none() | st.integers() | st.text(max_size=3) | st.dictionaries(_NAMES, st.integers(), max_size=2)
+_LAYOUTS = st.sampled_from(
+    [
+        b'{"jsonrpc":"2.0","id":1,"BODY":%b}',
+        b'{ "BODY" : %b , "id" : 1 , "jsonrpc" : "2.0" }',
+        b'{"x":[{"BODY":{}}],"id":1,"BODY":%b,"jsonrpc":"2.0"}',
+        b'{"\\u006asonrpc":"2.0","id":1,"BODY":%b\n}',
+    ]
+)
+
+
+@given(
+    _LAYOUTS,
+    st.booleans(),
+    st.dictionaries(_NAMES, _SOME_JSON, max_size=4),
+    st.dictionaries(_NAMES, _SOME_JSON, max_size=3),
+    st.sets(_NAMES, max_size=2),
+    st.sampled_from([None, 1]),
+)
+def test_changed_members_are_what_reading_the_changed_bytes_would_give(
+    layout: bytes, is_answer: bool, body: Any, new: Any, gone: set[str], indent: int | None
+) -> None:
+    opening = b"{" if is_answer else b'{"method":"m",'
+    text = layout.replace(b"{", opening, 1).replace(b"BODY", b"result" if is_answer else b"params")
+    message = read_message(text % json.dumps(body, indent=indent).encode())
+    values = {name: json.dumps(value).encode() for name, value in new.items() if name not in gone}
+    changed = message.with_members(values | dict.fromkeys(gone))
+    again = read_message(changed.raw)
+    name = "result" if is_answer else "params"
+    left = drop(message.raw, [(name, leaving) for leaving in gone])
+    assert changed.raw == put(left, {(name, key): value for key, value in values.items()})
+    assert (changed.id, changed.method, changed.is_version_2) == (again.id, again.method, again.is_version_2)
+    read, kept = (again.result(), changed.result()) if is_answer else (again.params(), changed.params())
+    assert [(key, bytes(value)) for key, value in (kept or {}).items()] == [
+        (key, bytes(value)) for key, value in (read or {}).items()
+    ]
+    assert list(changed.meta()) == list(again.meta())
+
+
+@pytest.mark.parametrize(
+    ("params", "meta"),
+    [
+        (b',"params":{"name":"t","_meta":{"progressToken":1}}', b'{"progressToken":1,"k":1.0}'),
+        (b',"params":{"name":"t","_meta":{ }}', b'{"k":1.0 }'),
+        (b',"params":{"name":"t","_meta":null}', b'{"k":1.0}'),
+        (b',"params":{"name":"t"}', b'{"k":1.0}'),
+        (b"", b'{"k":1.0}'),
+    ],
+)
+def test_a_request_gets_members_of_its_meta_and_keeps_its_own(params: bytes, meta: bytes) -> None:
+    message = read_message(b'{"jsonrpc":"2.0","id":1,"method":"tools/call"%b}' % params)
+    changed = message.with_meta({"k": msgspec.Raw(b"1.0")})
+    assert bytes(read_message(changed.raw).params()["_meta"]) == meta
+    assert list(changed.meta()) == list(read_message(changed.raw).meta())
+    assert "k" not in message.meta(), "the message itself stays as it was"
+
+
+def test_a_message_under_another_id_keeps_every_other_byte() -> None:
+    message = read_message(b'{ "id" : 7, "result":{"a": 1.0} }')
+    changed = message.with_id("x")
+    assert (changed.raw, changed.id, message.id) == (b'{ "id" : "x", "result":{"a": 1.0} }', "x", 7)
+    assert message.with_id(7) is message
+
+
+@pytest.mark.parametrize(
+    ("text", "tool"),
+    [
+        (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add"}}', "add"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}', None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"tools/call"}', None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"add"}}', None),
+    ],
+)
+def test_the_tool_of_a_call_is_told_where_it_has_one(text: bytes, tool: str | None) -> None:
+    assert read_message(text).called_tool() == tool

@@ -2,9 +2,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.core.names import fold_name
+from handfast.core.words.printable import fold_name
 from handfast.wire.message import BadMessage, read_message
-from handfast.wire.methods import NOTIFICATIONS, REQUESTS, find_method_fault
+from handfast.wire.methods import (
+    ABOUT,
+    CACHEABLE,
+    CAPABILITY_ASKED,
+    FOR_SESSION,
+    HARMLESS,
+    INTERACTIVE,
+    LIST_KINDS,
+    MODERN_TASK_REQUESTS,
+    MUST_NAME,
+    NOTIFICATIONS,
+    ONLY_LEGACY,
+    ONLY_MODERN,
+    REQUESTS,
+    TASK_REQUESTS,
+    Purpose,
+    find_method_fault,
+    purpose_of,
+)
 
 pytestmark = pytest.mark.requirement("S2")
 
@@ -55,3 +73,29 @@ def test_a_fault_is_answered_with_the_id_that_was_sent() -> None:
         read_message(b'{"jsonrpc":"2.0","id":7,"method":"notifications/cancelled"}')
     assert (caught.value.code, caught.value.id) == (-32600, 7)
     assert "must not have an id" in caught.value.reason
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (ONLY_LEGACY - TASK_REQUESTS, FOR_SESSION | {"ping"}),
+        (ONLY_MODERN - TASK_REQUESTS, {"server/discover", "subscriptions/listen"}),
+        (TASK_REQUESTS - MODERN_TASK_REQUESTS, {"tasks/list", "tasks/result"}),
+        (CACHEABLE, {*LIST_KINDS, "server/discover", "resources/read"}),
+        (INTERACTIVE, {"tools/call", "prompts/get", "resources/read"}),
+        (HARMLESS, (CACHEABLE | {"prompts/get", "completion/complete", "ping"})),
+        (set(CAPABILITY_ASKED), {"elicitation/create", "roots/list", "sampling/createMessage"}),
+        (set(ABOUT), INTERACTIVE | MODERN_TASK_REQUESTS),
+        (set(MUST_NAME), INTERACTIVE),
+        (
+            {name for name in REQUESTS if purpose_of(name) is not Purpose.REQUEST},
+            {"tools/call", "subscriptions/listen"},
+        ),
+    ],
+)
+def test_the_table_says_of_each_method_what_the_revisions_say(found: frozenset[str], expected: set[str]) -> None:
+    assert found == expected
+
+
+def test_a_message_that_names_no_method_of_the_protocol_is_a_plain_request() -> None:
+    assert (purpose_of(None), purpose_of("example.com/own")) == (Purpose.REQUEST, Purpose.REQUEST)

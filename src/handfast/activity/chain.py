@@ -1,15 +1,16 @@
 """The one byte format of every chain: what is hashed, and how a record follows the one before. Pure."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from operator import attrgetter
 from typing import Final
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from handfast.core.call.exchange import Detail, Record
+from handfast.core.call.exchange import Record, RecordType, Status
 
 GENESIS = "0" * 64
 
@@ -18,7 +19,17 @@ GENESIS = "0" * 64
 _encode = json.JSONEncoder(sort_keys=True, ensure_ascii=True, default=str).encode
 
 _encode_quickly = msgspec.json.Encoder(order="deterministic").encode
+_format = msgspec.json.format
+_DELETE: Final = 0x7F  # the one character of ASCII that only one of the encoders escapes
 _ALIKE: Final = frozenset({str, int, bool, type(None)})
+
+# The fields of a record are those of the struct and listed nowhere else: what is hashed, kept and shown follows.
+FIELDS: Final = Record.__struct_fields__
+INDEXED: Final = ("id", "time", "type", "status", "server", "tool", "rule", "request_id")
+# Of a record, the texts that a store keeps beside the payload, to search by.
+index_of: Final[Callable[[Record], tuple[str, ...]]] = attrgetter(
+    *(f"{name}._value_" if Record.__annotations__[name] in (RecordType, Status) else name for name in INDEXED)
+)
 
 Payload = dict[str, object]
 
@@ -51,23 +62,11 @@ def hash_text(text: str) -> str:
 
 def payload_of(record: Record, head: Head | Link) -> Payload:
     """The record's fields plus its place in the chain that ends at `head`."""
-    return {
-        "id": record.id,
-        "time": record.time,
-        "type": record.type,
-        "status": record.status,
-        "server": record.server,
-        "tool": record.tool,
-        "mode": record.mode,
-        "rule": record.rule,
-        "reason": record.reason,
-        "request_id": record.request_id,
-        "duration_ms": record.duration_ms,
-        "actor": record.actor,
-        "details": dict(record.details),
-        "seq": head.seq + 1,
-        "previous": head.hash,
-    }
+    payload = asdict(record)
+    payload["details"] = dict(record.details)
+    payload["seq"] = head.seq + 1
+    payload["previous"] = head.hash
+    return payload
 
 
 def link_record(record: Record, head: Head | Link) -> Link:
@@ -80,24 +79,17 @@ def link_record(record: Record, head: Head | Link) -> Link:
     return Link(head.seq + 1, text, hash_text(text), index_of(record))
 
 
-class _Payload(msgspec.Struct, frozen=True):
-    """The fields of a payload, in the order in which they are written."""
-
-    actor: str
-    details: Mapping[str, Detail]
-    duration_ms: float | None
-    id: str
-    mode: str
-    previous: str
-    reason: str
-    request_id: str
-    rule: str
-    seq: int
-    server: str
-    status: str
-    time: str
-    tool: str
-    type: str
+# In the order in which they are written: sorted, as the canonical text is.
+_WRITTEN: Final = sorted((*FIELDS, "previous", "seq"))
+_Payload = msgspec.defstruct("_Payload", _WRITTEN, frozen=True, gc=False)
+_before_previous, _before_seq, _after_seq = (
+    attrgetter(*names)
+    for names in (
+        _WRITTEN[: _WRITTEN.index("previous")],
+        _WRITTEN[_WRITTEN.index("previous") + 1 : _WRITTEN.index("seq")],
+        _WRITTEN[_WRITTEN.index("seq") + 1 :],
+    )
+)
 
 
 def _text_of(record: Record, head: Head | Link) -> str:
@@ -108,28 +100,12 @@ def _text_of(record: Record, head: Head | Link) -> str:
 
 def _plain_text(record: Record, head: Head | Link) -> str | None:
     """None where the quick encoder cannot write it, or would not write it alike."""
-    payload = _Payload(
-        record.actor,
-        record.details,
-        record.duration_ms,
-        record.id,
-        record.mode,
-        head.hash,
-        record.reason,
-        record.request_id,
-        record.rule,
-        head.seq + 1,
-        record.server,
-        record.status,
-        record.time,
-        record.tool,
-        record.type,
-    )
+    payload = _Payload(*_before_previous(record), head.hash, *_before_seq(record), head.seq + 1, *_after_seq(record))
     try:
-        text = msgspec.json.format(_encode_quickly(payload), indent=0)
+        text = _format(_encode_quickly(payload), indent=0)
     except (TypeError, ValueError, OverflowError):
         return None
-    return text.decode() if text.isascii() and text.find(b"\x7f") < 0 else None
+    return text.decode() if text.isascii() and _DELETE not in text else None
 
 
 def _is_plain(record: Record) -> bool:
@@ -139,23 +115,6 @@ def _is_plain(record: Record) -> bool:
             return False
     duration = record.duration_ms
     return duration is None or duration == 0.0 or 0.001 <= duration < 1e15
-
-
-def index_of(record: Record) -> tuple[str, ...]:
-    """The fields a store keeps beside the payload, to search by."""
-    return (
-        record.id,
-        record.time,
-        str(record.type),
-        str(record.status),
-        record.server,
-        record.tool,
-        record.rule,
-        record.request_id,
-    )
-
-
-INDEXED = ("id", "time", "type", "status", "server", "tool", "rule", "request_id")
 
 
 def searchable(text: str) -> str:

@@ -13,13 +13,13 @@ from math import inf
 from handfast.activity.refusals import RefusalRates
 from handfast.activity.store import ActivityStore, Retention, StoreError
 from handfast.clock import Clock
+from handfast.core.call import rules
 from handfast.core.call.exchange import Record, RecordingFailed, RecordType, Status, Tally, Ticket
 from handfast.core.call.recording import OnFailure
 
 _log = logging.getLogger("handfast.activity")
 
 FAILING_AFTER_S = 5.0
-WRITE_FAILURE_RULE = "activity.write_failure"
 # Records nobody waits for are gathered this long: alone one costs 195 µs, among 25 it costs 40, among a hundred 20.
 # Each time the writer comes back for the interpreter's lock, a busy event loop pays for it too.
 _GATHER_S = 0.1
@@ -303,7 +303,7 @@ class ThreadRecorder:
             time=self._clock.now(),
             type=RecordType.DIAGNOSTIC,
             status=Status.ERROR if let_go else Status.WARNING,
-            rule=WRITE_FAILURE_RULE,
+            rule=rules.ACTIVITY_WRITE_FAILURE,
             reason=f"Records could not be written for {seconds} s; {let_go} were lost.",
             details={"seconds": seconds, "let_go": let_go},
         )

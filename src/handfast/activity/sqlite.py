@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
-from handfast.activity.chain import Head, Link, link_record, searchable
+from handfast.activity.chain import INDEXED, Head, Link, link_record, searchable
 from handfast.activity.query import RecordFilter
 from handfast.activity.sqlite_file import BESIDE, FILE_NAME, explained, open_for_reading, open_for_writing
 from handfast.activity.sqlite_retention import Removal, cut_front, cutoff, thin
@@ -27,7 +27,7 @@ _ROW = "(?, ?, ?, ?, ?, ?, ?, nullif(?, ''), nullif(?, ''), ?, ?)"
 # Many rows by one statement: the interpreter's lock is let go and taken back once for all of them and not for each.
 _INSERTS = {rows: f"INSERT INTO records VALUES {', '.join([_ROW] * rows)}" for rows in (64, 16, 4, 1)}  # noqa: S608 - ours
 _SELECT = "SELECT seq, payload, hash FROM records"
-_LINKS = "SELECT seq, payload, hash, id, time, type, status, server, tool, rule, request_id FROM records ORDER BY seq"
+_LINKS = f"SELECT seq, payload, hash, {', '.join(INDEXED)} FROM records ORDER BY seq"  # noqa: S608 - ours
 _STRETCHES = "SELECT first, last, last_hash, hashes FROM removed ORDER BY last"
 _STRETCH_TYPES = (int, int, str, bytes | None)
 

@@ -92,7 +92,7 @@ def open_for_reading(folder: Path) -> sqlite3.Connection:
         connection = _connect(f"{path.absolute().as_uri()}?mode=ro")
         try:
             if _version(connection, path) == 0:
-                raise StoreMissing(f"There is no activity store in {folder} yet.")
+                raise StoreMissing(f"There is no activity store in {folder} yet.", empty_file=path)
         except BaseException:
             connection.close()
             raise

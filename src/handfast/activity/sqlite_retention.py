@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 
 from handfast.activity.store import Retention
-from handfast.activity.walk import PRUNED_RULE, THINNED_RULE
 from handfast.clock import Clock, time_text
+from handfast.core.call import rules
 from handfast.core.call.exchange import Detail, Record, RecordType, Status
 
 _STEP = 500  # records removed per transaction, so that no writer waits for retention longer than for a batch
@@ -15,11 +15,11 @@ _LOOKED_AT = 20_000  # rows read per transaction in search of them, some 30 ms
 _WORTHWHILE = 16  # a stretch with fewer plain successes frees less than its note takes
 _NEWEST = 500  # records that are not thinned, so that a reader who follows the history meets them
 _HASHES_SHARE = 4  # hashes of removed records take at most this part of the bound: a GiB has those of 8 million
-_NOTES = (PRUNED_RULE, THINNED_RULE)
+_NOTES = (rules.ACTIVITY_PRUNED, rules.ACTIVITY_THINNED)
 # What went well and says nothing else: calls, and diagnostics that are no notes of retention.
 _PLAIN = (
     "status = 'success' AND type IN ('tool_call', 'diagnostic')"
-    f" AND rule IS NOT '{PRUNED_RULE}' AND rule IS NOT '{THINNED_RULE}'"
+    f" AND rule IS NOT '{rules.ACTIVITY_PRUNED}' AND rule IS NOT '{rules.ACTIVITY_THINNED}'"
 )
 # Every row once, by its place: no index on status or type would give them in that order.
 _IN_ORDER = f"SELECT seq, hash, {_PLAIN} FROM records WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?"  # noqa: S608 - ours
@@ -62,7 +62,7 @@ def thin(connection: sqlite3.Connection, keep_bytes: int, *, after: int, now: da
     if let_go:
         details["hashes_through_seq"] = let_go
     reason = f"{len(found.plain)} plain successes were removed to keep the history within its bound."
-    return Removal(len(found.plain), _note(THINNED_RULE, reason, details, now))
+    return Removal(len(found.plain), _note(rules.ACTIVITY_THINNED, reason, details, now))
 
 
 @dataclass(slots=True)
@@ -119,7 +119,7 @@ def cut_front(connection: sqlite3.Connection, *, before: str, now: datetime) -> 
     connection.execute("DELETE FROM removed WHERE last <= ?", (through,))
     details: dict[str, Detail] = {"count": count, "through_seq": through, "last_hash": last_hash}
     reason = f"{count} records past the retention limits were removed."
-    return Removal(max(1, count), _note(PRUNED_RULE, reason, details, now))
+    return Removal(max(1, count), _note(rules.ACTIVITY_PRUNED, reason, details, now))
 
 
 def _whole_stretches(connection: sqlite3.Connection, first: int, through: int, before: str) -> int:

@@ -1,8 +1,9 @@
-"""What a store of activity records can do; reports are built on these primitives, so every store has them all."""
+"""What every store of activity records can do, and `open_store`, which alone knows which stores there are."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Protocol
 
 from handfast.activity.chain import Head
@@ -16,7 +17,11 @@ class StoreError(Exception):
 
 
 class StoreMissing(StoreError):
-    """There is no store in the state folder yet."""
+    """There is no store in the state folder yet; where one is to be, there may be an empty file."""
+
+    def __init__(self, message: str, *, empty_file: Path | None = None) -> None:
+        super().__init__(message)
+        self.empty_file = empty_file
 
 
 class RecordNotFound(StoreError):
@@ -73,3 +78,12 @@ class ActivityStore(Protocol):
 
     def close(self) -> None:
         """Let go of the store. Closing twice is fine."""
+
+
+def open_store(folder: Path, kind: str = "sqlite", *, read_only: bool = False) -> ActivityStore:
+    """The store of a state folder, made if need be unless it is only read. Raises: StoreMissing, StoreError."""
+    if kind != "sqlite":
+        raise StoreError('activity.store can only be "sqlite" in this version; change the setting and start again.')
+    from handfast.activity.sqlite import SqliteStore  # a store builds on this module, and only the chosen one is loaded
+
+    return SqliteStore.open_existing(folder) if read_only else SqliteStore.open(folder)

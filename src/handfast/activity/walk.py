@@ -9,10 +9,9 @@ from typing import Final
 import msgspec
 
 from handfast.activity.chain import GENESIS, INDEXED, Head, Link, Payload, hash_text, searchable
+from handfast.core.call import rules
 from handfast.core.call.exchange import RecordType
 
-PRUNED_RULE = "activity.pruned"  # everything up to a sequence was removed
-THINNED_RULE = "activity.thinned"  # plain successes were removed from a stretch of the chain
 HASH_BYTES: Final = 32
 
 
@@ -119,9 +118,9 @@ class _Walk:
         through = details.get("through_seq")
         if not isinstance(through, int):
             return
-        if payload.get("rule") == PRUNED_RULE and through > self.pruned.seq:
+        if payload.get("rule") == rules.ACTIVITY_PRUNED and through > self.pruned.seq:
             self.pruned = Head(through, str(details.get("last_hash")))
-        elif payload.get("rule") == THINNED_RULE:
+        elif payload.get("rule") == rules.ACTIVITY_THINNED:
             self.gaps.note(through, details)
 
     def finish(self, head: Head) -> BrokenLink | None:

@@ -10,7 +10,7 @@ from handfast.core.call.contract import CompiledContract, ToolContract
 from handfast.core.schema.compiled import SchemaBounds
 
 _OPEN_PASSES = 64  # paged listings under way at once; an abandoned one is forgotten
-_VIEWS = 4096  # kinds of clients, by what they can do, whose lists are told apart: a megabyte, as they share lists
+_VIEWS = 4096  # kinds of clients, by their capabilities, with a list of their own: a megabyte, as they share lists
 _LISTINGS = 16  # different lists that those kinds are given; a server that gives one to each kind is odd
 _LONGEST_KEY = 256  # of a cursor, or of what a client can do
 _MOST_BYTES = 32 * 1024 * 1024  # of one listing, in memory and on disk; the largest real one has a hundredth of it

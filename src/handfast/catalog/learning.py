@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
 from handfast.catalog.contracts import ServerContracts
-from handfast.catalog.listing import ListPage, SessionLost, ask_for_all
+from handfast.catalog.listing import ListingSessionLost, ListPage, ask_for_all
 from handfast.core.call.contract import CompiledContract
 
 _RETRY_SECONDS = 30.0  # a server that would not list its tools is not asked again for every call of a caller
@@ -85,7 +85,7 @@ class Learner:
             self._ask(list_page, view, view, hash((view, asker)))
 
     def restart(self) -> None:
-        """The server started anew: what it offers may differ from what it offered before."""
+        """The server was restarted: what it offers may differ from what it offered before."""
         self.has_discovered = False
         self.contracts.start_anew()
 
@@ -121,8 +121,9 @@ class Learner:
         was_answered = may_ask_again = False
         try:
             # Longer than any caller waits: a late answer is still learnt.
-            was_answered = await asyncio.wait_for(ask_for_all(self.contracts, list_page, view), self.timeout * 6)
-        except SessionLost:
+            async with asyncio.timeout(self.timeout * 6):
+                was_answered = await ask_for_all(self.contracts, list_page, view)
+        except ListingSessionLost:
             may_ask_again = True  # in the next caller's session
         except (TimeoutError, ConnectionError):
             pass

@@ -12,11 +12,11 @@ from handfast.turns import LARGE_BYTES, take_turn
 from handfast.wire.message import AmbiguousKeys, Members, Message, read_level
 from handfast.wire.scan import NotJson, scan_items
 
-SLICE = 100  # tools that are read before anybody else has a turn
+SLICE = 100  # tools that are read before other work has a turn
 _MAX_PAGES = 200  # a server that never stops paging does not hold us for ever
 
 
-class SessionLost(ConnectionError):
+class ListingSessionLost(ConnectionError):
     """The server knows the session no more in which it was asked. In another one it may well answer."""
 
 

@@ -1,4 +1,4 @@
-"""Contracts on disk, so that a call can be judged before anybody asked for a list."""
+"""Contracts on disk, so that a call can be judged before a client asks for the list."""
 
 import logging
 import sqlite3

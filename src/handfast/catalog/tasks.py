@@ -9,14 +9,14 @@ from typing import Any
 from handfast.catalog.store import ContractStore
 from handfast.core.call.contract import ToolContract
 
-_MOST = 10_000  # of one server; each takes about 400 bytes, and the oldest of whoever has the most make way
+_MOST = 10_000  # of one server; each takes about 400 bytes, and the oldest of the caller with the most make way
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptTask:
     """One call whose result comes later."""
 
-    key: str  # its id, to whoever was given it
+    key: str  # its id, as its caller knows it
     named: str  # its id alone
     holder: str  # whose room it takes
     tool: str
@@ -53,7 +53,7 @@ class KeptTasks:
         await asyncio.shield(asyncio.wrap_future(writing))
 
     async def find(self, key: str, named: str = "") -> KeptTask | None:
-        """The task of this key, else the only one of this name, whoever was given it."""
+        """The task of this key, else the only one of this name, of any caller."""
         return await asyncio.wrap_future(self._store.read(_find, self._server, self._source, key, named))
 
     def note_outcome(self, key: str, outcome: str) -> None:
@@ -103,7 +103,7 @@ def _find(connection: sqlite3.Connection, server: str, source: str, key: str, na
         " AND NOT EXISTS (SELECT 1 FROM tasks WHERE server = :server AND source = :source AND key = :key)) LIMIT 2",
         {"server": server, "source": source, "key": key, "named": named},
     ).fetchall()
-    # Of several nobody could tell which one is meant.
+    # Which of several is meant cannot be known.
     return _task(*rows[0]) if len(rows) == 1 else None
 
 

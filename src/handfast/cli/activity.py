@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -18,8 +18,7 @@ from handfast.cli import console
 
 if TYPE_CHECKING:  # at run time imported by the commands, so that --help stays fast
     from handfast.activity.query import RecordFilter
-    from handfast.activity.sqlite import SqliteStore
-    from handfast.activity.store import StoredRecord
+    from handfast.activity.store import ActivityStore, StoredRecord
 
 _POLL_S = 0.25
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -185,18 +184,19 @@ def _export(args: argparse.Namespace) -> int:
 
 def _verify(args: argparse.Namespace) -> int:
     from handfast.activity.reports import verify
-    from handfast.activity.sqlite_file import FILE_NAME
+    from handfast.activity.store import StoreMissing, open_store
     from handfast.cli.activity_views import write_verdict
 
     progress = console.Progress("verifying")
-    with _store(args, hint=False) as store:
-        if store is None:
-            path = state_folder(args.state) / FILE_NAME
-            if path.exists():
-                text = f"{path} is empty, so nothing can be verified. Once records are written to it, it is a history."
-                raise console.CommandFailed(text)
-            console.write("There is nothing to verify: no activity has been recorded here yet.")
-            return 1 if args.head else 0
+    try:
+        store = open_store(state_folder(args.state), read_only=True)
+    except StoreMissing as missing:
+        if missing.empty_file is not None:
+            why = "so nothing can be verified. Once records are written to it, it is a history."
+            raise console.CommandFailed(f"{missing.empty_file} is empty, {why}") from None
+        console.write("There is nothing to verify: no activity has been recorded here yet.")
+        return 1 if args.head else 0
+    with closing(store):
         report = verify(store, noted=args.head.strip().lower(), on_progress=progress)
     progress.clear()
     write_verdict(report, args.format)
@@ -204,23 +204,20 @@ def _verify(args: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _store(args: argparse.Namespace, *, hint: bool = True) -> Iterator["SqliteStore | None"]:
+def _store(args: argparse.Namespace, *, hint: bool = True) -> Iterator["ActivityStore | None"]:
     """The store to read from; None, with a hint, where nothing has been recorded yet."""
-    from handfast.activity.sqlite import SqliteStore
-    from handfast.activity.store import StoreMissing
+    from handfast.activity.store import StoreMissing, open_store
 
     folder = state_folder(args.state)
     try:
-        store = SqliteStore.open_existing(folder)
+        store = open_store(folder, read_only=True)
     except StoreMissing:
         if hint:
             console.print_hint(f"No activity has been recorded in {folder} yet; --state names another folder.")
         yield None
         return
-    try:
+    with closing(store):
         yield store
-    finally:
-        store.close()
 
 
 @contextmanager

@@ -7,14 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import TextIO
 
+from handfast.activity.chain import FIELDS
 from handfast.activity.reports import Group, ListReport, RecordReport, SummaryReport, VerifyReport
 from handfast.activity.store import StoredRecord
 from handfast.cli import console
 
-_FIELDS = ("id", "time", "type", "status", "server", "tool", "mode", "rule", "reason", "request_id", "duration_ms")
-COLUMNS = (*_FIELDS, "actor", "details", "seq")
+COLUMNS = (*FIELDS, "seq")
 CHAINED = (*COLUMNS, "previous", "hash")
 _STATUS_COLOURS = {"success": "green", "error": "red", "warning": "yellow", "blocked": "red", "cancelled": "dim"}
+_LABELS = {"status": "decision", "request_id": "request"}
 _SHORT_ID = 16  # milliseconds and counter: enough to be unique, and `show` takes it
 
 Format = str
@@ -104,9 +105,7 @@ def write_record(report: RecordReport, kind: Format) -> None:
         console.write(json.dumps(shown | {"related": [_object(s, CHAINED) for s in report.related]}, indent=2))
         return
     record = report.record.record
-    pairs = [(name, getattr(record, name)) for name in ("id", "time", "type", "server", "tool", "mode")]
-    pairs += [("decision", record.status), ("rule", record.rule), ("reason", record.reason)]
-    pairs += [("request", record.request_id), ("duration_ms", record.duration_ms), ("actor", record.actor)]
+    pairs = [(_LABELS.get(name, name), getattr(record, name)) for name in _shown_fields()]
     pairs += [(f"details.{name}", json.dumps(value)) for name, value in record.details.items()]
     pairs += [("seq", report.record.seq), ("hash", report.record.hash)]
     width = max(len(console.escape(name)) for name, _ in pairs)
@@ -120,6 +119,13 @@ def write_record(report: RecordReport, kind: Format) -> None:
     if report.related:
         console.write("\nOf the same request:")
         _write_table(report.related)
+
+
+def _shown_fields() -> list[str]:
+    """All but the details; what was decided stands next to the rule it was decided by."""
+    names = [name for name in FIELDS if name not in ("status", "details")]
+    names.insert(names.index("rule"), "status")
+    return names
 
 
 def write_summary(report: SummaryReport, kind: Format) -> None:

@@ -51,7 +51,7 @@ def add_connection_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from handfast.cli.event_loop import run_async
+    from handfast.cli.running import run_async
 
     def call() -> int:
         target = read_target(args.server, [*([] if args.tool is None else [args.tool]), *args.arguments])
@@ -61,8 +61,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """Whom a call is for."""
+class CallTarget:
+    """The server and tool that a call is for."""
 
     server: str
     path: str  # where the tool has this name
@@ -70,17 +70,17 @@ class Target:
     arguments: list[str]
 
 
-def read_target(name: str, words: list[str]) -> Target:
+def read_target(name: str, words: list[str]) -> CallTarget:
     """A server and its tool, or the name that the tool has at `/mcp`: no server's name holds `__`.
 
     Raises: CommandFailed.
     """
     server, border, _tool = name.partition("__")
     if border:
-        return Target(server, f"/mcp?servers={quote(server, safe='')}", name, words)
+        return CallTarget(server, f"/mcp?servers={quote(server, safe='')}", name, words)
     if not words:
         raise CommandFailed("call needs a tool after the server, or SERVER__TOOL; see: handfast call --help", 2)
-    return Target(server, f"/mcp/{server}", words[0], words[1:])
+    return CallTarget(server, f"/mcp/{server}", words[0], words[1:])
 
 
 def read_arguments(given: list[str]) -> Any:  # Any: JSON
@@ -116,7 +116,7 @@ def _value(text: str) -> Any:  # Any: JSON
     return msgspec.Raw(raw)
 
 
-async def _call(args: argparse.Namespace, target: Target, arguments: Any) -> int:  # Any: JSON
+async def _call(args: argparse.Namespace, target: CallTarget, arguments: Any) -> int:  # Any: JSON
     from handfast.cli.gateway_session import open_session, reason_of
 
     async with open_session(args, target.server, target.path) as session:

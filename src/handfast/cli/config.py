@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FINE, PROBLEM = 0, 1
 
-# The example is switched off: a new file starts nothing until somebody says so.
+# The example is switched off: a new file starts nothing until its user says so.
 STARTER = """\
 {
   "mcpServers": {

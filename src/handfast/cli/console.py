@@ -97,7 +97,7 @@ def paint(text: str, colour: str) -> str:
 
 
 def terminal_width() -> int | None:
-    """The width to fit into; None when nobody looks at a terminal, and then nothing is ever cut."""
+    """The width to fit into; None without a terminal, and then nothing is ever cut."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
@@ -150,7 +150,7 @@ def csv_cell(cell: Cell) -> Cell:
 
 
 class Progress:
-    """A line on stderr for whoever waits longer than a second, and only on a terminal."""
+    """A line on stderr after a second of waiting, and only on a terminal."""
 
     def __init__(self, label: str) -> None:
         self._label = label

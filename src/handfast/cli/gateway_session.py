@@ -14,7 +14,7 @@ import msgspec
 
 from handfast import __version__
 from handfast.cli.console import CommandFailed
-from handfast.cli.waiting import waiting_for
+from handfast.cli.running import waiting_for
 from handfast.gateway.http.client import HttpClient, Response, UpstreamFailed, UrlUnusable
 from handfast.wire.eras import LEGACY_REVISION, META_CAPABILITIES, META_CLIENT, META_VERSION, MODERN_REVISION
 from handfast.wire.replies import notification, request

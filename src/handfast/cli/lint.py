@@ -85,11 +85,11 @@ def _lint(args: argparse.Namespace) -> int:
 
 
 def _wanted(select: list[str], ignore: list[str]) -> frozenset[str]:
-    from handfast.lint.catalogue import RULES, matching
+    from handfast.lint.findings import RULES, matching_ids
 
     try:
-        selected = matching(_split(select)) if select else frozenset(RULES)
-        return selected - matching(_split(ignore))
+        selected = matching_ids(_split(select)) if select else frozenset(RULES)
+        return selected - matching_ids(_split(ignore))
     except KeyError as unknown:
         from difflib import get_close_matches
 
@@ -130,8 +130,8 @@ def _check_sources(paths: Sequence[Path]) -> "tuple[list[Finding], int]":
     """What is wrong with Python sources, and how many there are. Raises: CommandFailed."""
     if not paths:
         return [], 0
+    from handfast.lint.sources.boundary_typed import ProjectUnreadable, find_project
     from handfast.lint.sources.checks import check_sources, find_sources
-    from handfast.lint.sources.project import ProjectUnreadable, find_project
 
     sources = find_sources(paths)
     try:

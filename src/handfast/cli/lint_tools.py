@@ -48,8 +48,8 @@ def ask_command(command: list[str], seconds: float) -> Definitions:
 def _ask(opening: "contextlib.AbstractAsyncContextManager[GatewaySession]", name: str, seconds: float) -> Definitions:
     import msgspec
 
-    from handfast.cli.event_loop import run_async
     from handfast.cli.options import within
+    from handfast.cli.running import run_async
     from handfast.cli.tools import fetch_tools
 
     async def ask() -> list[dict[str, Any]]:  # Any: JSON
@@ -63,7 +63,7 @@ def _ask(opening: "contextlib.AbstractAsyncContextManager[GatewaySession]", name
 async def _session_with(command: list[str], name: str) -> AsyncIterator["GatewaySession"]:
     from handfast.cli.gateway_session import GatewaySession
     from handfast.cli.options import read_settings
-    from handfast.cli.waiting import waiting_for
+    from handfast.cli.running import waiting_for
     from handfast.gateway.runtime import Runtime
     from handfast.gateway.serving import address_of, bind, gateway
     from handfast.gateway.settings import ServerSettings, Transport
@@ -102,7 +102,7 @@ def _import(module: str) -> object:
         sys.path.insert(0, folder)
     try:
         return import_module(module)
-    except Exception as problem:  # somebody else's code runs here: whatever it raises ends the command
+    except Exception as problem:  # the user's own code runs here: whatever it raises ends the command
         _logger.debug("importing %s failed", module, exc_info=True)
         said = str(problem).partition("\n")[0]
         raise CommandFailed(f"{module} cannot be imported: {type(problem).__name__}: {said}", 2) from None

@@ -31,9 +31,9 @@ def run(args: argparse.Namespace) -> int:
 def _serve(args: argparse.Namespace) -> int:
     from handfast.activity.state_folder import state_folder
     from handfast.activity.store import StoreError
-    from handfast.cli.event_loop import run_async
+    from handfast.cli.running import run_async
     from handfast.gateway.http.client import UrlUnusable
-    from handfast.gateway.process.open_files import raise_open_files
+    from handfast.gateway.process.own_process import raise_open_files
     from handfast.gateway.runtime import Runtime
     from handfast.gateway.serving import AddressUnavailable, bind, serve
     from handfast.gateway.settings import load_settings

@@ -69,8 +69,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _servers(args: argparse.Namespace) -> int:
-    from handfast.cli.event_loop import run_async
     from handfast.cli.gateway_session import gateway_address, named_gateway, read_health
+    from handfast.cli.running import run_async
 
     named = named_gateway(args)
     base = named or gateway_address(args)
@@ -130,7 +130,7 @@ def _state(seen: dict[str, Any], settings: "Settings | None", name: str, *, has_
 
 
 def _print_table(rows: list[dict[str, Any]], width: int | None) -> None:  # Any: JSON
-    # Most of the time nobody waits, and the room is worth more to the address.
+    # Most of the time no call waits, and the room is worth more to the address.
     shown = {key: head for key, head in _SHOWN.items() if key != "waiting" or any(row[key] for row in rows)}
     head = tuple(shown.values())
     cells = [_cells(row, shown) for row in rows]

@@ -28,7 +28,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def run(args: argparse.Namespace) -> int:
-    from handfast.cli.event_loop import run_async
+    from handfast.cli.running import run_async
 
     return run_command(lambda: run_async(within(args.timeout, _list(args))))
 

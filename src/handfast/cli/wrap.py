@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 def _wrap(args: argparse.Namespace, command: list[str]) -> int:
     from handfast.activity.state_folder import state_folder
     from handfast.activity.store import StoreError
-    from handfast.cli.event_loop import run_async
+    from handfast.cli.running import run_async
     from handfast.gateway.process.child import ChildStartFailed
     from handfast.gateway.reload import watching
     from handfast.gateway.runtime import Runtime

@@ -72,7 +72,7 @@ class AgentTokenAdmin(_Page):
             super().save_model(request, obj, form, change)
             return
         if not _is_superuser(request):
-            obj.user = request.user  # type: ignore[assignment]  # nobody gets here without being signed in
+            obj.user = request.user  # type: ignore[assignment]  # only signed-in users get here
         plain = prepare(obj)
         super().save_model(request, obj, form, change)
         messages.warning(request, f"The token is {plain} - copy it now, it is not shown again.")

@@ -19,7 +19,7 @@ Dispatchers = Literal[False, "resources"] | Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class AdapterSettings:
     """The keys of `HANDFAST` in small letters."""
 
     name: str = "django"  # the server's, in clients, records and scopes
@@ -41,23 +41,23 @@ class Settings:
 Read = Callable[[object], object]
 
 
-def read_settings() -> Settings:
+def read_settings() -> AdapterSettings:
     """Raises: ImproperlyConfigured."""
     return _read()
 
 
 @cache
-def _read() -> Settings:
+def _read() -> AdapterSettings:
     configured = getattr(settings, "HANDFAST", {})
     if not isinstance(configured, Mapping):
         raise ImproperlyConfigured("settings.HANDFAST is no dict. Write HANDFAST = {'EXCLUDE': ['contacts__destroy']}.")
-    known = {field.name.upper() for field in fields(Settings)}
+    known = {field.name.upper() for field in fields(AdapterSettings)}
     unknown = [str(key) for key in configured if key not in known]
     if unknown:
         raise ImproperlyConfigured(
             f"HANDFAST has no setting {', '.join(map(repr, unknown))}. There are {', '.join(sorted(known))}."
         )
-    return Settings(**{str(key).lower(): _value(str(key), value) for key, value in configured.items()})
+    return AdapterSettings(**{str(key).lower(): _value(str(key), value) for key, value in configured.items()})
 
 
 def _value(key: str, value: object) -> Any:  # Any: of the field's type

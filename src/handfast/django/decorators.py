@@ -20,7 +20,7 @@ _KINDS: Final = ("read", "write", "admin")
 
 @dataclass(frozen=True, slots=True)
 class ToolMark:
-    """What `@mcp_tool` was told; None: nothing was said about it."""
+    """What `@mcp_tool` was given; None: it was left out."""
 
     name: str | None = None
     description: str | None = None

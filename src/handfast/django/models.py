@@ -28,7 +28,7 @@ class AgentToken(models.Model):
     user: "models.ForeignKey[models.Model, models.Model]" = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="handfast_tokens"
     )
-    # Nobody else's: in the log a caller is `token:<name>`, and what is kept for a caller is found by that.
+    # Unique: in the log a caller is `token:<name>`, and what is kept for a caller is found by that.
     name: "models.CharField[str, str]" = models.CharField(max_length=100, unique=True)
     scopes: "models.TextField[str, str]" = models.TextField()
     prefix: "models.CharField[str, str]" = models.CharField(max_length=16, editable=False)
@@ -68,7 +68,7 @@ class AgentToken(models.Model):
         return self.expires is not None and self.expires <= timezone.now()
 
     def granted(self) -> tuple[Scope, ...]:
-        """Raises: ScopeError, where somebody wrote something else into the column."""
+        """Raises: ScopeError, where something else was written into the column."""
         return parse_scopes(self.scopes)
 
 
@@ -90,7 +90,7 @@ class KeptResult(models.Model):
     objects: ClassVar["models.Manager[KeptResult]"] = models.Manager()
 
     class Meta:
-        default_permissions = ()  # nobody's to look at but its caller's
+        default_permissions = ()  # only its caller may see it
         indexes = (
             models.Index(fields=["expires"], name="handfast_kept_expires"),
             models.Index(fields=["owner", "expires"], name="handfast_kept_owner"),

@@ -5,10 +5,11 @@ from typing import Protocol
 
 import msgspec
 
+from handfast.core.call import rules
 from handfast.crashes import describe_crash
 from handfast.gateway.admission.draining import STOPPING, Drain
 from handfast.gateway.edge.trusted_hosts import check_host, check_origin
-from handfast.gateway.http.exchange import JSON, REFUSED, ClientLeft, HttpExchange, HttpProblem
+from handfast.gateway.http.exchange import JSON, ClientLeft, HttpExchange, HttpProblem
 from handfast.gateway.http.headers import check_described, check_repeated
 from handfast.gateway.refused_calls import record_refused
 from handfast.gateway.runtime import Runtime
@@ -43,7 +44,7 @@ class GatewayApp:
         try:
             await self._route(http)
         except HttpProblem as problem:
-            if http.method == "POST" or problem.rule != REFUSED:  # nothing else can have been a call
+            if http.method == "POST" or problem.rule != rules.REQUEST_REFUSED:  # nothing else can have been a call
                 self.note(problem, server=_server_of(http))
             reply = error_reply(None, problem.code, problem.text)
             await http.respond(problem.status, [JSON, *problem.headers], reply)
@@ -102,17 +103,19 @@ class GatewayApp:
         try:
             message = read_message(body)
         except BadMessage as problem:
-            self._runtime.journal.diagnose(_server_of(http), "message.refused", problem.reason)
+            self._runtime.journal.diagnose(_server_of(http), rules.MESSAGE_REFUSED, problem.reason)
             await http.respond(400, [JSON], error_reply(problem.id, problem.code, problem.reason))
             return
         if len(body) >= LARGE_BYTES:
             await take_turn()  # reading it was the first piece of work
         if message.method == "initialize" and len(body) > _LARGEST_OPENING:
             text = f"The initialize is over the limit of {_LARGEST_OPENING} bytes. Say less of the client."
-            raise HttpProblem(413, text, rule="request.body_too_large")
+            raise HttpProblem(413, text, rule=rules.REQUEST_BODY_TOO_LARGE)
         drain = self._drain
         if drain.is_draining:
-            record_refused(self._runtime, message, server=_server_of(http), rule="gateway.stopping", reason=STOPPING)
+            record_refused(
+                self._runtime, message, server=_server_of(http), rule=rules.GATEWAY_STOPPING, reason=STOPPING
+            )
             await http.respond(503, [JSON], error_reply(message.id, UPSTREAM_FAILED, STOPPING))
             return
         if message.method == "subscriptions/listen":  # never finishes by itself

@@ -9,26 +9,31 @@ from dataclasses import dataclass
 from functools import partial
 
 from handfast import __version__
+from handfast.core.call import rules
 from handfast.core.call.exchange import Status
 from handfast.gateway.admission.breaker import SETTLED_SECONDS, Breaker, reconnect_rest, restart_rest
 from handfast.gateway.admission.server_health import ServerHealth, State
+from handfast.gateway.all_servers import AllServers
 from handfast.gateway.callers.caller_ids import CallerIds
+from handfast.gateway.callers.held_calls import GIVEN_UP, HeldCalls
 from handfast.gateway.callers.opaque import Seal
 from handfast.gateway.calls.param_headers import modern_headers
 from handfast.gateway.calls.server_side import ServerSide
-from handfast.gateway.calls.session_owner import held_calls, note_evicted
 from handfast.gateway.endpoint import ServerEndpoint
 from handfast.gateway.http.headers import UpstreamHeaders
 from handfast.gateway.process.launch import Launch, child_environment
-from handfast.gateway.refused_calls import record_refused_call
+from handfast.gateway.refused_calls import record_left, record_refused_call, record_templated, record_unrouted
 from handfast.gateway.relay.http_relay import HttpRelay
 from handfast.gateway.relay.stdio_relay import StdioRelay
 from handfast.gateway.runtime import Runtime
+from handfast.gateway.sessions.session_table import TRANSLATED_SESSIONS, note_evicted
 from handfast.gateway.settings import ServerSettings, Transport
 from handfast.gateway.settings.blocks import Isolation, Limits, Surface
 from handfast.gateway.translate.backend import Backend
 from handfast.gateway.translate.clients.legacy_http import LegacyFront
 from handfast.gateway.translate.clients.modern_http import ModernFront
+from handfast.gateway.translate.combined.backend import CombinedBackend
+from handfast.gateway.translate.combined.endpoint import CombinedEndpoint
 from handfast.gateway.translate.compact.backend import CompactBackend
 from handfast.gateway.translate.compact.surface import ChosenSurface
 from handfast.gateway.translate.servers.era_probe import NativeServer
@@ -37,6 +42,9 @@ from handfast.gateway.translate.servers.judged_server import JudgedServer
 from handfast.gateway.translate.servers.legacy_server import LegacyServer
 from handfast.gateway.translate.servers.modern_server import ModernServer
 from handfast.gateway.translate.servers.stdio_sessions import StdioSessions
+
+# A server that was asked for nothing, or is switched off, has no change to record.
+_STATES = {State.UP: rules.SERVER_UP, State.FAILING: rules.SERVER_FAILING, State.OPEN: rules.SERVER_OPEN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +101,8 @@ def build_http_server(
     sessions = HttpSessions(
         relay,
         modern_headers=lambda message: modern_headers(side, message),
-        held=held_calls(side, limits),
-        refused=partial(side.journal.diagnose, name, "message.unowned"),
+        held=_hold_calls(side, limits),
+        refused=partial(side.journal.diagnose, name, rules.MESSAGE_UNOWNED),
         version=__version__,
         limits=limits,
     )
@@ -105,7 +113,7 @@ def build_http_server(
             ids=None if has_one_caller else _caller_ids(runtime, name),
             listening=relay.listening_places,
         ),
-        LegacyServer(sessions, limits=limits, now=side.now, on_evict=lambda: note_evicted(side)),
+        LegacyServer(sessions, limits=limits, now=side.now, on_evict=partial(note_evicted, side.journal, name)),
         leave_modern=sessions.leave_modern,
         is_busy=lambda: relay.is_busy,
     )
@@ -136,17 +144,19 @@ def build_stdio_server(runtime: Runtime, name: str, launch: Launch, *, has_one_c
     sessions = StdioSessions(
         relay.children,
         relay,
-        held=held_calls(side, limits),
-        refused=partial(side.journal.diagnose, name, "message.unowned"),
+        held=_hold_calls(side, limits),
+        refused=partial(side.journal.diagnose, name, rules.MESSAGE_UNOWNED),
         version=__version__,
         limits=limits,
         now=side.now,
         isolates=isolates,
-        on_evict=lambda: note_evicted(side),
+        on_evict=partial(note_evicted, side.journal, name),
     )
     era = NativeServer(
         ModernServer(sessions.modern_line, sessions.leave, tells_logs_apart=False, ids=ids),
-        LegacyServer(sessions, limits=limits, now=side.now, isolates=isolates, on_evict=lambda: note_evicted(side)),
+        LegacyServer(
+            sessions, limits=limits, now=side.now, isolates=isolates, on_evict=partial(note_evicted, side.journal, name)
+        ),
         leave_modern=sessions.leave_modern,
         is_busy=sessions.is_busy,
     )
@@ -166,17 +176,41 @@ def build_endpoint(runtime: Runtime, name: str, built: BuiltServer) -> ServerEnd
     return ServerEndpoint(built.relay, built.backend.native, *build_fronts(runtime, name, surface), settings=settings)
 
 
+def build_all_servers(runtime: Runtime, every_server: Callable[[], dict[str, Backend]]) -> AllServers:
+    """`/mcp` in front of every server there is at the moment."""
+    combined = CombinedBackend(
+        CombinedEndpoint(
+            every_server=every_server,
+            seconds=lambda: runtime.settings.limits.learn_timeout_s,
+            now=runtime.clock.monotonic,
+            diagnose=runtime.journal.diagnose,
+            seal=Seal(runtime.recorder.derive_key("combined")),
+            record_refused=partial(record_unrouted, runtime),
+            record_left=partial(record_left, runtime),
+            record_templated=partial(record_templated, runtime),
+        )
+    )
+    return AllServers(combined, *build_fronts(runtime, "", combined))
+
+
 def build_fronts(runtime: Runtime, name: str, backend: Backend) -> tuple[ModernFront, LegacyFront]:
     """Clients of both eras in front of a backend; without a name it is that of all servers."""
-    diagnose = partial(runtime.journal.diagnose, name)
     legacy = LegacyFront(
         backend,
+        runtime.journal,
+        name,
         limits=_limits_of(runtime),
-        diagnose=diagnose,
         record_refused=partial(record_refused_call, runtime, name),
         now=runtime.clock.monotonic,
+        most_sessions=TRANSLATED_SESSIONS,
     )
-    return ModernFront(backend, diagnose=diagnose), legacy
+    return ModernFront(backend, diagnose=partial(runtime.journal.diagnose, name)), legacy
+
+
+def _hold_calls(side: ServerSide, limits: Callable[[], Limits]) -> HeldCalls:
+    """Those of one server that wait for their client's answer; what is given up is on record."""
+    on_evict = partial(side.journal.diagnose, side.name, rules.QUESTION_EVICTED, GIVEN_UP)
+    return HeldCalls(lambda: limits().question_timeout_s, on_evict=on_evict)
 
 
 def _limits_of(runtime: Runtime) -> Callable[[], Limits]:
@@ -189,6 +223,6 @@ def _caller_ids(runtime: Runtime, name: str) -> CallerIds:
 
 def _watch_health(runtime: Runtime, name: str, breaker: Breaker) -> ServerHealth:
     def on_change(state: State, reason: str, status: Status) -> None:
-        runtime.journal.server_state(name, state.value, reason, status)
+        runtime.journal.server_state(name, _STATES[state], reason, status)
 
     return ServerHealth(breaker, runtime.clock, on_change=on_change)

@@ -1,15 +1,17 @@
 """What the combined endpoint and a gateway that stops put on record: requests that reach no server, and routes."""
 
+from contextlib import suppress
+
 import msgspec
 
+from handfast.core.call import rules
 from handfast.core.call.exchange import RecordingFailed, RecordType, Status
 from handfast.core.call.policy import Violation
 from handfast.core.words.redaction import scrub_name
-from handfast.gateway.calls.conversation import LEFT
+from handfast.gateway.calls.judged_calls import LEFT
 from handfast.gateway.runtime import Runtime
-from handfast.gateway.translate.backend import Origin
-from handfast.wire.message import AmbiguousKeys, Members, Message
-from handfast.wire.scan import NotJson
+from handfast.gateway.translate.backend import Requester
+from handfast.wire.message import Message
 
 
 def record_refused(
@@ -18,12 +20,12 @@ def record_refused(
     """Ignores requests that are not tools/call."""
     if message.method != "tools/call":
         return
-    tool = _tool_of(message)
+    tool = message.called_tool()
     if tool is None:
         runtime.journal.diagnose(server, rule, f"A request was refused: {reason}")
         return
     policy = runtime.settings.policy(server, tool)
-    call = runtime.path.open(server=server, tool=scrub_name(tool), policy=policy, contract=None, actor=actor)
+    call = runtime.path.open(server=server, tool=scrub_name(tool), policy=policy, actor=actor)
     call.caller = caller
     runtime.path.conclude(call, Status.ERROR, rule=rule, reason=reason, refusal=())
 
@@ -35,20 +37,20 @@ def record_refused_call(runtime: Runtime, server: str, message: Message, actor: 
 
 def record_left(runtime: Runtime, message: Message, actor: str) -> None:
     """A call whose client left while it was found out which server it is for."""
-    tool = _tool_of(message)
+    tool = message.called_tool()
     if tool is not None:
         policy = runtime.settings.policy("", tool)
-        call = runtime.path.open(server="", tool=scrub_name(tool), policy=policy, contract=None, actor=actor)
-        runtime.path.conclude(call, Status.CANCELLED, rule="client.left", reason=LEFT)
+        call = runtime.path.open(server="", tool=scrub_name(tool), policy=policy, actor=actor)
+        runtime.path.conclude(call, Status.CANCELLED, rule=rules.CLIENT_LEFT, reason=LEFT)
 
 
-async def record_unrouted(runtime: Runtime, message: Message, origin: Origin, rule: str, reason: str) -> None:
+async def record_unrouted(runtime: Runtime, message: Message, origin: Requester, rule: str, reason: str) -> None:
     """A request that reached no server of the combined endpoint; with a rule it is one that was blocked."""
     actor, caller = origin.actor, origin.caller
     if not rule:
-        record_refused(runtime, message, actor=actor, caller=caller, rule="combined.refused", reason=reason)
+        record_refused(runtime, message, actor=actor, caller=caller, rule=rules.COMBINED_REFUSED, reason=reason)
         return
-    tool = _tool_of(message)
+    tool = message.called_tool()
     if tool is None:
         runtime.journal.note(
             RecordType.DIAGNOSTIC,
@@ -61,16 +63,11 @@ async def record_unrouted(runtime: Runtime, message: Message, origin: Origin, ru
         )
         return
     policy = runtime.settings.policy("", tool)
-    call = runtime.path.open(server="", tool=scrub_name(tool), policy=policy, contract=None, actor=actor)
+    call = runtime.path.open(server="", tool=scrub_name(tool), policy=policy, actor=actor)
     call.caller = caller
     given = message.params().get("arguments")
-    try:
+    with suppress(RecordingFailed), runtime.path.recorded(call):  # it is refused all the same
         await runtime.path.refuse(call, None if given is None else bytes(given), Violation(rule, reason))
-    except RecordingFailed as problem:  # it is refused all the same
-        runtime.path.conclude(call, Status.ERROR, rule="recording.failed", reason=str(problem))
-    finally:
-        # Only where it was not recorded by then.
-        runtime.path.conclude(call, Status.CANCELLED, rule=rule, reason=reason)
 
 
 def record_templated(runtime: Runtime, message: Message, actor: str, server: str, uri: str) -> None:
@@ -80,18 +77,8 @@ def record_templated(runtime: Runtime, message: Message, actor: str, server: str
         RecordType.DIAGNOSTIC,
         Status.SUCCESS,
         server=server,
-        rule="combined.templated",
+        rule=rules.COMBINED_TEMPLATED,
         reason="No server lists or links the URI, and of this one alone a template fits it.",
         actor=actor,
         details={"method": message.method, "uri_digest": digest},
     )
-
-
-def _tool_of(message: Message) -> str | None:
-    if message.method != "tools/call":
-        return None
-    try:
-        params: Members = message.params()
-        return msgspec.json.decode(params["name"], type=str)
-    except (AmbiguousKeys, NotJson, KeyError, msgspec.DecodeError, UnicodeDecodeError):
-        return None

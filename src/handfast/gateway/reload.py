@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from handfast.core.call import rules
 from handfast.core.call.exchange import RecordType, Status
 from handfast.core.words.redaction import scrub_sentence
 from handfast.gateway.runtime import Runtime
@@ -35,12 +36,12 @@ def watching(
         reason = "New settings are in force."
         if waiting := keys_that_wait(old, new):
             reason = f"{reason} Only from the next start: {', '.join(waiting)}."
-        runtime.journal.note(RecordType.SETTINGS_CHANGE, Status.SUCCESS, rule="settings.changed", reason=reason)
+        runtime.journal.note(RecordType.SETTINGS_CHANGE, Status.SUCCESS, rule=rules.SETTINGS_CHANGED, reason=reason)
         _log.warning("%s", reason)
 
     def refuse(error: SettingsError) -> None:
         reason = f"Changed settings were refused and the old ones kept: {error}"
-        runtime.journal.note(RecordType.SETTINGS_CHANGE, Status.ERROR, rule="settings.refused", reason=reason)
+        runtime.journal.note(RecordType.SETTINGS_CHANGE, Status.ERROR, rule=rules.SETTINGS_REFUSED, reason=reason)
         _log.error("changed settings were refused, the old ones stay: %s", scrub_sentence(str(error)))
 
     if path is None:

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from handfast.activity.recorder import ThreadRecorder
-from handfast.activity.sqlite import SqliteStore
-from handfast.activity.store import Retention, StoreError
+from handfast.activity.store import Retention, open_store
 from handfast.catalog.contracts import ContractChange, ServerContracts
 from handfast.catalog.learning import Learner
 from handfast.catalog.store import ContractStore, source_of
 from handfast.catalog.tasks import KeptTasks
 from handfast.clock import Clock
+from handfast.core.call import rules
 from handfast.core.call.exchange import Exchange, RecordType, Status
 from handfast.core.call.recording import Durability
 from handfast.core.call.unjudged import Direction, unused_schema
@@ -33,10 +33,8 @@ class Runtime:
         self.clock = Clock()
         self._actor = actor
         activity = settings.activity
-        if activity.store != "sqlite":
-            raise StoreError('activity.store can only be "sqlite" in this version; change the setting and start again.')
         self.recorder = ThreadRecorder(
-            SqliteStore.open(folder),
+            open_store(folder, activity.store),
             on_failure=activity.on_failure,
             retention=Retention(keep_days=activity.keep_days, keep_bytes=activity.keep_bytes),
             whole_refusals=activity.whole_refusals,
@@ -124,7 +122,7 @@ class Runtime:
             Status.WARNING,
             server=call.server,
             tool=call.tool,
-            rule="schema.uncompilable",
+            rule=rules.SCHEMA_UNCOMPILABLE,
             reason=unused_schema(schema, direction),
             details={"schema": schema.digest},
         )

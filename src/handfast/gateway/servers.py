@@ -3,23 +3,16 @@
 import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
 
 from handfast.gateway.admission.call_places import CLOSED
 from handfast.gateway.admission.server_health import HealthReport, State
-from handfast.gateway.all_servers import AllServers
-from handfast.gateway.build import build_endpoint, build_fronts, build_server
-from handfast.gateway.callers.opaque import Seal
+from handfast.gateway.build import build_all_servers, build_endpoint, build_server
 from handfast.gateway.endpoint import ServerEndpoint
 from handfast.gateway.http.exchange import HttpProblem
-from handfast.gateway.refused_calls import record_left, record_templated, record_unrouted
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.settings import Settings
 from handfast.gateway.settings.changes import ServerChanges, changed_servers
 from handfast.gateway.translate.backend import Backend
-from handfast.gateway.translate.clients.by_era import BothFronts
-from handfast.gateway.translate.combined.backend import CombinedBackend
-from handfast.gateway.translate.combined.endpoint import Endpoint
 
 RESTARTED = "The server was restarted by a change of settings before it answered. Repeat the call if that is safe."
 STOPPED = "The gateway stopped before the server answered. The call may have run: repeat it only if that is safe."
@@ -31,19 +24,8 @@ class Servers:
         self._runtime = runtime
         self._by_name: dict[str, _Served] = {}
         self._closing: set[asyncio.Task[None]] = set()
-        self.combined = CombinedBackend(
-            Endpoint(
-                every_server=self.backends,
-                seconds=lambda: runtime.settings.limits.learn_timeout_s,
-                now=runtime.clock.monotonic,
-                diagnose=runtime.journal.diagnose,
-                seal=Seal(runtime.recorder.derive_key("combined")),
-                record_refused=partial(record_unrouted, runtime),
-                record_left=partial(record_left, runtime),
-                record_templated=partial(record_templated, runtime),
-            )
-        )
-        self.all = AllServers(self.combined, BothFronts(*build_fronts(runtime, "", self.combined)))
+        self.all = build_all_servers(runtime, self.backends)
+        self.combined = self.all.combined
         self._open(name for name, server in runtime.settings.servers.items() if not server.disabled)
 
     def names(self) -> list[str]:

@@ -12,7 +12,7 @@ from handfast.gateway.admission.draining import Drain
 from handfast.gateway.app import GatewayApp
 from handfast.gateway.edge.acceptor import BACKLOG
 from handfast.gateway.edge.http_listener import HttpListener
-from handfast.gateway.process.process_memory import settle_memory
+from handfast.gateway.process.own_process import settle_memory
 from handfast.gateway.reload import watching
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.servers import Servers

@@ -1,7 +1,11 @@
-"""A finding as data: how grave, what is wrong, what to do, where, and an id that never changes its meaning."""
+"""A finding as data: how grave, what is wrong, what to do and where; and the catalogue of every id that it can have."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from fnmatch import fnmatchcase
+from types import MappingProxyType
+from typing import Final, TypedDict, Unpack
 
 
 class Level(StrEnum):
@@ -54,3 +58,216 @@ def _order(finding: Finding) -> tuple[str, int, str, str, str, str]:
         finding.id,
         finding.message,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What one id stands for."""
+
+    id: str
+    level: Level
+    summary: str
+    hint: str
+
+
+class FindingPlace(TypedDict, total=False):
+    """The fields of a finding that say where it is."""
+
+    file: str
+    line: int
+    origin: str
+    tool: str
+    path: str
+
+
+_ERROR, _WARNING, _INFO = Level.ERROR, Level.WARNING, Level.INFO
+
+_RULES = (
+    Rule(
+        "boundary-typed",
+        _ERROR,
+        "A registered boundary does not call `parse_typed` with its label.",
+        "Parse the payload here with parse_typed and the boundary's label written out.",
+    ),
+    Rule(
+        "boundary-typed-missing",
+        _ERROR,
+        "A registered boundary names a file or a function that is not there.",
+        "Correct the row in the registry, or take it out.",
+    ),
+    Rule(
+        "boundary-typed-reason",
+        _ERROR,
+        "An opt-out from `boundary-typed` gives no reason.",
+        "Write why: # lint-allow: boundary-typed -- <reason>",
+    ),
+    Rule(
+        "mcp-admin-guardrail",
+        _ERROR,
+        "`require_admin_guardrails` is not the first call of an admin tool's handler.",
+        "Call require_admin_guardrails(arguments, actor) before anything else in this function.",
+    ),
+    Rule(
+        "mcp-admin-guardrail-reason",
+        _ERROR,
+        "An opt-out from `mcp-admin-guardrail` gives no reason.",
+        "Write why: # lint-allow: mcp-admin-guardrail -- <reason>",
+    ),
+    Rule(
+        "mcp-admin-guardrail-unseen",
+        _WARNING,
+        "The handler of an admin tool cannot be found, so it is not judged.",
+        "Name a function as its handler, or put it into a handler map of this file.",
+    ),
+    Rule(
+        "source-unreadable",
+        _ERROR,
+        "A file cannot be read as Python.",
+        "Correct the file, or leave it out.",
+    ),
+    Rule(
+        "tool-annotations-invalid",
+        _WARNING,
+        "The annotations are no object, or a hint in them is no boolean.",
+        "Write hints as true or false.",
+    ),
+    Rule(
+        "tool-annotations-missing",
+        _INFO,
+        "A tool has no annotations, so clients must take it for a destructive one.",
+        "Say readOnlyHint, or destructiveHint, true or false.",
+    ),
+    Rule(
+        "tool-description-missing",
+        _WARNING,
+        "A tool has no description, and a model cannot tell when to use it.",
+        "Say in a sentence what it does.",
+    ),
+    Rule(
+        "tool-header",
+        _ERROR,
+        "An `x-mcp-header` breaks the protocol's rules, and HTTP clients must drop the whole tool.",
+        "Put it on a string, integer or boolean under nothing but properties, with a header name of its own.",
+    ),
+    Rule(
+        "tool-header-secret",
+        _ERROR,
+        "A parameter that looks like a secret is repeated in an HTTP header, which proxies log.",
+        "Take x-mcp-header off this parameter.",
+    ),
+    Rule(
+        "tool-input-root",
+        _ERROR,
+        "There is no input schema, or its root does not say `type: object`.",
+        'Write "type": "object" at the root; a tool without parameters has no properties.',
+    ),
+    Rule(
+        "tool-name",
+        _WARNING,
+        "A tool's name is not made of 1 to 128 of `A-Z a-z 0-9 _ . -`.",
+        "Rename the tool.",
+    ),
+    Rule(
+        "tool-name-case",
+        _WARNING,
+        "Two tools have names that differ only in upper and lower case.",
+        "Rename one of them.",
+    ),
+    Rule(
+        "tool-name-duplicate",
+        _ERROR,
+        "Two tools have the same name, and only one of them can be called.",
+        "Rename one of them, or take it out.",
+    ),
+    Rule(
+        "tool-open-object",
+        _WARNING,
+        "An object inside the input does not say whether it takes undeclared keys, and a misspelt one is lost.",
+        'Say "additionalProperties": false, or true where any key is meant.',
+    ),
+    Rule(
+        "tool-open-root",
+        _INFO,
+        "The input does not say whether undeclared arguments are accepted.",
+        'Say "additionalProperties": false.',
+    ),
+    Rule(
+        "tool-output-root",
+        _WARNING,
+        "The root of an output schema does not say `type: object`, and a 2025 client then fails the whole list.",
+        "Wrap the result in an object.",
+    ),
+    Rule(
+        "tool-parameter-description",
+        _INFO,
+        "Parameters have no description.",
+        "Say in a few words what each one is.",
+    ),
+    Rule(
+        "tool-read-only-contradiction",
+        _ERROR,
+        "A tool is annotated as read-only and as destructive.",
+        "Keep the one that is true.",
+    ),
+    Rule(
+        "tool-read-only-name",
+        _WARNING,
+        "A tool is annotated as read-only, and its name says that it removes something.",
+        "Take readOnlyHint off, or rename the tool.",
+    ),
+    Rule(
+        "tool-result-type",
+        _ERROR,
+        "No value of the handler's result type can meet the tool's output schema.",
+        "Make the output schema and the result type agree.",
+    ),
+    Rule(
+        "tool-schema-heavy",
+        _INFO,
+        "A schema is heavy or looks around in a pattern, so the gateway runs it in a process of its own.",
+        "Make it smaller where that is easy: nested options and long patterns cost most.",
+    ),
+    Rule(
+        "tool-schema-impossible",
+        _ERROR,
+        "No value can ever meet a schema.",
+        "Correct what contradicts itself.",
+    ),
+    Rule(
+        "tool-schema-reference",
+        _ERROR,
+        "A `$ref` leads out of the schema or nowhere; references are never fetched.",
+        "Put what is meant under $defs, and refer to it there.",
+    ),
+    Rule(
+        "tool-schema-uncompilable",
+        _ERROR,
+        "A schema cannot be compiled or is over a bound, so nothing can be judged by it.",
+        "Correct the schema.",
+    ),
+    Rule(
+        "tool-unreadable",
+        _ERROR,
+        "A tool definition, or a file of them, cannot be read.",
+        'Give an object with a "name" and an "inputSchema" for each tool, in a tools/list result or a list.',
+    ),
+)
+
+RULES: Final = MappingProxyType({rule.id: rule for rule in _RULES})
+
+
+def make_finding(rule_id: str, message: str, hint: str | None = None, **place: Unpack[FindingPlace]) -> Finding:
+    """A finding of a known id, at the level of its rule."""
+    rule = RULES[rule_id]
+    return Finding(id=rule_id, level=rule.level, message=message, hint=rule.hint if hint is None else hint, **place)
+
+
+def matching_ids(patterns: Iterable[str]) -> frozenset[str]:
+    """The ids that these patterns name, such as `tool-name` or `tool-*`. Raises: KeyError for one that names none."""
+    found: set[str] = set()
+    for pattern in patterns:
+        named = {rule_id for rule_id in RULES if fnmatchcase(rule_id, pattern)}
+        if not named:
+            raise KeyError(pattern)
+        found |= named
+    return frozenset(found)

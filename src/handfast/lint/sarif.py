@@ -6,8 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from handfast import __version__
-from handfast.lint.catalogue import RULES
-from handfast.lint.findings import Finding, Level
+from handfast.lint.findings import RULES, Finding, Level
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Level.ERROR: "error", Level.WARNING: "warning", Level.INFO: "note"}

@@ -2,9 +2,11 @@
 
 import asyncio
 import os
+import subprocess
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections import OrderedDict
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
@@ -62,7 +64,7 @@ TOO_SLOW_TO_COMPILE = LaneVerdict(None, problem="uncompilable", reason="The sche
 
 
 @dataclass(slots=True)
-class _Trouble:
+class _SchemaTrouble:
     """What a schema did to the worker so far."""
 
     kills: int = 0
@@ -97,7 +99,7 @@ class SlowLane:
         self._turn = asyncio.Lock()  # wakes its waiters in the order they came
         self._waiting = 0
         self._process: Process | None = None
-        self._troubles: OrderedDict[str, _Trouble] = OrderedDict()
+        self._troubles: OrderedDict[str, _SchemaTrouble] = OrderedDict()
         self._jobs: set[asyncio.Task[LaneVerdict]] = set()
         self._is_closed = False
 
@@ -149,7 +151,7 @@ class SlowLane:
         if not task.cancelled():
             task.exception()  # seen, whether or not its caller is still there
 
-    async def _run(self, job: Job, trouble: _Trouble, deadline: float) -> LaneVerdict:
+    async def _run(self, job: Job, trouble: _SchemaTrouble, deadline: float) -> LaneVerdict:
         if (known := trouble.verdict) is not None:
             return known  # settled while this job waited
         if self._is_closed:
@@ -164,7 +166,7 @@ class SlowLane:
             trouble.final = answer
         return answer
 
-    async def _judge(self, process: Process, job: Job, trouble: _Trouble, deadline: float) -> LaneVerdict:
+    async def _judge(self, process: Process, job: Job, trouble: _SchemaTrouble, deadline: float) -> LaneVerdict:
         late = TOO_SLOW_TO_COMPILE
         try:
             async with asyncio.timeout(COMPILE_SECONDS):
@@ -186,7 +188,7 @@ class SlowLane:
         words = () if verdict.conforms or not job.wording else await self._words(process, trouble)
         return LaneVerdict(verdict.conforms, words)
 
-    async def _words(self, process: Process, trouble: _Trouble) -> tuple[str, ...]:
+    async def _words(self, process: Process, trouble: _SchemaTrouble) -> tuple[str, ...]:
         try:
             async with asyncio.timeout(WORDING_SECONDS):
                 return (await _hear(process, "words")).words
@@ -195,8 +197,8 @@ class SlowLane:
             await self._end_worker()
             return ()
 
-    def _trouble(self, digest: str) -> _Trouble:
-        trouble = self._troubles.setdefault(digest, _Trouble())
+    def _trouble(self, digest: str) -> _SchemaTrouble:
+        trouble = self._troubles.setdefault(digest, _SchemaTrouble())
         self._troubles.move_to_end(digest)
         if len(self._troubles) > MOST_REMEMBERED:
             self._troubles.popitem(last=False)
@@ -249,3 +251,49 @@ async def _hear(process: Process, *expected: str) -> Stage:
     if stage.name not in expected:
         raise _WorkerLost
     return stage
+
+
+def find_refusals(schemas: Sequence[CompiledSchema]) -> Iterator[tuple[CompiledSchema, str]]:
+    """Those that cannot be compiled, and why. Where no worker can be started nothing is found: calls will tell."""
+    left = list(schemas)
+    while left:
+        stages = _run_jobs([_job(schema) for schema in left])
+        if not stages:
+            return
+        for stage in stages:
+            if stage.name == "uncompilable":
+                yield left[0], "".join(stage.words)
+            if stage.name != "compiled":  # the verdict on a value that only fills the place of one
+                left.pop(0)
+        if left and stages[-1].name != "compiled":
+            yield left[0], TOO_SLOW_TO_COMPILE.reason  # the worker ended over it
+        left = left[1:]
+
+
+def _job(schema: CompiledSchema) -> Job:
+    return Job(schema.digest, schema.text, b"null", wording=False, show_names=False, seconds=COMPILE_SECONDS)
+
+
+def _run_jobs(jobs: list[Job]) -> list[Stage]:
+    """The stages up to the end of the worker, without the first, which says that it is ready; none if it is not."""
+    seconds = START_SECONDS + sum(job.seconds for job in jobs)  # each ends the worker by itself before that
+    try:
+        done = subprocess.run(
+            WORKER,
+            input=b"".join(map(pack, jobs)),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=worker_environment(),
+            timeout=seconds,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return list(_stages(done.stdout))[1:]
+
+
+def _stages(said: bytes) -> Iterator[Stage]:
+    while len(said) > HEADER_BYTES:
+        end = HEADER_BYTES + body_length(said[:HEADER_BYTES])
+        yield unpack_stage(said[HEADER_BYTES:end])
+        said = said[end:]

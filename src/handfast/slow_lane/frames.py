@@ -16,7 +16,7 @@ class Job(msgspec.Struct, frozen=True, array_like=True):
     value: bytes
     wording: bool
     show_names: bool
-    seconds: float  # after which the worker ends itself, should nobody be left to do so
+    seconds: float  # after which the worker ends itself, should its parent be gone
     lenient: bool = False  # scalars sent as text count as what they spell
     max_depth: int | None = None  # levels that the value may have; None where that is known already
 

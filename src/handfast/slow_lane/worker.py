@@ -9,8 +9,7 @@ from typing import BinaryIO, NamedTuple
 import jsonschema_rs
 
 from handfast.core.call.strict_json import Ambiguous, decode_judged, depth_exceeds
-from handfast.core.schema.compiled import SchemaRefused, build_slow_validator, decode_checked
-from handfast.core.schema.lenient import is_valid_if_coerced
+from handfast.core.schema.compiled import SchemaRefused, build_slow_validator, decode_checked, is_valid_if_coerced
 from handfast.core.schema.violation_texts import declared_names, describe_errors
 from handfast.slow_lane.frames import HEADER_BYTES, Job, Stage, body_length, pack, unpack_job
 
@@ -94,7 +93,7 @@ class Worker:
         if not conforms and job.lenient:
             conforms = is_valid_if_coerced(schema.validator, value)
         self.say(Stage("verdict", conforms=conforms))
-        # Words nobody asked for would be taken for the answer to the next job.
+        # Words that were not asked for would be taken for the answer to the next job.
         if not conforms and job.wording:
             self.say(Stage("words", words=_words(schema, value, show_names=job.show_names)))
 
@@ -113,7 +112,7 @@ class Worker:
 
 
 def _end_after(seconds: float) -> None:
-    """End this process unless told otherwise in time: the default action of the alarm needs no Python to run."""
+    """End this process unless the alarm is set again in time: its default action needs no Python to run."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, seconds)
 

@@ -11,13 +11,13 @@ from handfast.core.answers.errors import (
 )
 from handfast.toolkit.adapters.under_contract import under_contract
 from handfast.toolkit.registry import ToolRegistry, UnknownTool
-from handfast.toolkit.running.dispatch import Answer, Caller
-from handfast.toolkit.running.kept_results import KeptResult, MemoryResults, ResultStore
+from handfast.toolkit.running.dispatch import Answer, ToolCaller
+from handfast.toolkit.running.kept_results import CutResult, MemoryResults, ResultStore
 from handfast.toolkit.toolbox import Toolbox
 from handfast.toolkit.writing.actor import Actor
-from handfast.toolkit.writing.args import Args, NoArgs
 from handfast.toolkit.writing.argument_checks import (
     ArgumentValidationError,
+    GuardrailViolationError,
     actor_id,
     actor_label,
     coerce_pagination,
@@ -25,6 +25,7 @@ from handfast.toolkit.writing.argument_checks import (
     parse_str_sequence,
     parse_time_window,
     require_actor_id,
+    require_admin_guardrails,
     require_arg,
     require_dict,
     require_non_blank,
@@ -32,19 +33,20 @@ from handfast.toolkit.writing.argument_checks import (
 from handfast.toolkit.writing.builders import (
     ToolHandler,
     admin_tool,
+    build_handler_map,
+    make_handlers_for_tools,
+    make_placeholder_handler,
     read_tool,
     with_handler,
     with_handlers,
     write_tool,
 )
-from handfast.toolkit.writing.call import Call
-from handfast.toolkit.writing.guardrails import GuardrailViolationError, require_admin_guardrails
+from handfast.toolkit.writing.call import Args, Call, NoArgs
 from handfast.toolkit.writing.handler_log import (
     log_handler_argument_invalid,
     log_handler_guardrail_violated,
     log_handler_invoke_failed,
 )
-from handfast.toolkit.writing.handler_maps import build_handler_map, make_handlers_for_tools, make_placeholder_handler
 from handfast.toolkit.writing.pages import Page, PaginationMeta, Paging, dump_many, paginate_sequence
 from handfast.toolkit.writing.reply import Reply, ToolResult
 from handfast.toolkit.writing.schemas import ContractError
@@ -57,14 +59,13 @@ __all__ = [
     "Args",
     "ArgumentValidationError",
     "Call",
-    "Caller",
     "CodeBook",
     "ContractError",
+    "CutResult",
     "DeclaredCode",
     "Envelope",
     "ErrorCode",
     "GuardrailViolationError",
-    "KeptResult",
     "Kind",
     "MemoryResults",
     "NoArgs",
@@ -73,6 +74,7 @@ __all__ = [
     "Paging",
     "Reply",
     "ResultStore",
+    "ToolCaller",
     "ToolError",
     "ToolHandler",
     "ToolRegistry",

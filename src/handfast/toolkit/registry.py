@@ -9,33 +9,32 @@ from typing import Any
 
 from handfast.core.answers.codes import CodeBook, DeclaredCode
 from handfast.core.answers.envelopes import Envelope, envelope_schema, is_object_schema
+from handfast.core.call import rules
 from handfast.core.call.contract import CompiledContract, ToolContract
 from handfast.core.call.exchange import Recorder
 from handfast.core.call.policy import ToolPolicy
 from handfast.core.call.protocol_arguments import PROTOCOL_ARGUMENTS
 from handfast.core.call.undeclared import read_tree
 from handfast.core.schema.compiled import DEFAULT_BOUNDS, CompiledSchema, UncompilableSchema
-from handfast.slow_lane.trial import find_refusals
+from handfast.slow_lane.client import find_refusals
 from handfast.toolkit.offering.dispatcher_tools import DispatcherTool, Names, dispatcher_spec, name_actions
-from handfast.toolkit.offering.list_form import is_list_of, list_input, list_output
 from handfast.toolkit.offering.protocol_calls import call_with_wishes
-from handfast.toolkit.offering.published import published
-from handfast.toolkit.offering.renamed import RULE, Renamed, Today, today_utc
-from handfast.toolkit.running.dispatch import STRICT, Answer, Caller, Dispatcher, RegisteredTool
-from handfast.toolkit.running.in_thread import LaneInThread
+from handfast.toolkit.offering.published import is_list_of, list_input, list_output, published
+from handfast.toolkit.offering.renamed import Renamed, Today, today_utc
+from handfast.toolkit.running.dispatch import STRICT, Answer, Dispatcher, RegisteredTool, ToolCaller
 from handfast.toolkit.running.kept_results import MemoryResults, ResultStore
 from handfast.toolkit.running.large_results import LargeResults
 from handfast.toolkit.running.outcome_counts import OutcomeCounts
 from handfast.toolkit.running.piece_form import PIECE_BYTES, PieceForm, continuing_input, published_data, require_pieces
 from handfast.toolkit.running.recording import call_path
-from handfast.toolkit.running.slow_lanes import LaneOfLoop
-from handfast.toolkit.running.unrun import refuse
+from handfast.toolkit.running.slow_lanes import LaneInThread, LaneOfLoop
+from handfast.toolkit.running.unrun import refuse_call
 from handfast.toolkit.writing.builders import with_handler
 from handfast.toolkit.writing.schemas import ContractError
 from handfast.toolkit.writing.spec import Kind, Run, ToolSpec, require_name, require_seconds, require_sound
 
 CALL_TIMEOUT_S = 120.0  # long enough for a render or a report; a tool that needs more says so
-_NOBODY = Caller()
+_NOBODY = ToolCaller()
 
 
 class UnknownTool(LookupError):
@@ -84,7 +83,7 @@ class ToolRegistry:
         self._tools: dict[str, RegisteredTool] = {}
         self._dispatchers: dict[str, DispatcherTool] = {}
         self._renamed: dict[str, Renamed] = {}
-        self._listing: tuple[date, list[dict[str, Any]]] | None = None  # Any: JSON; made anew when a day has passed
+        self._listing: tuple[date, list[dict[str, Any]]] | None = None  # Any: JSON; made again when a day has passed
         self._in_threads = in_threads
         self._lane = self._new_lane()
         self._is_frozen = False
@@ -197,7 +196,7 @@ class ToolRegistry:
         data, is_list, keys = published_data(spec.output_schema, spec.name, spec.items_key)
         schema = continuing_input(spec.input_schema)
         contract, wraps = self._contract(spec, schema, data)
-        # What was run is run no more: it is looked up, by whoever it belongs to.
+        # The tool is not run again: its kept result is looked up, for the caller that it belongs to.
         reads = replace(spec, kind=Kind.READ, input_schema=schema, args_model=None, returns=None)
         continuing = RegisteredTool(replace(reads, run=self._large.run_next), contract, wraps)
         is_object = is_object_schema(spec.output_schema or {})
@@ -304,12 +303,12 @@ class ToolRegistry:
     # --- running ---------------------------------------------------------------------------------------------------
 
     async def dispatch(
-        self, name: str, arguments: object = None, *, actor: Any = None, caller: Caller | None = None
+        self, name: str, arguments: object = None, *, actor: Any = None, caller: ToolCaller | None = None
     ) -> Answer:
         """Run one tool as a client would. Raises: UnknownTool."""
         dispatcher = self._dispatcher or self.freeze()
         if caller is None:
-            caller = _NOBODY if actor is None else Caller(actor=actor)
+            caller = _NOBODY if actor is None else ToolCaller(actor=actor)
         if caller.sees is not None and not self._is_seen(name, caller.sees):
             raise UnknownTool(name)
         tool = self._tools.get(name)
@@ -318,14 +317,14 @@ class ToolRegistry:
         return await self._call(tool, arguments, caller, dispatcher)
 
     def _is_seen(self, name: str, sees: Callable[[str], bool]) -> bool:
-        """A dispatcher is there for whoever sees one of its actions."""
+        """A dispatcher is there for every caller that sees one of its actions."""
         behind = self._dispatchers.get(name)
         if behind is None:
             return sees(name)
         return any(sees(tool.spec.name) for tool in behind.actions.values())
 
     def _call(
-        self, tool: RegisteredTool, arguments: object, caller: Caller, dispatcher: Dispatcher, called_as: str = ""
+        self, tool: RegisteredTool, arguments: object, caller: ToolCaller, dispatcher: Dispatcher, called_as: str = ""
     ) -> Awaitable[Answer]:
         if tool.spec.is_dispatcher:
             return self._dispatchers[tool.spec.name].call(arguments, caller, dispatcher, self._call_action)
@@ -335,16 +334,18 @@ class ToolRegistry:
             tool = tool.listed
         return dispatcher.dispatch(tool, arguments, caller, called_as=called_as)
 
-    async def _call_action(self, name: str, arguments: Any, caller: Caller) -> Answer:  # Any: JSON
+    async def _call_action(self, name: str, arguments: Any, caller: ToolCaller) -> Answer:  # Any: JSON
         return await self.dispatch(name, arguments, caller=caller)
 
-    async def _by_old_name(self, name: str, arguments: object, caller: Caller, dispatcher: Dispatcher) -> Answer:
+    async def _by_old_name(self, name: str, arguments: object, caller: ToolCaller, dispatcher: Dispatcher) -> Answer:
         old = self._renamed.get(name)
         if old is None:
             raise UnknownTool(name)
         if old.is_over(self._today()):
             told = old.refusal(self.codes)
-            return await refuse(dispatcher, old.under_old_name, arguments, caller, told=told, rule=RULE)
+            return await refuse_call(
+                dispatcher, old.under_old_name, arguments, caller, told=told, rule=rules.TOOL_RENAMED
+            )
         return old.told(await self._call(self._tools[old.new_name], arguments, caller, dispatcher, called_as=name))
 
 

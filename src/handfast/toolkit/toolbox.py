@@ -14,7 +14,7 @@ from handfast.toolkit.registry import CALL_TIMEOUT_S, ToolRegistry
 from handfast.toolkit.running.dispatch import Answer
 from handfast.toolkit.running.kept_results import ResultStore
 from handfast.toolkit.running.piece_form import PIECE_BYTES
-from handfast.toolkit.running.recording import Recording
+from handfast.toolkit.running.recording import SharedRecorder
 from handfast.toolkit.writing.actor import ActorResolver, actor_of_request
 from handfast.toolkit.writing.builders import with_handlers
 from handfast.toolkit.writing.schemas import ContractError
@@ -66,7 +66,7 @@ class Toolbox:
             results=results,
             today=today,
         )
-        self.recording = Recording(self.registry)
+        self.recording = SharedRecorder(self.registry)
 
     @property
     def app(self) -> Any:  # Any: as above
@@ -148,7 +148,7 @@ class Toolbox:
     # --- serving ---------------------------------------------------------------------------------------------------
 
     def build_server(self) -> "Server[Any]":  # Any: no lifespan of ours
-        """The official SDK's server over these tools, for whoever wants to serve it in a way of their own."""
+        """The official SDK's server over these tools, for authors who serve it in a way of their own."""
         from handfast.toolkit.serve.serving import build_server
 
         return build_server(self)

@@ -44,6 +44,7 @@ class Alias:
         message.id = self.client_id
         if self.method == "subscriptions/listen" and _names_subscription(message):
             message.raw = replace_values(message.raw, {("result", "_meta", META_SUBSCRIPTION): self._id_text})
+            message.reread()
 
     def restore_progress(self, message: Message) -> bool:
         """Give progress the client's token; False where the client named none."""

@@ -11,6 +11,7 @@ from handfast.wire.message import AmbiguousKeys, Message
 from handfast.wire.scan import NotJson
 
 MODERN_REVISION: Final = "2026-07-28"
+_MODERN_HEADER: Final = MODERN_REVISION.encode()
 LEGACY_REVISION: Final = "2025-11-25"  # what handfast itself asks a legacy server for
 LEGACY_REVISIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", LEGACY_REVISION)
 META_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
@@ -25,12 +26,6 @@ MODERN_META: Final[Mapping[str, object]] = {
     META_CAPABILITIES: {},
     META_CLIENT: {"name": "handfast", "version": __version__},
 }
-# Whose answers say how long they may be kept.
-CACHEABLE: Final = frozenset(
-    ("server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read")
-)
-# Whose answers may ask the client for something first.
-INTERACTIVE: Final = frozenset(("tools/call", "prompts/get", "resources/read"))
 # HeaderMismatch, MissingRequiredClientCapability, UnsupportedProtocolVersion.
 _UNSUPPORTED_VERSION: Final = -32022
 _BAD_REQUEST: Final = frozenset((HEADER_MISMATCH, -32021, _UNSUPPORTED_VERSION))
@@ -44,14 +39,26 @@ def says_modern(message: Message) -> bool:
         return False
 
 
-def is_modern(message: Message, version_header: bytes | None) -> bool:
-    """Whether a request over HTTP is modern: by its own word, or by its header, and then it lacks what it must say."""
+def is_modern(message: Message, version: bytes | None, session: bytes | None = None) -> bool:
+    """Whether a message over HTTP is of a modern client, by the message and the headers of these names.
+
+    In a session it never is. Else it is by its own word, or by its header, and then it lacks what it must say.
+    """
+    if session is not None:
+        return False
     if says_modern(message):
         return True
     # A client that falls back to the handshake may still send the header of its first attempt.
     if message.method == "initialize" or not message.is_request:
         return False
-    return version_header == MODERN_REVISION.encode()
+    return version == _MODERN_HEADER
+
+
+def opens_modern(message: Message) -> bool | None:
+    """Which era a client on a line is of by what it sends first: True for modern, None where that cannot be told."""
+    if says_modern(message):
+        return True
+    return False if message.method == "initialize" else None
 
 
 class _Supported(msgspec.Struct):

@@ -12,13 +12,10 @@ from handfast.core.call.strict_json import Ambiguous, decode_arguments
 from handfast.wire.codes import HEADER_MISMATCH, INVALID_PARAMS
 from handfast.wire.eras import META_CAPABILITIES, META_VERSION, MODERN_REVISION
 from handfast.wire.message import AmbiguousKeys, Message
+from handfast.wire.methods import ABOUT, MUST_NAME
 from handfast.wire.replies import error_reply
 from handfast.wire.scan import NotJson
 
-# Where Mcp-Name finds its value in the body.
-_NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-# The tasks extension wants it too; a client that leaves it out there is not refused.
-_ALSO_NAMED: Final = {**_NAMED, "tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId"}
 # A property of an input schema that carries this is repeated in the header Mcp-Param-{its value}.
 _MARK: Final = "x-mcp-header"
 _LARGEST_SCHEMA: Final = 256 * 1024  # that is read with every call; a tool's takes a hundredth of it
@@ -48,8 +45,8 @@ def check_modern_headers(headers: list[tuple[bytes, bytes]], message: Message) -
     given = dict(headers)
     try:
         expected = {b"mcp-protocol-version": _text(message.meta().get(META_VERSION)), b"mcp-method": message.method}
-        if message.method in _NAMED:
-            expected[b"mcp-name"] = _text(message.params().get(_NAMED[message.method]))
+        if message.method in MUST_NAME:
+            expected[b"mcp-name"] = _text(message.params().get(MUST_NAME[message.method]))
     except (AmbiguousKeys, NotJson):
         return None  # the conversation refuses it with a better word
     for name, value in expected.items():
@@ -69,8 +66,8 @@ def find_mismatch(header: Callable[[bytes], bytes | None], message: Message) -> 
     try:
         if method is not None and (said is None or _decoded(method) != said):
             return _DIFFERS.format("Mcp-Method")
-        if name is not None and (said is None or said in _ALSO_NAMED):
-            called = _text(message.params().get(_ALSO_NAMED.get(said or "", "")))
+        if name is not None and (said is None or said in ABOUT):
+            called = _text(message.params().get(ABOUT.get(said or "", "")))
             if called is None or _decoded(name) != called:
                 return _DIFFERS.format("Mcp-Name")
         if version is not None and (_VERSION_KEY in message.raw or b"\\" in message.raw):
@@ -88,7 +85,7 @@ def render_headers(message: Message) -> list[tuple[bytes, bytes]]:
         (b"mcp-protocol-version", MODERN_REVISION.encode()),
         (b"mcp-method", encode_header(message.method or "")),
     ]
-    name = _text(message.params().get(_ALSO_NAMED.get(message.method or "", "")))
+    name = _text(message.params().get(ABOUT.get(message.method or "", "")))
     if name is not None:
         headers.append((b"mcp-name", encode_header(name)))
     return headers

@@ -1,8 +1,9 @@
-"""Single members of a level of a message, read where they are what they should be."""
+"""Members of one level of a message: what is absent, of another kind or ambiguous is read as missing. Pure."""
 
 import msgspec
 
-from handfast.wire.message import Members
+from handfast.wire.message import AmbiguousKeys, Members, read_level
+from handfast.wire.scan import NotJson
 
 
 def member(members: Members | None, name: str) -> bytes | None:
@@ -17,3 +18,13 @@ def text_member(members: Members | None, name: str) -> str | None:
         return msgspec.json.decode(member(members, name) or b"null", type=str | None)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
+
+
+def level_of(text: bytes | None) -> Members:
+    """The members of an object; none where it is anything else, or could be read in two ways."""
+    if text is None or not text.startswith(b"{"):
+        return {}
+    try:
+        return read_level(text)
+    except (AmbiguousKeys, NotJson):
+        return {}

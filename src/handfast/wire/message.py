@@ -1,34 +1,36 @@
 """One JSON-RPC message, decoded only as far as the envelope: members as raw slices, every pair kept in order."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 
-from handfast.core.names import fold_name
+from handfast.core.words.printable import fold_name
 from handfast.wire.codes import INVALID_REQUEST, PARSE_ERROR
 from handfast.wire.methods import find_method_fault
 from handfast.wire.scan import (
     COUNTED_FROM,
     TOO_DEEP,
-    Key,
     Member,
     NotJson,
     OverBound,
+    PairKey,
     decode_counted,
     ordered_pairs,
     read_key,
     read_pairs,
     scan_object,
 )
+from handfast.wire.splice import edit_body, put, swap_id
 
 RequestId = str | int | float
 
 
 # A level of the message: pairs in order, each value the raw bytes.
-_Pairs = dict[Key, msgspec.Raw]
+_Pairs = dict[PairKey, msgspec.Raw]
 
 
 class _Array(msgspec.Struct, array_like=True):
@@ -36,7 +38,7 @@ class _Array(msgspec.Struct, array_like=True):
 
 
 # One pass reads two levels: an object below the top comes as pairs of its own, a list as nothing, the rest decoded.
-_Envelope = dict[Key, _Pairs | _Array | str | int | float | bool | None]
+_Envelope = dict[PairKey, _Pairs | _Array | str | int | float | bool | None]
 
 
 _envelope_decoder: Final = msgspec.json.Decoder(_Envelope, dec_hook=read_key)
@@ -157,6 +159,7 @@ class Message:
     _result: _Pairs | bytes | None = None
     _param_members: Members | None = field(default=None, compare=False)
     _meta_members: Members | None = field(default=None, compare=False)
+    _result_members: Members | None = field(default=None, compare=False)
 
     @property
     def is_request(self) -> bool:
@@ -176,14 +179,23 @@ class Message:
             self._param_members = _level(self._params)  # asked for more than once on every call's way
         return self._param_members
 
-    def result(self) -> Members | None:
-        """The members of result, None when it is not an object. Raises: AmbiguousKeys, NotJson."""
-        if self._result is None:
+    def called_tool(self) -> str | None:
+        """The name of the tool of a tools/call; None where it names none, or is no call."""
+        try:
+            return msgspec.json.decode(self.params()["name"], type=str) if self.method == "tools/call" else None
+        except (AmbiguousKeys, NotJson, KeyError, msgspec.DecodeError, UnicodeDecodeError):
             return None
-        return _level(self._result)
+
+    def result(self) -> Members | None:
+        """The members of result, None when it is not an object; not to be changed. Raises: AmbiguousKeys, NotJson."""
+        if self._result_members is None and self._result is not None:
+            self._result_members = _level(self._result)
+        return self._result_members
 
     def result_may_have(self, names: frozenset[str]) -> bool:
         """Whether the result has a member of one of these names; also True where that cannot be seen at once."""
+        if self._result_members is not None:
+            return not names.isdisjoint(self._result_members)
         found = self._result
         return not isinstance(found, dict) or any(key.text in names for key in found)
 
@@ -196,7 +208,9 @@ class Message:
 
     def may_mention(self, name: str) -> bool:
         """Whether params or its _meta can have a key of this name: a glance that saves decoding."""
-        params = self._params
+        params, members = self._params, self._param_members
+        if len(self.raw) >= COUNTED_FROM and members is not None:
+            return name in members or ("_meta" in members and _may_hold(bytes(members["_meta"]), name))
         if len(self.raw) < COUNTED_FROM or not isinstance(params, dict):
             return _may_hold(self.raw, name)
         return any(key.text == name or (key.text == "_meta" and _may_hold(bytes(params[key]), name)) for key in params)
@@ -205,13 +219,13 @@ class Message:
         """Read the envelope anew after `raw` was changed below the top level."""
         again = read_message(self.raw)
         self._params, self._result, self._error = again._params, again._result, again._error
-        self._param_members = self._meta_members = None
+        self._param_members = self._meta_members = self._result_members = None
 
     def forget(self) -> None:
         """Let go of all but the id and the method, which are all that an answer is paired by."""
         self.raw = b""
         self._params = self._result = self._error = None
-        self._param_members = self._meta_members = None
+        self._param_members = self._meta_members = self._result_members = None
 
     def meta(self) -> Members:
         """The members of params._meta; not to be changed. Raises: AmbiguousKeys, NotJson."""
@@ -220,6 +234,44 @@ class Message:
             text = bytes(self.params().get("_meta", b""))
             self._meta_members = read_level(text) if text.startswith(b"{") else {}
         return self._meta_members
+
+    def with_id(self, request_id: RequestId | None) -> "Message":
+        """The same request or answer under this id. Raises: LookupError where it has none."""
+        if request_id == self.id:
+            return self
+        changed = copy(self)
+        changed.raw, changed.id = swap_id(self.raw, msgspec.json.encode(request_id))[0], request_id
+        return changed
+
+    def with_members(self, values: Mapping[str, bytes | None]) -> "Message":
+        """The same with these members of params, of an answer's result: raw JSON, or None for what it is without.
+
+        Every other byte stays, and nothing is read again. Raises: AmbiguousKeys, NotJson.
+        """
+        found = (self.result() or {}) if self.method is None else self.params()
+        raw = edit_body(self.raw, "result" if self.method is None else "params", found, values)
+        members = found | {name: msgspec.Raw(value) for name, value in values.items() if value is not None}
+        for name, value in values.items():
+            if value is None:
+                members.pop(name, None)
+        changed = Message(raw, self.id, self.method, is_version_2=self.is_version_2)
+        if self.method is None:
+            changed._result_members = members
+        else:
+            changed._param_members = members
+            changed._meta_members = None if "_meta" in values else self._meta_members
+        return changed
+
+    def with_meta(self, values: Members) -> "Message":
+        """The same request with these members of its _meta, which it may lack. Raises: AmbiguousKeys, NotJson."""
+        text = bytes(self.params().get("_meta", b""))
+        if text.startswith(b"{"):
+            text = put(text, {(name,): bytes(value) for name, value in values.items()})
+        else:
+            text = msgspec.json.encode(values)
+        changed = self.with_members({"_meta": text})
+        changed._meta_members = self.meta() | values
+        return changed
 
 
 def _may_hold(text: bytes, name: str) -> bool:

@@ -1,27 +1,15 @@
 """What a modern request must say before it goes any further, and which methods its revision does not have."""
 
 from collections.abc import Sequence
-from typing import Final
 
 from handfast.wire.codes import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, UNSUPPORTED_VERSION
 from handfast.wire.eras import META_VERSION, MODERN_REVISION
 from handfast.wire.headers import check_envelope, check_modern_headers
 from handfast.wire.members import text_member
 from handfast.wire.message import AmbiguousKeys, Message
+from handfast.wire.methods import ONLY_LEGACY
 from handfast.wire.replies import error_reply
 from handfast.wire.scan import NotJson
-
-ONLY_LEGACY: Final = frozenset(
-    (
-        "initialize",
-        "ping",
-        "logging/setLevel",
-        "resources/subscribe",
-        "resources/unsubscribe",
-        "tasks/list",
-        "tasks/result",
-    )
-)
 
 
 def find_fault(message: Message, headers: list[tuple[bytes, bytes]] | None, supported: Sequence[str]) -> bytes | None:

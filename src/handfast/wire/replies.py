@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from handfast.wire.message import RequestId
+from handfast.wire.message import Message, RequestId
 
 _encode = msgspec.json.Encoder().encode
 _RELATED_TASK = "io.modelcontextprotocol/related-task"
@@ -18,14 +18,34 @@ def error_reply(
     *,
     data: Mapping[str, Any] | None = None,  # Any: JSON
 ) -> bytes:
+    return error_message(request_id, code, message, data=data).raw
+
+
+def error_message(
+    request_id: RequestId | None,
+    code: int,
+    message: str,
+    *,
+    data: Mapping[str, Any] | None = None,  # Any: JSON
+) -> Message:
+    """The error as the message that reading it would give."""
     error: dict[str, Any] = {"code": code, "message": message}  # Any: JSON
     if data is not None:
         error["data"] = data
-    return _encode({"jsonrpc": "2.0", "id": request_id, "error": error})
+    text = _encode(error)
+    raw = _encode({"jsonrpc": "2.0", "id": request_id, "error": msgspec.Raw(text)})
+    return Message(raw, request_id, has_error=True, is_version_2=True, _error=text)
 
 
 def answer(request_id: RequestId | None, result: Mapping[str, Any]) -> bytes:  # Any: JSON
-    return _encode({"jsonrpc": "2.0", "id": request_id, "result": result})
+    return answer_message(request_id, result).raw
+
+
+def answer_message(request_id: RequestId | None, result: Mapping[str, Any]) -> Message:  # Any: JSON
+    """The answer as the message that reading it would give."""
+    text = _encode(result)
+    raw = _encode({"jsonrpc": "2.0", "id": request_id, "result": msgspec.Raw(text)})
+    return Message(raw, request_id, is_version_2=True, _result=text)
 
 
 def tool_error(request_id: RequestId, text: str, *, is_modern: bool, task_id: str = "") -> bytes:

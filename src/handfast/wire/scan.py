@@ -62,7 +62,7 @@ class Member(msgspec.Struct, frozen=True):
     value_end: int
 
 
-class Key:
+class PairKey:
     """A key equal to no other, so that a dict keeps every pair in order, duplicates too."""
 
     __slots__ = ("text",)
@@ -71,9 +71,9 @@ class Key:
         self.text = text
 
 
-def read_key(_: type, text: str) -> Key:
+def read_key(_: type, text: str) -> PairKey:
     """For msgspec's dec_hook."""
-    return Key(text)
+    return PairKey(text)
 
 
 class _CountedKeys:
@@ -82,14 +82,14 @@ class _CountedKeys:
     def __init__(self) -> None:
         self._left = MOST_MEMBERS
 
-    def read(self, _: type, text: str) -> Key:
+    def read(self, _: type, text: str) -> PairKey:
         self._left -= 1
         if self._left < 0:
             raise OverBound(TOO_MANY_MEMBERS)
-        return Key(text)
+        return PairKey(text)
 
 
-ordered_pairs = msgspec.json.Decoder(dict[Key, msgspec.Raw], dec_hook=read_key)
+ordered_pairs = msgspec.json.Decoder(dict[PairKey, msgspec.Raw], dec_hook=read_key)
 
 
 def decode_counted(text: bytes | memoryview, kind: type[Decoded]) -> Decoded:
@@ -103,10 +103,10 @@ def decode_counted(text: bytes | memoryview, kind: type[Decoded]) -> Decoded:
         raise OverBound(TOO_DEEP) from None
 
 
-def read_pairs(text: bytes | memoryview) -> dict[Key, msgspec.Raw]:
+def read_pairs(text: bytes | memoryview) -> dict[PairKey, msgspec.Raw]:
     """Every pair of an object in order. Raises: OverBound, msgspec.DecodeError, UnicodeDecodeError."""
     if len(text) >= COUNTED_FROM:
-        return decode_counted(text, dict[Key, msgspec.Raw])
+        return decode_counted(text, dict[PairKey, msgspec.Raw])
     try:
         return ordered_pairs.decode(text)
     except RecursionError:
@@ -126,20 +126,20 @@ def scan_object(
         _require_utf8(text[start:end], start)
     try:
         # Nearly always: nothing is odd about it, and nothing is copied.
-        return _locate_members(text, start, values=read_pairs(memoryview(text)[start:end]).values())
+        return locate_members(text, start, values=read_pairs(memoryview(text)[start:end]).values())
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         position = _position_of(error, start, end)
     masked = text[start:end]
     if masked.find(b"\\") >= 0 or not masked.isascii():
         masked = _mask_surrogates(masked)
         try:
-            return _locate_members(text, start, values=read_pairs(masked).values())
+            return locate_members(text, start, values=read_pairs(masked).values())
         except msgspec.MsgspecError as error:
             position = _position_of(error, start, end)
     if not allows_constants or not _has_constants(masked):
         raise NotJson(position)
     try:
-        return _locate_members(text, start, values=read_pairs(_mask_constants(masked)).values())
+        return locate_members(text, start, values=read_pairs(_mask_constants(masked)).values())
     except msgspec.MsgspecError:
         raise NotJson(position) from None
 
@@ -199,7 +199,8 @@ def _first_items(count: int) -> "msgspec.json.Decoder[msgspec.Struct]":
     return msgspec.json.Decoder(msgspec.defstruct("FirstItems", fields, array_like=True))
 
 
-def _locate_members(text: bytes, start: int, *, values: Iterable[msgspec.Raw]) -> list[Member]:
+def locate_members(text: bytes, start: int, *, values: Iterable[msgspec.Raw]) -> list[Member]:
+    """The members of the object that begins here, all of whose values are these, in order."""
     # A Raw knows its length but not its offset; in order, each begins where its key ends.
     members: list[Member] = []
     position = start

@@ -7,7 +7,6 @@ import msgspec
 
 from handfast.wire.codes import HEADER_MISMATCH, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
 from handfast.wire.eras import (
-    CACHEABLE,
     LEGACY_REVISION,
     META_CAPABILITIES,
     META_CLIENT,
@@ -16,12 +15,12 @@ from handfast.wire.eras import (
     META_VERSION,
     MODERN_REVISION,
 )
-from handfast.wire.message import AmbiguousKeys, Members, Message, read_level
-from handfast.wire.replies import answer
-from handfast.wire.reshape import drop, put
+from handfast.wire.message import AmbiguousKeys, Members, Message, read_level, read_message
+from handfast.wire.methods import CACHEABLE
+from handfast.wire.replies import answer_message
 from handfast.wire.scan import NotJson, scan_array
+from handfast.wire.splice import drop, put
 
-_META: Final = ("params", "_meta")
 _ONLY_MODERN_META: Final = (META_VERSION, META_CAPABILITIES, META_CLIENT, META_LOG_LEVEL)
 _ONLY_MODERN_RESULT: Final = ("resultType", "ttlMs", "cacheScope")
 _RESOURCE_NOT_FOUND: Final = -32002
@@ -36,31 +35,33 @@ _ONLY_MODERN_CAPABILITIES: Final = ("extensions",)
 # --- a modern client in front of a legacy server ---------------------------------------------------------------------
 
 
-def to_legacy_request(message: Message) -> bytes:
+def to_legacy_request(message: Message) -> Message:
     """Without what only a modern server reads. Raises: AmbiguousKeys, NotJson."""
-    paths = [(*_META, name) for name in _ONLY_MODERN_META] + [("params", "inputResponses"), ("params", "requestState")]
+    values: dict[str, bytes | None] = {"inputResponses": None, "requestState": None}
     meta = message.meta()
-    if meta and all(name in _ONLY_MODERN_META for name in meta):
-        paths = [_META, *paths[-2:]]
-    return drop(message.raw, paths)
+    if meta:
+        is_all_modern = all(name in _ONLY_MODERN_META for name in meta)
+        own = None if is_all_modern else drop(bytes(message.params()["_meta"]), [(name,) for name in _ONLY_MODERN_META])
+        values["_meta"] = own
+    return message.with_members(values)
 
 
-def to_modern_answer(message: Message, method: str, server_info: bytes | None) -> bytes:
-    """With what every modern answer says. Raises: NotJson."""
+def to_modern_answer(message: Message, method: str, server_info: bytes | None) -> Message:
+    """With what every modern answer says. Raises: AmbiguousKeys, NotJson."""
     if message.has_error:
         code = message.error_code()
-        return message.raw if code is None else _with_code(message.raw, code, _modern_code(code))
-    values: dict[tuple[str, ...], bytes] = {}
+        return message if code is None else _with_code(message, code, _modern_code(code))
     result = message.result()
     if result is None:
-        return message.raw
+        return message
     # Whatever a legacy server writes there means nothing, and must not keep its result from being judged.
-    values["result", "resultType"] = b'"complete"'
+    values: dict[str, bytes | None] = {"resultType": b'"complete"'}
     if method in CACHEABLE:
-        values |= {("result", name): value for name, value in _NOT_KEPT.items() if name not in result}
+        values |= {name: value for name, value in _NOT_KEPT.items() if name not in result}
     if server_info is not None:
-        values["result", "_meta", META_SERVER] = server_info
-    return put(message.raw, values)
+        meta = bytes(result.get("_meta", b""))
+        values["_meta"] = put(meta if meta.startswith(b"{") else b"{}", {(META_SERVER,): server_info})
+    return message.with_members(values)
 
 
 # Legacy servers say nothing of caching, so nothing may be kept.
@@ -94,27 +95,21 @@ def discovery_of(greeting: Members) -> dict[str, Any]:  # Any: JSON
 # --- a legacy client in front of a modern server ---------------------------------------------------------------------
 
 
-def to_modern_request(raw: bytes, envelope: Mapping[str, bytes]) -> bytes:
-    """With the `_meta` that every modern request has. Raises: NotJson."""
-    return put(raw, {(*_META, name): value for name, value in envelope.items()})
-
-
-def to_legacy_answer(message: Message, method: str) -> bytes:
+def to_legacy_answer(message: Message, method: str) -> Message:
     """Without what a strict legacy client would stumble over. Raises: AmbiguousKeys, NotJson."""
     if message.has_error:
         code = message.error_code()
-        return message.raw if code is None else _with_code(message.raw, code, _LEGACY_FOR.get(code, code))
+        return message if code is None else _with_code(message, code, _LEGACY_FOR.get(code, code))
     result = message.result()
     if result is None:
-        return message.raw
-    paths = [("result", name) for name in _ONLY_MODERN_RESULT]
+        return message
+    values: dict[str, bytes | None] = dict.fromkeys(_ONLY_MODERN_RESULT)
     structured = result.get("structuredContent")
     if structured is not None and not bytes(structured).startswith(b"{"):
-        paths.append(("result", "structuredContent"))
-    raw = drop(message.raw, paths)
+        values["structuredContent"] = None
     if method == "tools/list" and "tools" in result:
-        return put(raw, {("result", "tools"): _legacy_tools(bytes(result["tools"]))})
-    return raw
+        values["tools"] = _legacy_tools(bytes(result["tools"]))
+    return message.with_members(values)
 
 
 def _legacy_tools(tools: bytes) -> bytes:
@@ -176,11 +171,11 @@ def _capabilities(source: Members, withheld: tuple[str, ...]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if name not in withheld}
 
 
-def _with_code(raw: bytes, old: int, new: int) -> bytes:
-    return raw if new == old else put(raw, {("error", "code"): b"%d" % new})
+def _with_code(message: Message, old: int, new: int) -> Message:
+    return message if new == old else read_message(put(message.raw, {("error", "code"): b"%d" % new}))
 
 
-def input_required(message: Message, requests: Mapping[str, Any], state: str) -> bytes:  # Any: JSON
+def input_required(message: Message, requests: Mapping[str, Any], state: str) -> Message:  # Any: JSON
     """The answer that asks the client for something first."""
     result = {"resultType": "input_required", "inputRequests": requests, "requestState": state}
-    return answer(message.id, result)
+    return answer_message(message.id, result)

@@ -1,8 +1,6 @@
-"""The closed set of codes, and what the exceptions carry."""
+"""The closed set of codes."""
 
-import pytest
-
-from handfast.core.answers.errors import CallRefused, ErrorCode, ToolInputError
+from handfast.core.answers.errors import ErrorCode
 
 
 def test_the_codes_are_exactly_these() -> None:
@@ -22,10 +20,3 @@ def test_the_codes_are_exactly_these() -> None:
         "cancelled",
         "internal_error",
     ]
-
-
-@pytest.mark.requirement("000-4")
-def test_wrong_arguments_are_refused_as_invalid_input() -> None:
-    refused = ToolInputError("Argument 'x' is missing. Add it.")
-    assert isinstance(refused, CallRefused)
-    assert (refused.code, refused.message) == (ErrorCode.INVALID_INPUT, "Argument 'x' is missing. Add it.")

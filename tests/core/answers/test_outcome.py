@@ -10,7 +10,7 @@ from handfast.core.answers.errors import (
     error_not_found,
     error_not_implemented,
 )
-from handfast.core.answers.outcome import Failed, code_of_rule, failed, outcome_of_error
+from handfast.core.answers.outcome import Failed, code_of_rule, make_failure, outcome_of_error
 
 CODES = CodeBook(["own_error"])
 
@@ -37,7 +37,7 @@ def test_a_code_that_was_not_declared_is_nobodys_outcome() -> None:
     with pytest.raises(KeyError):
         outcome_of_error(ToolError("nobodys", "No."), CODES)
     with pytest.raises(KeyError):
-        failed("nobodys", "No.", CODES)
+        make_failure("nobodys", "No.", CODES)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.core.dispatcher.asked import Asked, Refused, Wishes, read_asked, read_wishes
+from handfast.core.dispatcher.asked import DispatcherCall, DispatcherRefused, Wishes, read_asked, read_wishes
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3),
@@ -23,13 +23,13 @@ def wishes(arguments: Any) -> Wishes:
 @given(st.text(min_size=1), JSON, st.booleans(), st.dictionaries(st.text(max_size=8).map("x{}".format), JSON))
 def test_every_key_is_understood_or_noticed(name: str, inner: Any, wants_help: bool, beside: dict[str, Any]) -> None:
     asked = read_asked({"action": name, "resource": name, "arguments": inner, "help": wants_help, **beside})
-    assert asked == Asked(name, name, inner, wants_help, beside)
+    assert asked == DispatcherCall(name, name, inner, wants_help, beside)
     assert asked.tool == f"{name}__{name}"
 
 
 @pytest.mark.parametrize("arguments", [None, {}, {"action": None, "arguments": None, "help": None}])
 def test_nothing_asked_is_nothing(arguments: Any) -> None:
-    assert read_asked(arguments) == Asked()
+    assert read_asked(arguments) == DispatcherCall()
 
 
 @pytest.mark.requirement("000-12")
@@ -49,7 +49,7 @@ def test_nothing_asked_is_nothing(arguments: Any) -> None:
     ],
 )
 def test_what_cannot_be_understood_is_refused(arguments: Any, rule: str) -> None:
-    with pytest.raises(Refused) as found:
+    with pytest.raises(DispatcherRefused) as found:
         wishes(arguments)
     assert found.value.violation.rule == rule
 

@@ -11,7 +11,7 @@ from django.test.utils import override_settings
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
-from handfast.django.access import Refused, identify, label, usable
+from handfast.django.access import CallerRefused, identify_caller, label, usable_tools
 from handfast.django.discovery import discover
 from tests.django.access import guarded
 
@@ -29,10 +29,10 @@ STOCK = [
 @csrf_exempt
 def endpoint(request: HttpRequest) -> JsonResponse:
     try:
-        caller = identify(request)
-    except Refused as refused:
+        caller = identify_caller(request)
+    except CallerRefused as refused:
         return JsonResponse({"refused": refused.message}, status=refused.status, headers=refused.headers)
-    shown = [tool.name for tool in usable(caller, TOOLS, request)]
+    shown = [tool.name for tool in usable_tools(caller, TOOLS, request)]
     body = json.loads(request.body)  # still there, whatever was asked on the way
     return JsonResponse({"label": label(caller), "user": request.user.get_username(), "shown": shown, "body": body})
 

@@ -17,7 +17,7 @@ from rest_framework.test import APIRequestFactory, force_authenticate
 from rest_framework.views import APIView
 
 from handfast.core.scopes import Scope
-from handfast.django.access import Caller, Refused, identify, issue, label, revoke
+from handfast.django.access import ApiCaller, CallerRefused, identify_caller, issue, label, revoke
 from handfast.django.models import AgentToken
 from handfast.toolkit.writing.actor import Actor, label_of
 from tests.django.access.guarded import ByKey
@@ -51,7 +51,7 @@ def password(username: str, secret: str) -> dict[str, str]:
 def test_a_token_of_ours_makes_the_request_its_users(ada: Any, scheme: str) -> None:
     token, plain = issue(ada, name="laptop", scopes="*:read django/a")
     request = bearing(f"{scheme} {plain}")
-    caller = identify(request)
+    caller = identify_caller(request)
     assert (caller.token, caller.user, label(caller)) == (token, ada, "token:laptop")
     assert caller.scopes == (Scope("*", "*", "read"), Scope("django", "a"))
     assert (request.user, asyncio.run(request.auser())) == (ada, ada)
@@ -62,9 +62,9 @@ def test_a_token_of_ours_makes_the_request_its_users(ada: Any, scheme: str) -> N
 
 def test_a_token_costs_one_query_a_call(ada: Any) -> None:
     _, plain = issue(ada, name="laptop", scopes="*")
-    identify(bearing(f"Bearer {plain}"))
+    identify_caller(bearing(f"Bearer {plain}"))
     with CaptureQueriesContext(connection) as queries:
-        label(identify(bearing(f"Bearer {plain}")))
+        label(identify_caller(bearing(f"Bearer {plain}")))
     assert len(queries) == 1
 
 
@@ -98,8 +98,8 @@ def test_a_token_that_is_no_longer_good_is_refused(
         case _:
             ada.delete()
     request = bearing(f"Bearer {plain}")
-    with pytest.raises(Refused) as refused:
-        identify(request)
+    with pytest.raises(CallerRefused) as refused:
+        identify_caller(request)
     challenge = {"WWW-Authenticate": f'Bearer error="invalid_token", error_description="{message}"'}
     raised = refused.value
     assert (raised.status, raised.message, raised.headers, raised.reason) == (401, message, challenge, reason)
@@ -112,20 +112,20 @@ def test_a_token_that_is_no_longer_good_is_refused(
     "text", ["hfa_", "hfa_short", f"hfa_{'a' * 43}", f"hfa_{'a' * 43},x", "hfa_ü\x00", "hfa_a hfa_b"]
 )
 def test_what_looks_like_a_token_of_ours_is_never_passed_on(text: str) -> None:
-    with pytest.raises(Refused) as refused:
-        identify(bearing(f"Bearer {text}"))
+    with pytest.raises(CallerRefused) as refused:
+        identify_caller(bearing(f"Bearer {text}"))
     assert refused.value.message == UNKNOWN
 
 
 def test_a_token_that_expires_later_is_good_until_then(ada: Any) -> None:
     _, plain = issue(ada, name="laptop", scopes="*", expires=timezone.now() + timedelta(hours=1))
-    assert label(identify(bearing(f"Bearer {plain}"))) == "token:laptop"
+    assert label(identify_caller(bearing(f"Bearer {plain}"))) == "token:laptop"
 
 
 def test_scopes_that_cannot_be_read_are_good_for_nothing(ada: Any, caplog: pytest.LogCaptureFixture) -> None:
     token, plain = issue(ada, name="laptop", scopes="*")
     AgentToken.objects.update(scopes="* :")
-    assert identify(bearing(f"Bearer {plain}")).scopes == ()
+    assert identify_caller(bearing(f"Bearer {plain}")).scopes == ()
     assert [record.getMessage() for record in caplog.records] == [
         f"access.scopes_unreadable: {token} is good for nothing. Write its scopes anew."
     ]
@@ -156,7 +156,7 @@ def test_what_is_not_ours_is_left_to_the_views(text: str) -> None:
     request = bearing(text)
     before = dict(vars(request))
     with override_settings(REST_FRAMEWORK={"DEFAULT_AUTHENTICATION_CLASSES": [BY_KEY]}):
-        caller = identify(request)
+        caller = identify_caller(request)
         assert ByKey.asked == 0  # nobody asks before somebody wants to know
         assert (caller.token, caller.scopes, label(caller), label(caller)) == (None, None, "", "")
     assert ByKey.asked == 1
@@ -198,7 +198,7 @@ def test_the_projects_own_keys_are_known(ada: Any) -> None:
 
 def test_an_authenticator_that_fails_makes_nobody_known(ada: Any, caplog: pytest.LogCaptureFixture) -> None:
     with override_settings(REST_FRAMEWORK={"DEFAULT_AUTHENTICATION_CLASSES": [BROKEN]}):
-        assert label(identify(bearing("Bearer key-ada"))) == ""
+        assert label(identify_caller(bearing("Bearer key-ada"))) == ""
     assert [record.getMessage() for record in caplog.records] == [
         "access.authenticator_raised: RuntimeError. Nobody is known by it."
     ]
@@ -207,7 +207,7 @@ def test_an_authenticator_that_fails_makes_nobody_known(ada: Any, caplog: pytest
 def test_a_caller_that_a_test_of_the_project_signed_in_is_known(ada: Any) -> None:
     request = APIRequestFactory().post("/mcp/")
     force_authenticate(request, ada)
-    assert label(identify(request)) == "user:ada"
+    assert label(identify_caller(request)) == "user:ada"
 
 
 # --- labels ----------------------------------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ def test_a_caller_that_a_test_of_the_project_signed_in_is_known(ada: Any) -> Non
 def user_label(username: str, pk: Any = 7) -> str:
     request = RequestFactory().post("/mcp/")
     request._force_auth_user = User(pk=pk, username=username)  # type: ignore[attr-defined]  # as DRF does
-    return label(Caller(request))
+    return label(ApiCaller(request))
 
 
 def test_a_user_whose_name_no_record_could_hold_is_known_by_its_key() -> None:

@@ -16,7 +16,7 @@ from rest_framework.routers import SimpleRouter
 from rest_framework.versioning import URLPathVersioning
 
 from handfast.core.scopes import Scope, kind_of
-from handfast.django.access import Caller, identify, is_in_scope, issue, may_use, usable
+from handfast.django.access import ApiCaller, identify_caller, is_in_scope, issue, may_use, usable_tools
 from handfast.django.discovery import ViewTool, discover
 from handfast.django.models import AgentToken
 from tests.django.access.guarded import ByKey
@@ -34,21 +34,21 @@ def ada(database: None) -> Any:
     return User.objects.create_user("ada")
 
 
-def shown(caller: Caller) -> list[str]:
-    return [tool.name for tool in usable(caller, TOOLS, caller.request)]
+def shown(caller: ApiCaller) -> list[str]:
+    return [tool.name for tool in usable_tools(caller, TOOLS, caller.request)]
 
 
-def caller(headers: Mapping[str, str] | None = None) -> Caller:
-    return identify(RequestFactory().post("/mcp/", b"{}", content_type="application/json", headers=headers))
+def caller(headers: Mapping[str, str] | None = None) -> ApiCaller:
+    return identify_caller(RequestFactory().post("/mcp/", b"{}", content_type="application/json", headers=headers))
 
 
-def holding(user: Any, scopes: str = "*") -> Caller:
+def holding(user: Any, scopes: str = "*") -> ApiCaller:
     """The user through a token of ours."""
     _, plain = issue(user, name=f"of {user}", scopes=scopes)
     return caller({"Authorization": f"Bearer {plain}"})
 
 
-def with_key(user: Any) -> Caller:
+def with_key(user: Any) -> ApiCaller:
     """The user as the project itself knows it."""
     return caller({"Authorization": f"Bearer key-{user}"})
 
@@ -61,7 +61,7 @@ def test_nobody_is_shown_what_everybody_may(database: None) -> None:
 
 
 @pytest.mark.parametrize("known", [holding, with_key])
-def test_a_user_is_shown_what_its_views_let_it_do(ada: Any, known: Callable[[Any], Caller]) -> None:
+def test_a_user_is_shown_what_its_views_let_it_do(ada: Any, known: Callable[[Any], ApiCaller]) -> None:
     who = known(ada)
     keyed = ["keyed__list", "keyed__retrieve"] if known is with_key else []
     devices = [f"{DEVICES}list", f"{DEVICES}retrieve"]  # model permissions are asked for writes alone
@@ -69,7 +69,7 @@ def test_a_user_is_shown_what_its_views_let_it_do(ada: Any, known: Callable[[Any
 
 
 @pytest.mark.parametrize("known", [holding, with_key])
-def test_permissions_of_models_and_staff_open_their_tools(ada: Any, known: Callable[[Any], Caller]) -> None:
+def test_permissions_of_models_and_staff_open_their_tools(ada: Any, known: Callable[[Any], ApiCaller]) -> None:
     before = shown(known(ada))
     ada.user_permissions.add(Permission.objects.get(codename="change_device"))
     ada.is_staff = True
@@ -85,7 +85,7 @@ def test_a_key_that_the_views_refuse_shows_only_what_asks_for_none(database: Non
 
 def test_a_view_that_cannot_say_is_hidden_with_one_line(ada: Any, caplog: pytest.LogCaptureFixture) -> None:
     careless = [tool for tool in TOOLS if tool.name.startswith("careless")]
-    assert usable(holding(ada), careless, caller().request) == []
+    assert usable_tools(holding(ada), careless, caller().request) == []
     said = "tests.django.access.guarded.CarelessViewSet raised KeyError and is not listed."
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
         ("WARNING", f"access.permissions_raised: {said} Let it decide without an object.")
@@ -119,7 +119,7 @@ def test_a_view_learns_nothing_of_the_message_and_changes_nothing_of_the_request
         "/mcp/?q=1", b'{"a":1}', "application/json", secure=True, headers={"Authorization": "Bearer key-ada"}
     )
     before = dict(vars(request))
-    assert usable(identify(request), [tool], request) == [tool]
+    assert usable_tools(identify_caller(request), [tool], request) == [tool]
     assert seen == [("PUT", {}, {}, b"", True), (ada, None, "json", "update", {"pk": None})]
     assert vars(request) == before
     assert request.body == b'{"a":1}'
@@ -137,7 +137,7 @@ def test_one_view_cannot_sign_a_caller_in_for_another(ada: Any) -> None:
 
     tools = discover(routed({"a": ByKeyOnly, "b": BySession, "c": ByKeyOnly}))
     who = with_key(ada)
-    assert [tool.name for tool in usable(who, tools, who.request)] == [
+    assert [tool.name for tool in usable_tools(who, tools, who.request)] == [
         "a__list",
         "a__retrieve",
         "c__list",
@@ -174,11 +174,11 @@ def test_the_name_of_the_server_is_that_of_the_settings(ada: Any) -> None:
 @given(st.lists(st.builds(Scope, st.sampled_from(["django", "*", "x"]), st.text("sitel_*", min_size=1, max_size=6))))
 def test_a_tool_is_in_scope_by_its_name_and_annotations_alone(scopes: list[Scope]) -> None:
     request = RequestFactory().post("/mcp/")
-    who = Caller(request, scopes=tuple(scopes))
+    who = ApiCaller(request, scopes=tuple(scopes))
     for tool in TOOLS:
         expected = any(one.allows(server="django", tool=tool.name, kind=kind_of(tool.annotations)) for one in scopes)
         assert is_in_scope(who, tool) == expected
-        assert is_in_scope(Caller(request), tool)
+        assert is_in_scope(ApiCaller(request), tool)
 
 
 def test_views_out_of_scope_are_not_even_asked(ada: Any) -> None:
@@ -217,7 +217,7 @@ def two_thousand() -> list[ViewTool]:
 
 @pytest.mark.parametrize("known", [holding, with_key])
 def test_a_listing_of_2000_tools_costs_no_query_per_tool(
-    ada: Any, known: Callable[[Any], Caller], two_thousand: list[ViewTool]
+    ada: Any, known: Callable[[Any], ApiCaller], two_thousand: list[ViewTool]
 ) -> None:
     ada.user_permissions.set(Permission.objects.filter(content_type__model="site"))
     counts = []
@@ -225,7 +225,7 @@ def test_a_listing_of_2000_tools_costs_no_query_per_tool(
         AgentToken.objects.all().delete()
         who, ByKey.asked = known(ada), 0
         with CaptureQueriesContext(connection) as queries:
-            assert usable(who, tools, who.request) == tools
+            assert usable_tools(who, tools, who.request) == tools
         counts.append((len(queries), ByKey.asked))
     # A user's permissions are two queries. A key is looked up for reads and once more for writes.
     assert counts == [(2, 0) if known is holding else (4, 2)] * 2

@@ -4,12 +4,12 @@ from typing import Any
 
 from rest_framework.routers import SimpleRouter
 
-from handfast.django.checks.catalogue import Finding
+from handfast.django.checks.catalogue import CheckFinding
 from handfast.django.checks.surveyed import surveyed_findings
 from handfast.django.discovery import survey
 
 
-def findings(*viewsets: Any) -> list[Finding]:
+def findings(*viewsets: Any) -> list[CheckFinding]:
     """Of viewsets by themselves, each at a url of its own; Any: viewsets of any model."""
     router = SimpleRouter()
     for place, viewset in enumerate(viewsets):

@@ -4,7 +4,7 @@ import re
 
 from scripts import document_checks
 
-from handfast.django.checks.catalogue import MEANINGS, CheckId, Finding, in_order, level_of
+from handfast.django.checks.catalogue import MEANINGS, CheckFinding, CheckId, in_order, level_of
 from handfast.django.discovery import ProblemId
 
 
@@ -22,9 +22,9 @@ def test_an_id_says_its_level() -> None:
 
 
 def test_errors_come_first_and_the_same_finding_once() -> None:
-    note = Finding("handfast.I001", "a", "h", "x")
-    late, early = Finding("handfast.W004", "a", "h", "z"), Finding("handfast.W004", "a", "h", "y")
-    error = Finding("handfast.E010", "a", "h", "x")
+    note = CheckFinding("handfast.I001", "a", "h", "x")
+    late, early = CheckFinding("handfast.W004", "a", "h", "z"), CheckFinding("handfast.W004", "a", "h", "y")
+    error = CheckFinding("handfast.E010", "a", "h", "x")
     assert in_order([note, late, early, late, error]) == [error, early, late, note]
 
 

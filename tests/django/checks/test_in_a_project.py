@@ -56,6 +56,7 @@ def test_wrong_settings_are_a_check_and_no_traceback(tmp_path: Path) -> None:
     assert "Traceback" not in ended.stderr
 
 
+@pytest.mark.new_interpreters
 def test_before_other_commands_neither_views_nor_the_framework_are_loaded(tmp_path: Path) -> None:
     project = make_project(tmp_path)
     # The urls of a project are imported by Django's own checks; here they lead to no view of REST framework.

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.test import APIRequestFactory
 
-from handfast.django.checks.catalogue import CheckId, Finding
+from handfast.django.checks.catalogue import CheckFinding, CheckId
 from handfast.django.discovery import ProblemId
 from tests.django.checks.found import findings
 from tests.django.leftovers.models import Enquiry, Person, Visit
@@ -35,7 +35,7 @@ def viewset(serializer: Any, **members: Any) -> Any:
     return type("Views", (viewsets.ModelViewSet,), {**own, **members, "__module__": __name__})
 
 
-def told(serializer: Any, **members: Any) -> list[Finding]:
+def told(serializer: Any, **members: Any) -> list[CheckFinding]:
     found = findings(viewset(serializer, **members))
     assert [one for one in found if one.id == ProblemId.SERIALIZER_UNUSABLE or one.level == "error"] == []
     return [one for one in found if one.id in NOTED]
@@ -77,7 +77,7 @@ class EnquirySerializer(serializers.ModelSerializer[Enquiry]):
 
 def test_a_create_of_which_nothing_must_be_sent_is_told(database: None) -> None:
     assert told(EnquirySerializer) == [
-        Finding(
+        CheckFinding(
             CheckId.EMPTY_CALL_CREATES,
             "Has no field that must be sent: a call without any, or with their names misspelt, makes an empty row.",
             "Make a field required, or refuse an empty call in validate().",
@@ -285,9 +285,9 @@ def test_a_column_that_must_be_filled_in_and_cannot_be_is_told(database: None) -
     hint = "Let it be written, give the column a default, or fill it in in perform_create()."
     text = "Cannot be sent 'first_name', which leftovers.Person needs: every row is made with an empty one."
     key = "Cannot be sent 'person', which leftovers.Visit needs: every call fails."
-    assert told(Nameless) == [Finding(CheckId.REQUIRED_UNREACHABLE, text, hint, place(Nameless))]
+    assert told(Nameless) == [CheckFinding(CheckId.REQUIRED_UNREACHABLE, text, hint, place(Nameless))]
     unreachable = [one for one in told(Homeless) if one.id == CheckId.REQUIRED_UNREACHABLE]
-    assert unreachable == [Finding(CheckId.REQUIRED_UNREACHABLE, key, hint, place(Homeless))]
+    assert unreachable == [CheckFinding(CheckId.REQUIRED_UNREACHABLE, key, hint, place(Homeless))]
     assert answer_to(viewset(Nameless), {"email": "a@example.com", "first_name": "Ada"}) == 201
     assert list(Person.objects.values_list("first_name", flat=True)) == [""]
     with pytest.raises(Exception, match=r"NOT NULL|null value"), transaction.atomic():

@@ -6,7 +6,7 @@ from rest_framework import serializers, viewsets
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.routers import SimpleRouter
 
-from handfast.django.checks.writes import Write, writes
+from handfast.django.checks.writes import Write, find_writes
 from handfast.django.discovery import survey
 from tests.django.discovery.calling import TOOLS
 from tests.django.project.models import Contact, Site
@@ -16,14 +16,14 @@ from tests.django.project.serializers import ContactSerializer, SiteSerializer
 def found(viewset: Any) -> dict[str, Write]:
     router = SimpleRouter()
     router.register("rows", viewset, basename="rows")
-    return {one.tool.action: one for one in writes(survey(router.urls).tools)}
+    return {one.tool.action: one for one in find_writes(survey(router.urls).tools)}
 
 
 def test_standard_writes_are_found_with_their_fields() -> None:
-    (write,) = writes([TOOLS["contacts__create"]])
+    (write,) = find_writes([TOOLS["contacts__create"]])
     assert (write.method, write.model, type(write.serializer)) == ("create", Contact, ContactSerializer)
     assert list(write.fields) == ["email", "first_name", "last_name", "notes", "status", "password"]
-    methods = {one.tool.name: one.method for one in writes(TOOLS.values())}
+    methods = {one.tool.name: one.method for one in find_writes(TOOLS.values())}
     assert methods == {
         "contacts__create": "create",
         "contacts__partial_update": "update",

@@ -13,17 +13,17 @@ from handfast.django.discovery.assembly import (
     Assembly,
     Sent,
     Taken,
-    Unknown,
+    UnknownSerializer,
     annotations_of,
     effective_mark,
     kind_of,
 )
 from handfast.django.discovery.drf_types import Json
-from handfast.django.discovery.problems import Findings, Problem, ProblemId
+from handfast.django.discovery.problems import DiscoveryProblem, DiscoveryProblems, ProblemId
 from handfast.django.discovery.schemas.serializers import Shapes
 from handfast.django.discovery.tool import QueryParameter
 from handfast.django.discovery.views.bare_view import ask_view, bare_view
-from handfast.django.discovery.views.operations import FoundView, Operation, find_view, operations
+from handfast.django.discovery.views.operations import FoundView, Operation, find_view, operations_of
 from tests.django.project.models import Contact, Site
 from tests.django.project.serializers import ContactLineSerializer, PasswordSerializer, RegionSerializer, SiteSerializer
 
@@ -77,9 +77,9 @@ class Made:
         found = find_view(view)
         assert found is not None
         self.found: FoundView = found
-        every = operations(found)
+        every = operations_of(found)
         self.operation: Operation = next((one for one in every if one.method == method), every[0])
-        self.findings = Findings()
+        self.findings = DiscoveryProblems()
         instance = bare_view(found, self.operation, [])
         self.asked = ask_view(found, self.operation, instance, self.findings)
         self.assembly = Assembly(Shapes(self.findings), self.findings)
@@ -137,7 +137,7 @@ def test_a_body_that_nobody_describes_is_a_problem() -> None:
     made = extra("load")
     made.taken()
     assert list(made.findings) == [
-        Problem(
+        DiscoveryProblem(
             ProblemId.INPUT_UNKNOWN,
             "Reads the body of its request, and no serializer says what that holds; an agent can only call it without "
             "one.",
@@ -175,7 +175,7 @@ class Registration(generics.GenericAPIView[Contact]):
 @pytest.mark.parametrize("view", [ByHand, NoSerializer, Anything, Registration])
 def test_a_write_through_a_serializer_that_nobody_knows_is_no_tool(view: Any) -> None:
     made = Made(view.as_view() if view is Registration else view.as_view({"post": "create"}))
-    with pytest.raises(Unknown):
+    with pytest.raises(UnknownSerializer):
         made.taken()
     handler = "post" if view is Registration else "create"
     assert [(problem.id, problem.where) for problem in made.findings] == [
@@ -217,7 +217,7 @@ def test_an_answer_that_is_made_by_hand_is_open_and_told() -> None:
     made = extra("wave")
     assert made.sent() == Sent({})
     assert list(made.findings) == [
-        Problem(
+        DiscoveryProblem(
             ProblemId.RESULT_OPEN,
             "Makes its answer itself, so an agent is not told what comes back.",
             "Say it with @mcp_tool(output=…): a serializer, or a JSON Schema.",

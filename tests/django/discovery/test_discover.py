@@ -20,7 +20,7 @@ from rest_framework.response import Response
 from rest_framework.routers import DefaultRouter, SimpleRouter
 
 from handfast.django.decorators import mcp_tool
-from handfast.django.discovery import Problem, ProblemId, Target, ViewTool, discover, survey
+from handfast.django.discovery import DiscoveryProblem, ProblemId, UrlTarget, ViewTool, discover, survey
 from tests.django.discovery.calling import TOOLS, call
 from tests.django.project.models import Contact, Site, Tag
 from tests.django.project.serializers import ContactSerializer, SiteSerializer
@@ -89,7 +89,7 @@ def test_a_tool_says_all_that_is_needed_to_call_it() -> None:
         False,
         "contact",
     )
-    assert tool.path.target({"id": 7}) == Target("/api/v1/contacts/7/set-password/", {"pk": "7"})
+    assert tool.path.target({"id": 7}) == UrlTarget("/api/v1/contacts/7/set-password/", {"pk": "7"})
     assert TOOLS["dcim__sites__list"].url_name == "dcim:site-list"
 
 
@@ -137,14 +137,14 @@ def test_a_name_that_two_tools_would_have_is_neither_ones() -> None:
     where = "tests.django.project.views.SiteViewSet"
     hint = "Leave one of them out: HANDFAST['EXCLUDE'] = ['/api/v1/*']. Or give it a name with @mcp_tool(name=…)."
     assert found.problems == (
-        Problem(
+        DiscoveryProblem(
             ProblemId.NAME_TAKEN,
             "'sites__list' would be the name of 2 tools, so none of them is one: "
             "GET /api/v1/sites/, GET /api/v2/sites/.",
             hint,
             f"{where}.list",
         ),
-        Problem(
+        DiscoveryProblem(
             ProblemId.NAME_TAKEN,
             "'sites__retrieve' would be the name of 2 tools, so none of them is one: "
             "GET /api/v1/sites/{site_slug}/, GET /api/v2/sites/{site_slug}/.",
@@ -283,7 +283,7 @@ def test_one_broken_view_does_not_hide_the_others() -> None:
             for name in ("create", "update", "partial_update", "list", "retrieve", "destroy")
         },
     }
-    assert found.problems[0] == Problem(
+    assert found.problems[0] == DiscoveryProblem(
         ProblemId.VIEW_UNUSABLE,
         "Is no tool: RuntimeError: no such tenant",
         "Let the view be made and asked without a caller, or leave it out with @mcp_tool(exclude=True).",
@@ -294,7 +294,7 @@ def test_one_broken_view_does_not_hide_the_others() -> None:
 def test_a_url_from_which_no_path_can_be_made_is_told() -> None:
     found = survey([re_path(r"^sites/(\d+)/$", SiteViewSet.as_view({"get": "retrieve"}))])
     assert found.problems == (
-        Problem(
+        DiscoveryProblem(
             ProblemId.ADDRESS_UNCLEAR,
             "No path can be made from its url pattern: it has a parameter without a name.",
             "Write the pattern with path() and named parameters.",

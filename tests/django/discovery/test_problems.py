@@ -6,21 +6,21 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from handfast.django.discovery.problems import Findings, Problem, ProblemId, dotted
+from handfast.django.discovery.problems import DiscoveryProblem, DiscoveryProblems, ProblemId, dotted_name
 
 
 def test_the_same_problem_is_told_once_and_errors_come_first() -> None:
-    findings = Findings()
+    findings = DiscoveryProblems()
     findings.add(ProblemId.LEFT_OUT, "a", hint="h", where="z")
     findings.add(ProblemId.FIELD_OPEN, "b", hint="h", where="y")
     findings.add(ProblemId.FIELD_OPEN, "b", hint="h", where="x")
     findings.add(ProblemId.FIELD_OPEN, "b", hint="h", where="x")
     findings.add(ProblemId.NAME_TAKEN, "c", hint="h", where="w")
     assert findings.sorted() == (
-        Problem(ProblemId.NAME_TAKEN, "c", "h", "w"),
-        Problem(ProblemId.FIELD_OPEN, "b", "h", "x"),
-        Problem(ProblemId.FIELD_OPEN, "b", "h", "y"),
-        Problem(ProblemId.LEFT_OUT, "a", "h", "z"),
+        DiscoveryProblem(ProblemId.NAME_TAKEN, "c", "h", "w"),
+        DiscoveryProblem(ProblemId.FIELD_OPEN, "b", "h", "x"),
+        DiscoveryProblem(ProblemId.FIELD_OPEN, "b", "h", "y"),
+        DiscoveryProblem(ProblemId.LEFT_OUT, "a", "h", "z"),
     )
     assert [problem.level for problem in findings.sorted()] == ["error", "warning", "warning", "info"]
 
@@ -48,7 +48,7 @@ def test_ids_never_change() -> None:
 
 
 def test_a_class_is_named_as_one_would_import_it() -> None:
-    assert dotted(Findings) == "handfast.django.discovery.problems.Findings"
+    assert dotted_name(DiscoveryProblems) == "handfast.django.discovery.problems.DiscoveryProblems"
 
 
 def test_a_function_is_named_as_its_author_knows_it() -> None:
@@ -57,5 +57,5 @@ def test_a_function_is_named_as_its_author_knows_it() -> None:
         return Response()
 
     made: Any = ping  # Any: what @api_view puts on a function is in no stub
-    assert dotted(made.cls) == "tests.django.discovery.test_problems.ping"
-    assert dotted(Response) == "rest_framework.response.Response"
+    assert dotted_name(made.cls) == "tests.django.discovery.test_problems.ping"
+    assert dotted_name(Response) == "rest_framework.response.Response"

@@ -4,7 +4,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.test import override_settings
 
-from handfast.django.discovery.problems import Findings, Problem, ProblemId
+from handfast.django.discovery.problems import DiscoveryProblem, DiscoveryProblems, ProblemId
 from handfast.django.discovery.selection import read_selection
 
 TOOL = ("contacts__list", "/api/v1/contacts/{pk}/", "shop.views.ContactViewSet.list")
@@ -40,11 +40,11 @@ def test_settings_and_arguments_both_hold() -> None:
 
 def test_a_pattern_that_matches_nothing_is_a_problem() -> None:
     selection = read_selection(include=["contacts__*"], exclude=["contakts__destroy", "*__list"])
-    findings = Findings()
+    findings = DiscoveryProblems()
     selection.admits(*TOOL)
     selection.note_unmatched(findings)
     assert list(findings) == [
-        Problem(
+        DiscoveryProblem(
             ProblemId.PATTERN_UNMATCHED,
             "No tool matches 'contakts__destroy'.",
             "Match a name (contacts__*), a url (/api/v1/*) or a view (shop.views.OrderViewSet.*).",

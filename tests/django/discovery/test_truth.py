@@ -17,7 +17,7 @@ from rest_framework.renderers import JSONRenderer
 
 from handfast.core.schema.compiled import CompiledSchema, compile_schema
 from handfast.django.discovery.drf_types import AnyField, Json
-from handfast.django.discovery.problems import Findings
+from handfast.django.discovery.problems import DiscoveryProblems
 from handfast.django.discovery.schemas.serializers import Shapes
 from handfast.toolkit.testing.generate.values import values
 from tests.django.discovery.calling import TOOLS, call
@@ -84,7 +84,7 @@ def test_what_a_serializer_sends_meets_its_output_schema(
     serializer = type("OneSerializer", (serializers.Serializer,), {"one": made})
     instance = {"one": data.draw(st.none() | values)} if is_there else {}
     rendered = json.loads(JSONRenderer().render(serializer(instance).data))
-    judge(Shapes(Findings()).of(serializer(), "output").whole, rendered)
+    judge(Shapes(DiscoveryProblems()).of(serializer(), "output").whole, rendered)
 
 
 TAKEN: dict[str, AnyField] = {
@@ -112,7 +112,7 @@ TAKEN: dict[str, AnyField] = {
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 def test_what_the_input_schema_admits_the_serializer_takes(name: str, data: st.DataObject) -> None:
     serializer = type("OneSerializer", (serializers.Serializer,), {"one": TAKEN[name]})
-    schema = Shapes(Findings()).of(serializer(), "input").whole
+    schema = Shapes(DiscoveryProblems()).of(serializer(), "input").whole
     strategy = values(schema["properties"]["one"])
     assert strategy is not None
     sent = data.draw(strategy)
@@ -128,14 +128,14 @@ def test_what_the_input_schema_admits_the_serializer_takes(name: str, data: st.D
 def test_a_dict_is_taken_when_its_schema_admits_it(sent: dict[str, int | None]) -> None:
     field = serializers.DictField(child=serializers.IntegerField(min_value=0), allow_empty=False)
     serializer = type("OneSerializer", (serializers.Serializer,), {"one": field})
-    schema = Shapes(Findings()).of(serializer(), "input").whole
+    schema = Shapes(DiscoveryProblems()).of(serializer(), "input").whole
     assert jsonschema_rs.is_valid(schema, {"one": sent}) == serializer(data={"one": sent}).is_valid()
 
 
 @given(st.recursive(st.none() | st.booleans() | TEXT, lambda inner: st.lists(inner) | st.dictionaries(TEXT, inner)))
 def test_json_is_taken_when_its_schema_admits_it(sent: object) -> None:
     serializer = type("OneSerializer", (serializers.Serializer,), {"one": serializers.JSONField()})
-    schema = Shapes(Findings()).of(serializer(), "input").whole
+    schema = Shapes(DiscoveryProblems()).of(serializer(), "input").whole
     assert jsonschema_rs.is_valid(schema, {"one": sent}) == serializer(data={"one": sent}).is_valid()
 
 
@@ -151,7 +151,7 @@ def _is_beyond_schemas(value: object) -> bool:
 def test_a_decimal_is_taken_as_text_when_its_pattern_is(whole: int, places: int, number: Decimal) -> None:
     field = serializers.DecimalField(max_digits=whole + places, decimal_places=places)
     serializer = type("OneSerializer", (serializers.Serializer,), {"one": field})
-    schema = Shapes(Findings()).of(serializer(), "input").whole["properties"]["one"]
+    schema = Shapes(DiscoveryProblems()).of(serializer(), "input").whole["properties"]["one"]
     for written in (f"{number:f}", f"{number.quantize(Decimal(1)):f}" if abs(number) < 10**20 else "0", "0.5", "-7"):
         is_admitted = jsonschema_rs.is_valid(schema, written)
         assert not is_admitted or serializer(data={"one": written}).is_valid(), written

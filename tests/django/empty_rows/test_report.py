@@ -7,10 +7,9 @@ from uuid import UUID
 from django.core.serializers.json import DjangoJSONEncoder
 
 from handfast.django.empty_rows.emptiness import Unsearchable
-from handfast.django.empty_rows.pointing import PointingRows
 from handfast.django.empty_rows.removal import Removed
-from handfast.django.empty_rows.report import as_json, removal_report, report
-from handfast.django.empty_rows.search import EmptyRow, Found
+from handfast.django.empty_rows.report import as_json, removal_report, report_rows
+from handfast.django.empty_rows.search import EmptyRow, Found, PointingRows
 from tests.django.empty_rows.serializers import ENQUIRIES, PEOPLE
 from tests.django.leftovers.models import Visit
 
@@ -26,7 +25,7 @@ LEFT_OUT = [Unsearchable(Visit, ("visits__create",), "no row can be without 'per
 
 
 def test_a_person_sees_what_is_needed_to_decide() -> None:
-    assert list(report(FOUND, LEFT_OUT)) == [
+    assert list(report_rows(FOUND, LEFT_OUT)) == [
         "leftovers.Enquiry (EnquirySerializer): 5 empty rows",
         "  doubtful: nothing has to be said to make one, so somebody may have meant them",
         f"  not judged: reference ({ANEW}), received ({ANEW}), captcha (is no column)",
@@ -39,7 +38,7 @@ def test_a_person_sees_what_is_needed_to_decide() -> None:
 
 
 def test_a_model_without_any_is_one_line() -> None:
-    assert list(report([Found(ENQUIRIES, (), 0)], [])) == ["leftovers.Enquiry (EnquirySerializer): 0 empty rows"]
+    assert list(report_rows([Found(ENQUIRIES, (), 0)], [])) == ["leftovers.Enquiry (EnquirySerializer): 0 empty rows"]
 
 
 def test_a_program_sees_the_same() -> None:

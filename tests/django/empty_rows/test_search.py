@@ -13,8 +13,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from handfast.django.empty_rows.pointing import PointingRows, _holds_key_of
-from handfast.django.empty_rows.search import created_column, find
+from handfast.django.empty_rows.search import PointingRows, _holds_key_of, created_column, find_empty_rows
 from tests.django.empty_rows.serializers import ENQUIRIES, PEOPLE, EnquirySerializer
 from tests.django.leftovers.models import Answer, Bill, Enquiry, Label, Person, Remark, Ticket
 from tests.django.project.models import Rack
@@ -38,7 +37,7 @@ pytestmark = pytest.mark.usefixtures("database")
 
 
 def found_keys(**options: Any) -> list[int]:
-    return [row.pk for row in find(ENQUIRIES, **options).rows]
+    return [row.pk for row in find_empty_rows(ENQUIRIES, **options).rows]
 
 
 @pytest.mark.requirement("T5")
@@ -78,7 +77,7 @@ def test_null_and_blank_are_nothing_however_they_are_stored() -> None:
 
 def test_fields_that_nobody_sends_do_not_make_a_row_full() -> None:
     left = Enquiry.objects.create(token="abc", rank=3)
-    (row,) = find(ENQUIRIES).rows
+    (row,) = find_empty_rows(ENQUIRIES).rows
     assert (row.pk, row.created) == (left.pk, left.created)
     assert row.rest == {"reference": left.reference, "received": left.received, "token": "…", "rank": 3}
 
@@ -99,7 +98,7 @@ def test_rows_that_point_at_it_are_counted_with_what_becomes_of_them() -> None:
     Remark.objects.create(about=left)
     other_kind = ContentType.objects.get_for_model(Person)
     Remark.objects.create(kind=other_kind, row=str(left.pk))  # the same key, and another row
-    (row,) = find(ENQUIRIES).rows
+    (row,) = find_empty_rows(ENQUIRIES).rows
     assert set(row.pointing) == {
         PointingRows("leftovers.Answer.enquiry", 2, "deleted with it"),
         PointingRows("leftovers.Bill.enquiry", 1, "keep it from being deleted"),
@@ -113,7 +112,7 @@ def test_a_row_that_can_be_about_any_other_is_counted_where_nothing_leads_back_t
     left = Person.objects.create()
     Remark.objects.create(about=left)
     Remark.objects.create(kind=ContentType.objects.get_for_model(Enquiry), row=str(left.pk))
-    (row,) = find(PEOPLE).rows
+    (row,) = find_empty_rows(PEOPLE).rows
     assert row.pointing == (PointingRows("leftovers.Remark.row", 1, "left pointing at nothing"),)
 
 
@@ -139,13 +138,13 @@ def test_a_key_is_only_compared_with_what_can_hold_it(column: Any, model: Any, i
 def test_it_is_one_query_however_many_rows_there_are() -> None:
     Enquiry.objects.bulk_create([Enquiry() for _ in range(30)])
     with CaptureQueriesContext(connection) as queries:
-        found = find(ENQUIRIES, limit=10)
+        found = find_empty_rows(ENQUIRIES, limit=10)
     assert (len(queries), len(found.rows), found.total) == (1, 10, 30)
 
 
 def test_no_rows_are_none() -> None:
-    assert find(PEOPLE).rows == ()
-    assert find(PEOPLE).total == 0
+    assert find_empty_rows(PEOPLE).rows == ()
+    assert find_empty_rows(PEOPLE).total == 0
 
 
 def test_only_rows_since_a_day_or_a_moment() -> None:

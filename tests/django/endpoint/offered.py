@@ -9,8 +9,8 @@ from mcp.types import TextContent
 
 from handfast.core.call.exchange import RecordingFailed
 from handfast.toolkit import Answer, Reply, ToolError, ToolRegistry, read_tool
-from handfast.toolkit.protocol.offer import Offer
-from handfast.toolkit.running.in_thread import run_here
+from handfast.toolkit.protocol.methods import Offer
+from handfast.toolkit.running.slow_lanes import run_here
 
 Json = dict[str, Any]  # Any: JSON
 

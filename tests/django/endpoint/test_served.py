@@ -38,6 +38,7 @@ def ask(url: str, method: str = "POST", content: object = b"", **headers: str) -
         connection.close()
 
 
+@pytest.mark.quick
 def test_one_connection_serves_many_messages(served: tuple[Way, str]) -> None:
     connection = connect(served[1])
     try:

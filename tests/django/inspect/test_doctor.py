@@ -13,7 +13,7 @@ from rest_framework.permissions import AllowAny, IsAdminUser, IsAuthenticated
 from handfast.django.access import issue
 from handfast.django.checks.catalogue import CheckId
 from handfast.django.discovery import ProblemId
-from handfast.django.inspect.doctor import Argument, Diagnosis, _name, as_json, examine, whole_tool
+from handfast.django.inspect.doctor import Argument, Diagnosis, _name, as_json, examine_project, whole_tool
 from tests.django.other_urls import ours, project
 from tests.django.project.urls import router
 from tests.django.project.views import Login
@@ -23,7 +23,7 @@ from tests.django.project.views import Login
 def diagnosis(**settings: Any) -> Iterator[Diagnosis]:
     """Of contacts, the machine room's health and a login, at whose urls there is nothing of MCP."""
     with project(path("api/", include(router.urls)), path("login/", Login.as_view()), **settings):
-        yield examine()
+        yield examine_project()
 
 
 def test_every_tool_is_seen_with_its_arguments_and_its_result() -> None:
@@ -60,7 +60,7 @@ def test_it_tells_warnings_before_notes_and_counts_both() -> None:
 
 def test_the_endpoint_is_named_where_there_is_one() -> None:
     with project(ours()):
-        assert examine() == Diagnosis(("/mcp/",), (), ())
+        assert examine_project() == Diagnosis(("/mcp/",), (), ())
 
 
 def test_what_is_silenced_is_only_counted() -> None:
@@ -110,17 +110,17 @@ def test_tools_that_cannot_be_served_together_are_an_error_and_none_is_seen() ->
 def test_a_project_without_urls_has_nothing_to_show() -> None:
     with override_settings():
         del settings.ROOT_URLCONF
-        assert examine() == Diagnosis((), (), ())
+        assert examine_project() == Diagnosis((), (), ())
 
 
 def test_only_what_somebody_is_listed_is_shown(database: None) -> None:
     User.objects.create_user("ada")
     with project(path("api/", include(router.urls))):
-        every, hers = examine(), examine("ada")
+        every, hers = examine_project(), examine_project("ada")
         assert hers == every  # nothing asks for permissions here
     issue(User.objects.get(), name="reader", scopes="django/contacts__*:read")
     with project(path("api/", include(router.urls))):
-        names = [one.name for one in examine("token:reader").tools]
+        names = [one.name for one in examine_project("token:reader").tools]
     assert names == ["contacts__list", "contacts__note__get", "contacts__recent", "contacts__retrieve"]
 
 

@@ -4,18 +4,18 @@ from dataclasses import replace
 
 from django.core.management.color import make_style, no_style
 
-from handfast.django.checks.catalogue import Finding
-from handfast.django.inspect.doctor import Diagnosis, examine
-from handfast.django.inspect.doctor_report import report, tool_report
+from handfast.django.checks.catalogue import CheckFinding
+from handfast.django.inspect.doctor import Diagnosis, examine_project
+from handfast.django.inspect.doctor_report import render_report, tool_report
 
 PLAIN = no_style()
-SEEN = {one.name: one for one in examine().tools}
-ERROR = Finding("handfast.E001", "Two of one name.", "Rename one.", "shop.views")
-NOTE = Finding("handfast.I001", "Is no tool.", "Make it one.", "shop.views.Login")
+SEEN = {one.name: one for one in examine_project().tools}
+ERROR = CheckFinding("handfast.E001", "Two of one name.", "Rename one.", "shop.views")
+NOTE = CheckFinding("handfast.I001", "Is no tool.", "Make it one.", "shop.views.Login")
 
 
 def lines(diagnosis: Diagnosis, width: int | None = None) -> list[str]:
-    return list(report(diagnosis, PLAIN, width))
+    return list(render_report(diagnosis, PLAIN, width))
 
 
 def test_tools_are_a_table_and_findings_follow() -> None:
@@ -76,10 +76,10 @@ def test_tools_behind_dispatchers_are_counted() -> None:
 
 def test_levels_have_their_colours() -> None:
     style = make_style("error=red;warning=yellow;success=green")
-    said = list(report(Diagnosis((), (), (ERROR,)), style))
+    said = list(render_report(Diagnosis((), (), (ERROR,)), style))
     assert said[4].startswith("\x1b[31merror handfast.E001\x1b[0m  ")
     assert said[-1] == "\x1b[31m1 error\x1b[0m"
-    assert list(report(Diagnosis((), (), ()), style))[-1] == "\x1b[32mnothing is wrong\x1b[0m"
+    assert list(render_report(Diagnosis((), (), ()), style))[-1] == "\x1b[32mnothing is wrong\x1b[0m"
 
 
 def test_one_tool_is_told_with_both_schemas() -> None:

@@ -11,7 +11,7 @@ from rest_framework.routers import SimpleRouter
 
 from handfast.django.access import issue, revoke
 from handfast.django.discovery import discover
-from handfast.django.inspect.listing_as import Nobody, tools_for
+from handfast.django.inspect.listing_as import NoSuchCaller, tools_for
 from handfast.django.models import AgentToken
 from tests.django.project.models import Site
 from tests.django.project.serializers import SiteSerializer
@@ -70,6 +70,6 @@ def test_a_token_with_which_nobody_would_be_let_in_is_listed_nothing(ada: User) 
     ],
 )
 def test_nobody_is_one_line(name: str, said: str) -> None:
-    with pytest.raises(Nobody) as nobody:
+    with pytest.raises(NoSuchCaller) as nobody:
         listed(name)
     assert str(nobody.value) == said

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from handfast.django.invocation.places import Kind, Path, Places, shown_path
+from handfast.django.invocation.places import ArgumentPlaces, Kind, Path, shown_path
 from tests.django.invocation.calling import tools
 
 
 def found(name: str, arguments: dict[str, Any]) -> list[tuple[Kind, str]]:
-    places, seen = Places(tools()[name].input_schema), list[tuple[Kind, str]]()
+    places, seen = ArgumentPlaces(tools()[name].input_schema), list[tuple[Kind, str]]()
 
     def note(kind: Kind, value: Any, path: Path) -> Any:
         seen.append((kind, shown_path(path)))
@@ -21,9 +21,9 @@ def found(name: str, arguments: dict[str, Any]) -> list[tuple[Kind, str]]:
 
 
 def test_only_arguments_that_may_hold_one_are_looked_at() -> None:
-    assert set(Places(tools()["crates__create"].input_schema).arguments) == {"depot", "shelf", "tags", "photo"}
-    assert set(Places(tools()["orders__create"].input_schema).arguments) == {"lines"}
-    assert set(Places(tools()["depots__create"].input_schema).arguments) == set()
+    assert set(ArgumentPlaces(tools()["crates__create"].input_schema).arguments) == {"depot", "shelf", "tags", "photo"}
+    assert set(ArgumentPlaces(tools()["orders__create"].input_schema).arguments) == {"lines"}
+    assert set(ArgumentPlaces(tools()["depots__create"].input_schema).arguments) == set()
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ ROW: dict[str, Any] = {"oneOf": [{"type": "integer"}, {"type": "object", "minPro
 
 def test_schemas_inside_themselves_are_followed_as_deep_as_the_value_goes() -> None:
     node = {"type": "object", "properties": {"row": ROW, "next": {"anyOf": [{"$ref": "#/$defs/N"}, {"type": "null"}]}}}
-    places = Places(
+    places = ArgumentPlaces(
         {"properties": {"first": {"$ref": "#/$defs/N"}, "plain": {"$ref": "#/$defs/M"}}, "$defs": {"N": node}}
     )
     assert set(places.arguments) == {"first"}
@@ -66,12 +66,12 @@ def test_schemas_inside_themselves_are_followed_as_deep_as_the_value_goes() -> N
 def test_an_object_of_the_authors_own_with_a_text_in_base64_is_no_file() -> None:
     text = {"type": "string", "contentEncoding": "base64"}
     own = {"type": "object", "properties": {"content": text, "title": {"type": "string"}}}
-    assert Places({"properties": {"note": own}}).arguments == {}
+    assert ArgumentPlaces({"properties": {"note": own}}).arguments == {}
 
 
 def test_text_that_can_only_be_the_id_is_none_of_our_business() -> None:
     by_uuid = {"oneOf": [{"type": "string", "format": "uuid"}, {"type": "object", "minProperties": 1}]}
-    places = Places({"properties": {"row": by_uuid}})
+    places = ArgumentPlaces({"properties": {"row": by_uuid}})
     assert places.rewritten("row", "anything", lambda *_: "changed") == "anything"
     assert places.rewritten("row", {"a": 1}, lambda *_: "changed") == "changed"
 

@@ -17,8 +17,8 @@ from handfast.core.answers.outcome import Failed
 from handfast.django import models
 from handfast.django.service.kept_results import DatabaseResults
 from handfast.toolkit import Actor, Answer, ToolRegistry, read_tool
-from handfast.toolkit.running.in_thread import run_here
-from handfast.toolkit.running.kept_results import KeptResult, ResultStore
+from handfast.toolkit.running.kept_results import CutResult, ResultStore
+from handfast.toolkit.running.slow_lanes import run_here
 
 MOST = 5 * 1024 * 1024
 TEXTS = st.text(alphabet=st.characters(exclude_categories=("C", "Z")), max_size=64)  # as labels and names are scrubbed
@@ -29,8 +29,8 @@ BY_TYPE = {
     int | None: st.none() | st.integers(0, 2**53),
 }
 # Every field there is, so that one that is added is kept too.
-RESULTS: st.SearchStrategy[KeptResult] = st.builds(
-    KeptResult, **{one.name: BY_TYPE[get_type_hints(KeptResult)[one.name]] for one in fields(KeptResult)}
+RESULTS: st.SearchStrategy[CutResult] = st.builds(
+    CutResult, **{one.name: BY_TYPE[get_type_hints(CutResult)[one.name]] for one in fields(CutResult)}
 )
 
 
@@ -44,21 +44,21 @@ class Hands:
         return self.time
 
 
-def result(size: int = 10, owner: str = "user:ada") -> KeptResult:
-    return KeptResult(owner=owner, tool="t", arguments="", pieces=(b"x" * size,), total_items=None, beside=b"")
+def result(size: int = 10, owner: str = "user:ada") -> CutResult:
+    return CutResult(owner=owner, tool="t", arguments="", pieces=(b"x" * size,), total_items=None, beside=b"")
 
 
-def keep(results: ResultStore, key: str, kept: KeptResult) -> None:
+def keep(results: ResultStore, key: str, kept: CutResult) -> None:
     run_here(results.keep(key, kept))
 
 
-def find(results: ResultStore, key: str) -> KeptResult | None:
+def find(results: ResultStore, key: str) -> CutResult | None:
     return run_here(results.find(key))
 
 
 @given(st.dictionaries(st.text(max_size=40), RESULTS, max_size=5))
 @settings(max_examples=50)
-def test_what_is_kept_is_what_is_found(tables: None, kept: dict[str, KeptResult]) -> None:
+def test_what_is_kept_is_what_is_found(tables: None, kept: dict[str, CutResult]) -> None:
     results = DatabaseResults()
     with transaction.atomic():
         for key, one in kept.items():
@@ -241,12 +241,12 @@ django.setup()
 from django.core.management import call_command
 from handfast.django.service.kept_results import DatabaseResults
 from handfast.toolkit import Actor, Answer, ToolRegistry, read_tool
-from handfast.toolkit.running.in_thread import run_here
-from handfast.toolkit.running.kept_results import KeptResult
+from handfast.toolkit.running.slow_lanes import run_here
+from handfast.toolkit.running.kept_results import CutResult
 """
 KEEPS = """
 call_command("migrate", verbosity=0)
-kept = KeptResult(owner="user:ada", tool="t", arguments="", pieces=(b"one", b"two"), total_items=2)
+kept = CutResult(owner="user:ada", tool="t", arguments="", pieces=(b"one", b"two"), total_items=2)
 run_here(DatabaseResults().keep("key", kept))
 """
 FINDS = """

@@ -15,7 +15,7 @@ from handfast.activity.query import RecordFilter
 from handfast.activity.sqlite import SqliteStore
 from handfast.core.answers.outcome import Succeeded
 from handfast.core.call.exchange import RecordType
-from handfast.django.access import Caller, identify, issue
+from handfast.django.access import ApiCaller, identify_caller, issue
 from handfast.django.service.service import Service, UnknownTool, forget_service, service
 from handfast.toolkit.running.dispatch import Answer
 from tests.django.project.models import Contact, Device, Site, Tag
@@ -41,11 +41,11 @@ def request(**headers: str) -> HttpRequest:
     return RequestFactory(headers=headers).post("/mcp/", b"{}", content_type="application/json")
 
 
-def caller(**headers: str) -> Caller:
-    return identify(request(**headers))
+def caller(**headers: str) -> ApiCaller:
+    return identify_caller(request(**headers))
 
 
-def call(crm: Service, name: str, arguments: object, who: Caller | None = None) -> Answer:
+def call(crm: Service, name: str, arguments: object, who: ApiCaller | None = None) -> Answer:
     return crm.call(name, json.dumps(arguments).encode(), who or caller())
 
 

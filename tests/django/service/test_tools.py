@@ -6,7 +6,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.test import override_settings
 
-from handfast.django.conf import Settings, read_settings
+from handfast.django.conf import AdapterSettings, read_settings
 from handfast.django.discovery import ViewTool, survey
 from handfast.django.service.tools import build_registry, spec_of
 from handfast.toolkit import ToolRegistry
@@ -33,17 +33,17 @@ def test_every_view_tool_is_registered_with_its_own_annotations(tools: tuple[Vie
 
 
 def test_only_creates_that_need_nothing_else_take_lists(tools: tuple[ViewTool, ...]) -> None:
-    several = {tool.name for tool in tools if spec_of(tool, Settings()).run_list is not None}
+    several = {tool.name for tool in tools if spec_of(tool, AdapterSettings()).run_list is not None}
     assert several == {"contacts__create", "dcim__devices__create", "dcim__racks__create"}
 
 
 def test_reads_come_in_pieces_and_writes_whole(tools: tuple[ViewTool, ...]) -> None:
-    assert {spec_of(tool, Settings()).in_pieces for tool in tools if tool.kind == "read"} == {True}
-    assert {spec_of(tool, Settings()).in_pieces for tool in tools if tool.kind != "read"} == {False}
+    assert {spec_of(tool, AdapterSettings()).in_pieces for tool in tools if tool.kind == "read"} == {True}
+    assert {spec_of(tool, AdapterSettings()).in_pieces for tool in tools if tool.kind != "read"} == {False}
 
 
 def test_an_admin_tool_takes_its_guards(tools: tuple[ViewTool, ...]) -> None:
-    schema = spec_of(named(tools, "alarm"), Settings()).input_schema
+    schema = spec_of(named(tools, "alarm"), AdapterSettings()).input_schema
     assert list(schema["properties"]) == ["password", "confirm", "reason"]
     assert schema["required"][-2:] == ["confirm", "reason"]
 

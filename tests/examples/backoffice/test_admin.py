@@ -8,7 +8,7 @@ import pytest
 from backoffice.domain.catalogue import CATALOGUE
 from backoffice.domain.entities import Operation
 from backoffice.handlers.entities import tool_name
-from handfast.toolkit.events import MCP_ADMIN_OP_EXECUTED
+from handfast.core.events import MCP_ADMIN_OP_EXECUTED
 from handfast.toolkit.running.recording import open_recorder
 from tests.examples.backoffice.calls import SCRIPT
 from tests.examples.backoffice.offices import GUARDS, Json, Office, in_office

@@ -14,8 +14,8 @@ from backoffice.handlers.entities import handlers_of
 from backoffice.handlers.tasks import TASK_HANDLERS, TASK_TOOLS
 from backoffice.handlers.toolbox import explicit_handlers, explicit_tools
 from backoffice.persistence import database
+from handfast.core.events import MCP_HANDLER_CAPABILITY_GAP
 from handfast.toolkit import build_handler_map
-from handfast.toolkit.events import MCP_HANDLER_CAPABILITY_GAP
 from tests.examples.backoffice.offices import GUARDS, Json, Office, in_office
 
 # Tool, arguments, caller, and the code: of tools with a model, of tools that read each field, of typed tools.

@@ -15,14 +15,14 @@ from backoffice.domain.catalogue import CATALOGUE
 from backoffice.domain.entities import Entity, Field, Kind, Operation
 from backoffice.handlers.entities import tool_name
 from backoffice.handlers.toolbox import build_toolbox
-from handfast.toolkit import Kind as ToolKind
-from handfast.toolkit import ToolSpec
-from handfast.toolkit.events import (
+from handfast.core.events import (
     MCP_HANDLER_CAPABILITY_GAP,
     MCP_HANDLER_NOT_IMPLEMENTED,
     MCP_HANDLER_SERVICE_FALLBACK,
     MCP_SERVER_INVOKE_FAILED,
 )
+from handfast.toolkit import Kind as ToolKind
+from handfast.toolkit import ToolSpec
 from tests.examples.backoffice.calls import SCRIPT, sample_fields
 from tests.examples.backoffice.offices import GUARDS, Json, Office, in_office, open_office
 

@@ -19,7 +19,7 @@ from handfast.clock import Clock
 from handfast.core.call.contract import LIST_UNAVAILABLE
 from handfast.core.call.exchange import Status
 from handfast.gateway.admission.breaker import Breaker, reconnect_rest
-from handfast.gateway.admission.server_health import HealthReport, ServerHealth, State, UpstreamResting
+from handfast.gateway.admission.server_health import Era, HealthReport, ServerHealth, State, UpstreamResting
 from tests.contracts.rig import MODERN_META, HttpGateway, Json
 from tests.gateway.running import (
     TEXT,
@@ -102,7 +102,7 @@ def test_what_says_nothing_about_the_next_request_changes_no_state() -> None:
 def test_latency_is_that_of_the_last_two_hundred_calls(seconds: list[float]) -> None:
     server = health([])
     for one in seconds:
-        server.answered(one)
+        server.note_answer(one, Era.UNKNOWN)
     report = server.report()
     assert report.p50_ms is not None
     assert report.p95_ms is not None

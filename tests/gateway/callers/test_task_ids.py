@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handfast.gateway.callers.task_ids import TaskIds
-from handfast.wire.lenient_reading import level_of
+from handfast.wire.members import level_of
 from handfast.wire.message import read_message
 from handfast.wire.splice import replace_values
 from tests.gateway.translate.combined.scripted import SEAL

@@ -222,6 +222,7 @@ def asked(stub: Stub) -> list[Entry]:
     return [entry for entry in stub.journal.messages() if entry.message["method"] != "server/discover"]
 
 
+@pytest.mark.quick
 @pytest.mark.requirement("C3")
 @pytest.mark.parametrize("route", ROUTES)
 def test_a_call_that_comes_first_waits_for_the_list_that_handfast_asks_for(tmp_path: Path, route: Route) -> None:

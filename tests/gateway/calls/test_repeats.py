@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from handfast.core.call.contract import CompiledContract, ToolContract
 from handfast.core.schema.compiled import SchemaBounds
-from handfast.gateway.calls.repeats import HARMLESS
+from handfast.wire.methods import HARMLESS
 from tests.contracts.rig import Json
 from tests.gateway.running import (
     TEXT,

@@ -65,13 +65,13 @@ class Edge:
 
     async def _route(self, http: HttpExchange) -> None:
         if http.path == "/stream":
-            await http.start_stream(200, [])
+            http.start_stream(200, [])
             for chunk in (b"one", b"", b"two"):
                 await http.send_chunk(chunk)
             await http.end_stream()
         elif http.path == "/endless":
             http.watch(lambda: self.left.append(http.path))
-            await http.start_stream(200, [])
+            http.start_stream(200, [])
             while not http.has_left:
                 await http.send_chunk(b"x" * 65536)
                 await asyncio.sleep(0)

@@ -11,9 +11,9 @@ import uvicorn
 
 from handfast.gateway.http.client import (
     BodyTooLarge,
-    Endpoint,
     HttpClient,
     RequestUnsafe,
+    ServerUrl,
     UpstreamFailed,
     UpstreamProtocolError,
     UpstreamTimeout,
@@ -37,17 +37,19 @@ from tests.gateway.http_servers import (
 @pytest.mark.parametrize(
     ("url", "endpoint", "origin"),
     [
-        ("http://Example.com", Endpoint("http", "example.com", 80, "/"), "http://example.com"),
-        ("https://example.com/a?b=c#d", Endpoint("https", "example.com", 443, "/a?b=c"), "https://example.com"),
-        ("http://example.com:443/", Endpoint("http", "example.com", 443, "/"), "http://example.com:443"),
-        ("http://[::1]:8000/mcp", Endpoint("http", "::1", 8000, "/mcp"), "http://[::1]:8000"),
-        ("http://[fe80::1%eth0]/", Endpoint("http", "fe80::1%eth0", 80, "/"), "http://[fe80::1]"),
-        ("https://bücher.example/ä", Endpoint("https", "xn--bcher-kva.example", 443, "/%C3%A4"), None),
-        ("http://h/a%2Fb?q=%20&r=[1]", Endpoint("http", "h", 80, "/a%2Fb?q=%20&r=[1]"), "http://h"),
+        ("http://Example.com", ServerUrl("http", "example.com", 80, "/"), "http://example.com"),
+        ("https://example.com/a?b=c#d", ServerUrl("https", "example.com", 443, "/a?b=c"), "https://example.com"),
+        ("http://example.com:443/", ServerUrl("http", "example.com", 443, "/"), "http://example.com:443"),
+        ("http://[::1]:8000/mcp", ServerUrl("http", "::1", 8000, "/mcp"), "http://[::1]:8000"),
+        ("http://[fe80::1%eth0]/", ServerUrl("http", "fe80::1%eth0", 80, "/"), "http://[fe80::1]"),
+        ("https://bücher.example/ä", ServerUrl("https", "xn--bcher-kva.example", 443, "/%C3%A4"), None),
+        ("http://h/a%2Fb?q=%20&r=[1]", ServerUrl("http", "h", 80, "/a%2Fb?q=%20&r=[1]"), "http://h"),
     ],
 )
-def test_a_url_is_taken_apart_and_its_path_and_query_are_kept(url: str, endpoint: Endpoint, origin: str | None) -> None:
-    assert Endpoint.parse(url) == endpoint
+def test_a_url_is_taken_apart_and_its_path_and_query_are_kept(
+    url: str, endpoint: ServerUrl, origin: str | None
+) -> None:
+    assert ServerUrl.parse(url) == endpoint
     assert endpoint.origin == (origin or "https://xn--bcher-kva.example")
 
 

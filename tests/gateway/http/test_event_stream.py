@@ -9,9 +9,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from handfast.gateway.edge.connection_owner import Patience
+from handfast.wire.sse import KEEP_ALIVE
 from tests.contracts.rig import HttpGateway, Json
 from tests.gateway.running import (
     TEXT,
+    OpenPost,
     Serving,
     call,
     eventually,
@@ -22,7 +25,10 @@ from tests.gateway.running import (
     send,
     stdio,
 )
-from tests.stubs.run import Stub, answer, tool, write_stub
+from tests.gateway.sessions.test_session_table import naming
+from tests.gateway.translate.servers.asking import LEGACY as ONLY_LEGACY
+from tests.gateway.translate.servers.asking import MODERN as ONLY_MODERN
+from tests.stubs.run import Stub, answer, serving, tool, write_stub
 
 ANSWERS = {
     "quick": answer(TEXT),
@@ -299,6 +305,61 @@ def test_a_stream_whose_call_was_cancelled_is_not_waited_for(tmp_path: Path) -> 
         assert Stream(client, after=primed.id).rest() == [last]
         over = Stream(client, after=last.id)
         assert (over.response.status, over.rest()) == (204, [])
+
+
+# --- silence ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def restless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a gateway that leaves no stream silent for long."""
+    folder = tmp_path_factory.mktemp("silence")
+    answers = {"begun": answer(TEXT, "progress:1:0", "silence"), "mute": answer(TEXT, "silence")}
+    tools = [tool(name) for name in answers]
+    eras = {"both": [*ONLY_LEGACY, *ONLY_MODERN], "modern": ONLY_MODERN, "legacy": ONLY_LEGACY}
+    both, modern, legacy = (
+        write_stub(folder, tools=tools, answers=answers, name=name, versions=versions)
+        for name, versions in eras.items()
+    )
+    with serving(both, "http-sse") as url:
+        servers = {"stdio": stdio(both), "http": {"url": url}, "modern": stdio(modern), "legacy": stdio(legacy)}
+        config = folder / "handfast.json"
+        config.write_text(json.dumps({"mcpServers": servers, "limits": {"drain_timeout_s": 0.1}}))
+        with naming(config, folder / "state", patience=Patience(keep_alive=0.05), tick=0.02) as base:
+            yield base
+
+
+@pytest.mark.parametrize("place", ["/mcp/stdio", "/mcp/http", "/mcp/modern", "/mcp/legacy", "/mcp"])
+@pytest.mark.parametrize("is_modern", [False, True], ids=["a legacy client", "a modern client"])
+def test_a_call_that_fell_silent_is_kept_alive_on_every_way(restless: str, place: str, is_modern: bool) -> None:
+    client = HttpGateway(restless, Path(), is_modern=is_modern)
+    client.path, name = place, "stdio__begun" if place == "/mcp" else "begun"
+    client.open()
+    meta = {"progressToken": "p"} | (client.render("x")["params"]["_meta"] if is_modern else {})
+    post = OpenPost(client, call(1, name, _meta=meta))
+    assert post.next_event()["method"] == "notifications/progress"
+    assert [post.response.readline() for _ in range(4)] == [b"\n", KEEP_ALIVE, KEEP_ALIVE, KEEP_ALIVE]
+    post.leave()
+
+
+@pytest.mark.parametrize("place", ["/mcp/stdio", "/mcp/modern", "/mcp/legacy", "/mcp"])
+def test_a_call_that_says_nothing_at_all_is_kept_alive_once_its_stream_is_open(restless: str, place: str) -> None:
+    client = HttpGateway(restless, Path(), is_modern=False)
+    client.path, name = place, "stdio__mute" if place == "/mcp" else "mute"
+    client.open()
+    stream = Stream(client, call(1, name))
+    while stream.response.readline() != KEEP_ALIVE:
+        pass
+    assert stream.response.readline() == KEEP_ALIVE
+    stream.leave()
+
+
+def test_a_listening_stream_is_kept_alive(restless: str) -> None:
+    client = HttpGateway(restless, Path(), server="http", is_modern=False)
+    client.open()
+    stream = OpenPost(client, b"", method="GET")
+    assert [stream.response.readline() for _ in range(2)] == [KEEP_ALIVE] * 2
+    stream.leave()
 
 
 # --- who has no use for it -------------------------------------------------------------------------------------------

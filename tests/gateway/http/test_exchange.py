@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from handfast.gateway.http.exchange import Headers, HttpExchange, HttpProblem
+from handfast.gateway.http.exchange import EVENT_STREAM, Headers, HttpExchange, HttpProblem
 from handfast.gateway.http.request_head import RequestHead, read_head
 
 
@@ -22,6 +22,9 @@ class Client:
         self.http = HttpExchange(self, head)
 
     def write(self, data: bytes) -> None:
+        self.written.append(data)
+
+    def write_event(self, data: bytes) -> None:
         self.written.append(data)
 
     def end_of_head(self, http: HttpExchange) -> bytes:
@@ -84,7 +87,7 @@ def test_an_answer_is_one_piece(status: int, method: str, body: bytes, written: 
 def test_a_stream_is_written_as_the_version_has_it(status: int, version: str, written: list[bytes]) -> None:
     async def stream() -> list[bytes]:
         client = Client(version=version)
-        await client.http.start_stream(status, [])
+        client.http.start_stream(status, [])
         await client.http.send_chunk(b"ab")
         await client.http.send_chunk(b"")
         before = client.http.is_complete
@@ -95,11 +98,28 @@ def test_a_stream_is_written_as_the_version_has_it(status: int, version: str, wr
     assert asyncio.run(stream()) == written
 
 
+def test_only_a_stream_of_events_that_is_read_and_goes_on_is_kept_alive() -> None:
+    async def stream() -> list[bytes]:
+        client = Client(version="1.0")
+        client.http.keep_alive()
+        client.http.start_stream(200, [EVENT_STREAM])
+        client.written.clear()
+        client.is_write_paused = True
+        client.http.keep_alive()
+        client.is_write_paused = False
+        client.http.keep_alive()
+        await client.http.end_stream()
+        client.http.keep_alive()
+        return client.written
+
+    assert asyncio.run(stream()) == [b":\n"]
+
+
 def test_a_client_that_leaves_is_noticed_once_and_sent_nothing_more() -> None:
     async def watch() -> tuple[list[str], list[bytes], bool]:
         client, seen = Client(), list[str]()
         client.http.watch(lambda: seen.append("left"))
-        await client.http.start_stream(200, [])
+        client.http.start_stream(200, [])
         await client.http.send_chunk(b"x")
         client.http.leave()
         client.http.leave()
@@ -128,7 +148,7 @@ def test_a_client_that_had_left_is_noticed_unless_watching_ends_first(is_watched
 def test_what_is_sent_waits_until_the_client_reads() -> None:
     async def send() -> list[bytes]:
         client = Client()
-        await client.http.start_stream(200, [])
+        client.http.start_stream(200, [])
         client.is_write_paused = True
         sending = asyncio.create_task(client.http.send_chunk(b"x"))
         await asyncio.sleep(0)
@@ -147,7 +167,7 @@ def test_a_client_that_reads_nothing_counts_as_gone(monkeypatch: pytest.MonkeyPa
     async def send() -> tuple[list[str], bool, int]:
         client, seen = Client(), list[str]()
         client.http.watch(lambda: seen.append("left"))
-        await client.http.start_stream(200, [])
+        client.http.start_stream(200, [])
         client.is_write_paused = True
         await client.http.send_chunk(b"x")
         return seen, client.http.has_left, len(client.written)

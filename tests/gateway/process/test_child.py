@@ -197,3 +197,22 @@ def test_without_a_descriptor_for_what_watches_it_a_server_is_not_started(monkey
     monkeypatch.setattr(os, "pipe", fail)
     with pytest.raises(ChildStartFailed, match="Too many open files"):
         run("print('never')")
+
+
+@pytest.mark.parametrize("turns", range(6))
+def test_who_gives_up_on_a_stop_is_not_kept_by_an_end_that_comes_in_the_same_moment(turns: int) -> None:
+    async def work() -> None:
+        seen = Seen()
+        await seen.child.start([sys.executable, "-c", "import sys; sys.stdin.read()"])
+        stopping = asyncio.create_task(seen.child.stop())
+        await asyncio.sleep(0)
+        seen.child.gone.set()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        if stopping.cancel():
+            await asyncio.wait((stopping,))
+            assert stopping.cancelled()
+        seen.child.gone.clear()
+        await asyncio.wait_for(seen.child.gone.wait(), 15)
+
+    asyncio.run(work())

@@ -1,6 +1,7 @@
 """A process on the event loop: its end is noticed on every system, and one that cannot be used does not stay."""
 
 import asyncio
+import gc
 import os
 import subprocess
 import sys
@@ -119,3 +120,38 @@ with asyncio.Runner(loop_factory=LOOPS[sys.argv[1]]) as runner:
 def test_processes_that_end_or_are_given_up_while_they_start_cost_nobody_else(loop: str) -> None:
     done = subprocess.run([sys.executable, "-c", HASTE, loop], capture_output=True, check=False, timeout=100)
     assert (done.returncode, done.stdout, done.stderr.decode()) == (0, b"all are gone\n", "")
+
+
+@pytest.mark.requirement("F7")
+@pytest.mark.parametrize("loop", list(LOOPS))
+def test_a_start_that_is_given_up_closes_no_descriptor_of_anybody_else(loop: str) -> None:
+    opened: list[tuple[int, int]] = []
+
+    async def give_up_after(turns: int) -> None:
+        told = Told()
+        starting = asyncio.ensure_future(start(told, "import sys; sys.stdin.read()"))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        starting.cancel()
+        await asyncio.wait((starting,))
+        if told.process is None:
+            return
+        told.process.close()
+        await asyncio.wait_for(told.ended.wait(), 15)
+        for _ in range(3):
+            await asyncio.sleep(0)  # until the loop has closed its pipes
+        free = [end for _ in range(4) for end in os.pipe()]  # the numbers that have become free
+        opened.extend((end, os.fstat(end).st_ino) for end in free)
+
+    async def run() -> None:
+        for turns in range(1, 9):
+            await give_up_after(turns)
+
+    with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
+        runner.run(run())
+    gc.collect()
+    try:
+        assert [os.fstat(end).st_ino for end, _ in opened] == [number for _, number in opened]
+    finally:
+        for end, _ in opened:
+            os.close(end)

@@ -27,8 +27,9 @@ from handfast.gateway.settings.blocks import (
     Limits,
     Surface,
 )
-from handfast.gateway.settings.dump import dump_settings, masked_settings, masked_url
+from handfast.gateway.settings.dump import masked_settings, masked_url
 from handfast.gateway.settings.servers import name_problem
+from tests.gateway.settings.dumping import dump_settings
 
 # Any text that a process can be given: no NUL, no half surrogates; dollars and braces often.
 TEXTS = st.text(

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from handfast.cli.config import STARTER
 from handfast.gateway.settings import Settings, SettingsError, load_settings
-from handfast.gateway.settings.dump import dump_settings
 from handfast.gateway.settings.keys import GLOBAL_KEYS
 from handfast.gateway.settings.schema import render_schema, settings_schema
+from tests.gateway.settings.dumping import dump_settings
 
 DOCS = Path(__file__).parents[3] / "docs"
 SCHEMA = jsonschema_rs.Draft202012Validator(settings_schema())

@@ -27,7 +27,7 @@ from handfast.gateway.settings import (
     load_settings,
     trace_settings,
 )
-from handfast.gateway.settings.dump import dump_settings
+from tests.gateway.settings.dumping import dump_settings
 
 EXAMPLE = {
     "mcpServers": {

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.gateway.settings.variables import UnsetVariable, escape, expand
+from handfast.gateway.settings.variables import UnsetVariable, expand
+from tests.gateway.settings.dumping import escape
 
 ENVIRON = {"A": "one", "EMPTY": "", "NESTED": "${A}"}
 

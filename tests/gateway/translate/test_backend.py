@@ -3,16 +3,17 @@
 import asyncio
 import json
 
-from handfast.gateway.translate.backend import Origin, ask, ignore
+from handfast.gateway.translate.backend import Requester, ask, ignore
 from handfast.wire.message import Message
+from handfast.wire.replies import answer_message
 
 
 class _Echo:
     """Answers with what it was asked."""
 
-    async def request(self, message: Message, origin: Origin) -> bytes:
+    async def request(self, message: Message, origin: Requester) -> Message:
         result = {"asked": json.loads(message.raw), "caller": origin.caller}
-        return json.dumps({"jsonrpc": "2.0", "id": message.id, "result": result}).encode()
+        return answer_message(message.id, result)
 
 
 def test_a_question_of_our_own_says_who_asks_in_the_modern_form() -> None:

@@ -1,13 +1,151 @@
 """`boundary-typed`: what holds a boundary, and everything that only looks as if it did."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from handfast.lint.catalogue import find
-from handfast.lint.sources.boundaries import Boundary
+from handfast.lint.findings import make_finding
+from handfast.lint.sources.boundary_typed import OWN_BOUNDARIES, Boundary, Project, ProjectUnreadable, find_project
+from handfast.lint.sources.checks import check_sources, find_sources
 from tests.lint.project_files import judge, told
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.requirement("001-15")
+def test_every_registered_boundary_of_handfast_holds() -> None:
+    project = find_project([ROOT / "src"])
+    assert project.boundaries == OWN_BOUNDARIES
+    assert check_sources(find_sources([ROOT / "src"]), project) == []
+
+
+@pytest.mark.requirement("001-15")
+def test_a_boundary_of_handfast_that_drops_its_call_is_found(tmp_path: Path) -> None:
+    for boundary in OWN_BOUNDARIES:
+        copy = tmp_path / boundary.file
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text((ROOT / boundary.file).read_text("utf-8").replace("parse_typed(", "model.model_validate("))
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "handfast"\n')
+    found = check_sources(find_sources([tmp_path]), find_project([tmp_path]))
+    held = [boundary for boundary in OWN_BOUNDARIES if not boundary.lenient]
+    assert sorted((f.id, f.file) for f in found) == sorted(
+        ("boundary-typed", (tmp_path / boundary.file).as_posix()) for boundary in held
+    )
+
+
+def test_labels_are_registered_once() -> None:
+    assert len({boundary.label for boundary in OWN_BOUNDARIES}) == len(OWN_BOUNDARIES)
+    assert [b.label for b in OWN_BOUNDARIES if b.lenient] == ["mcp.tool.dual_path"]
+
+
+@pytest.mark.requirement("001-19")
+def test_the_page_has_a_row_for_each_of_them() -> None:
+    page = (ROOT / "docs" / "boundaries.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\S+)` \| \[\S+\]\(\.\./(\S+)\), `(\S+)` \| (.+) \|$", page, re.MULTILINE)
+    told = [Boundary(file, function, label, lenient=model.startswith("none:")) for label, file, function, model in rows]
+    assert told == list(OWN_BOUNDARIES)
+
+
+ROWS = """
+[tool.handfast.lint]
+boundaries = [
+    {file = "src/auth.py", function = "Service.decode", label = "jwt"},
+    {file = "src/ws.py", function = "handle", label = "ws.control", lenient = true},
+]
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "src" / "a").mkdir(parents=True)
+    (tmp_path / "src" / "b").mkdir()
+    (tmp_path / "src" / "a" / "x.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path.resolve()
+
+
+@pytest.mark.requirement("001-17")
+@pytest.mark.parametrize("paths", [["."], ["src"], ["src/a/x.py"], ["src/a", "src/b"], ["src/a/x.py", "src/b"]])
+def test_the_registry_is_that_of_the_nearest_project_above_all_paths(here: Path, paths: list[str]) -> None:
+    (here / "pyproject.toml").write_text(ROWS)
+    assert find_project([Path(path) for path in paths]) == Project(
+        here,
+        (
+            Boundary("src/auth.py", "Service.decode", "jwt"),
+            Boundary("src/ws.py", "handle", "ws.control", lenient=True),
+        ),
+        "pyproject.toml",
+    )
+
+
+def test_a_project_within_a_project_has_its_own_registry(here: Path) -> None:
+    (here / "pyproject.toml").write_text(ROWS)
+    (here / "src" / "a" / "pyproject.toml").write_text("[project]\nname = 'inner'\n")
+    assert find_project([Path("src/a")]) == Project(here / "src" / "a", (), "src/a/pyproject.toml")
+
+
+def test_without_a_project_there_is_no_registry(here: Path) -> None:
+    assert find_project([Path("src/a/x.py")]) == Project(here / "src" / "a")
+
+
+def test_handfasts_own_registry_is_handfasts_alone(here: Path) -> None:
+    (here / "pyproject.toml").write_text("[project]\nname = 'handfast'\n")
+    assert find_project([here]) == Project(here, OWN_BOUNDARIES, "src/handfast/lint/sources/boundary_typed.py")
+
+
+WHERE = "pyproject.toml: tool.handfast.lint"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[tool", None),
+        ("[tool.handfast]\nlint = 1", f"{WHERE} must be a table."),
+        ("[tool.handfast.lint]\nboundarys = []", f"{WHERE} has no key 'boundarys'; did you mean boundaries?"),
+        ("[tool.handfast.lint]\nzzz = []", f"{WHERE} has no key 'zzz'; known are: boundaries."),
+        (
+            "[tool.handfast.lint]\nboundaries = 1",
+            f"{WHERE}.boundaries must be a list of tables with file, function and label.",
+        ),
+        (
+            "[tool.handfast.lint]\nboundaries = [1]",
+            f"{WHERE}.boundaries[0] must be a table with file, function and label.",
+        ),
+        (
+            "[tool.handfast.lint]\nboundaries = [{file='a.py', function='f'}]",
+            f"{WHERE}.boundaries[0].label must be a text that is not empty.",
+        ),
+        (
+            "[tool.handfast.lint]\nboundaries = [{file='', function='f', label='x'}]",
+            f"{WHERE}.boundaries[0].file must be a text that is not empty.",
+        ),
+        (
+            "[tool.handfast.lint]\nboundaries = [{file='a', function='f', label='x', lenent=true}]",
+            f"{WHERE}.boundaries[0] has no key 'lenent'; did you mean lenient?",
+        ),
+        (
+            "[tool.handfast.lint]\nboundaries = [{file='a', function='f', label='x', lenient='no'}]",
+            f"{WHERE}.boundaries[0].lenient must be true or false.",
+        ),
+    ],
+)
+def test_a_wrong_registry_is_refused_with_what_to_do(here: Path, content: str, message: str | None) -> None:
+    (here / "pyproject.toml").write_text(content)
+    with pytest.raises(ProjectUnreadable) as refused:
+        find_project([Path("src")])
+    if message is None:
+        assert str(refused.value).startswith("pyproject.toml: cannot be read as TOML. Correct it: ")
+    else:
+        assert str(refused.value) == message
+
+
+@pytest.mark.parametrize("content", ["tool = 1", "[tool]\nhandfast = 1", "project = 1", ""])
+def test_what_others_write_is_left_alone(here: Path, content: str) -> None:
+    (here / "pyproject.toml").write_text(content)
+    assert find_project([here]).boundaries == ()
+
 
 DECODE = Boundary("app.py", "decode", "jwt")
 IMPORT = "from handfast.boundary import parse_typed\n"
@@ -169,7 +307,7 @@ BREAKS = {
 @pytest.mark.parametrize("case", BREAKS.values(), ids=BREAKS)
 def test_a_boundary_is_not_held_by(case: Broken, tmp_path: Path) -> None:
     hint = 'Call parse_typed("jwt", ...) in this function itself.'
-    expected = find("boundary-typed", f"The boundary 'jwt': {case.why}.", hint, file="app.py", line=case.line)
+    expected = make_finding("boundary-typed", f"The boundary 'jwt': {case.why}.", hint, file="app.py", line=case.line)
     assert judge(tmp_path, {"app.py": case.source}, DECODE) == [expected]
 
 

@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.lint.catalogue import RULES
-from handfast.lint.findings import in_order
-from handfast.lint.sources.boundaries import Boundary
+from handfast.lint.findings import RULES, in_order
+from handfast.lint.sources.boundary_typed import Boundary, Project
 from handfast.lint.sources.checks import check_sources, find_sources
-from handfast.lint.sources.project import Project
 from tests.lint.project_files import judge, told, write_files
 from tests.lint.sources.test_scopes import SOURCES, parses
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.lint.catalogue import RULES
-from handfast.lint.findings import Finding, in_order
+from handfast.lint.findings import RULES, Finding, in_order
 from handfast.lint.tools.checks import check_tools
 from handfast.lint.tools.definitions import read_definitions
 

@@ -12,7 +12,7 @@ from mcp.types import CallToolRequestParams
 
 from handfast.core.call.policy import Mode
 from handfast.toolkit import ContractError, Toolbox, under_contract
-from handfast.toolkit.adapters.sdk_server import ContractMiddleware
+from handfast.toolkit.adapters.sdk_server import SdkContractMiddleware
 from tests.parts import Parts
 from tests.toolkit.adapters.faulty_sdk import answer, high, low
 from tests.toolkit.adapters.shop import Shop, listed
@@ -230,7 +230,7 @@ def test_once_is_enough() -> None:
     server = under_contract(high(), recorder=Kept())
     with pytest.raises(ContractError, match=r"^This server is under the contract already\. Call under_contract once"):
         under_contract(server)
-    assert sum(isinstance(each, ContractMiddleware) for each in server.middleware) == 1
+    assert sum(isinstance(each, SdkContractMiddleware) for each in server.middleware) == 1
 
 
 @pytest.mark.parametrize("thing", [Toolbox("t"), object(), "server", MCPServer])
@@ -257,4 +257,4 @@ def test_a_word_that_is_no_choice_is_refused_with_the_choices(choice: dict[str, 
     with pytest.raises(ContractError) as refused:
         under_contract(server, **choice)
     assert str(refused.value) == told
-    assert not any(isinstance(each, ContractMiddleware) for each in server.middleware)
+    assert not any(isinstance(each, SdkContractMiddleware) for each in server.middleware)

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from handfast.toolkit.protocol.replies import HEARD, Reply
-from handfast.toolkit.protocol.requests import Asked, Headers, read_request
+from handfast.toolkit.protocol.requests import HEARD, ClientRequest, Headers, PostReply, read_request
 from tests.django.endpoint.offered import MODERN, body, modern
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
@@ -15,17 +14,17 @@ SUPPORTED = ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05
 def code_of(raw: bytes, headers: Headers | None = None) -> tuple[int, int, object]:
     """Status, code and id of what is answered in the request's place."""
     found = read_request(raw, headers or [])
-    assert isinstance(found, Reply)
+    assert isinstance(found, PostReply)
     message = json.loads(found.body)
     return found.status, message["error"]["code"], message["id"]
 
 
 def test_a_sound_request_goes_on_in_its_era() -> None:
     found = read_request(body("tools/list"), [])
-    assert isinstance(found, Asked)
+    assert isinstance(found, ClientRequest)
     assert (found.message.method, found.is_modern) == ("tools/list", False)
     found = read_request(*modern("tools/list"))
-    assert isinstance(found, Asked)
+    assert isinstance(found, ClientRequest)
     assert (found.message.method, found.is_modern) == ("tools/list", True)
 
 
@@ -67,12 +66,12 @@ def test_what_is_no_sound_request_is_refused(raw: bytes, code: int, request_id: 
 
 def test_a_meta_that_is_no_object_is_refused_as_a_sound_message_would_be() -> None:
     assert code_of(body("tools/list", {"_meta": 5})) == (200, -32602, 1)
-    assert isinstance(read_request(body("tools/list", {"_meta": None}), []), Asked)
+    assert isinstance(read_request(body("tools/list", {"_meta": None}), []), ClientRequest)
 
 
 def test_arguments_of_a_call_are_left_to_the_one_path() -> None:
     raw = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"a":1,"a":2}}}'
-    assert isinstance(read_request(raw, []), Asked)
+    assert isinstance(read_request(raw, []), ClientRequest)
 
 
 def test_a_message_that_is_deep_beyond_reading_is_refused() -> None:
@@ -114,12 +113,12 @@ def test_an_answer_is_heard_from_legacy_clients_alone(raw: bytes) -> None:
 
 @pytest.mark.parametrize("version", [b"2024-11-05", b"2025-03-26", b"2025-06-18", b"2025-11-25"])
 def test_a_legacy_request_may_name_any_legacy_revision(version: bytes) -> None:
-    assert isinstance(read_request(body("tools/list"), [(b"mcp-protocol-version", version)]), Asked)
+    assert isinstance(read_request(body("tools/list"), [(b"mcp-protocol-version", version)]), ClientRequest)
 
 
 def test_a_revision_that_nobody_knows_is_answered_with_those_that_are_spoken() -> None:
     found = read_request(body("tools/list"), [(b"mcp-protocol-version", b"1999-01-01")])
-    assert isinstance(found, Reply)
+    assert isinstance(found, PostReply)
     error = json.loads(found.body)["error"]
     assert (found.status, error["code"]) == (400, -32022)
     assert error["data"] == {"supported": SUPPORTED, "requested": "1999-01-01"}
@@ -129,7 +128,7 @@ def test_so_is_one_that_the_body_names() -> None:
     raw = body("tools/list", {"_meta": {**MODERN, VERSION: "2099-01-01"}})
     headers = [(b"mcp-protocol-version", b"2099-01-01"), (b"mcp-method", b"tools/list")]
     found = read_request(raw, headers)
-    assert isinstance(found, Reply)
+    assert isinstance(found, PostReply)
     error = json.loads(found.body)["error"]
     assert (found.status, error["code"]) == (400, -32022)
     assert error["data"] == {"supported": SUPPORTED, "requested": "2099-01-01"}
@@ -137,7 +136,7 @@ def test_so_is_one_that_the_body_names() -> None:
 
 @pytest.mark.parametrize("version", [b"2026-07-28", b"1999-01-01"])
 def test_a_handshake_is_not_judged_by_the_header_of_an_earlier_attempt(version: bytes) -> None:
-    assert isinstance(read_request(body("initialize"), [(b"mcp-protocol-version", version)]), Asked)
+    assert isinstance(read_request(body("initialize"), [(b"mcp-protocol-version", version)]), ClientRequest)
 
 
 # --- what a modern request must say ----------------------------------------------------------------------------------
@@ -159,7 +158,7 @@ def test_every_header_of_a_modern_call_must_agree_with_the_body(wrong: int) -> N
 
 def test_a_name_that_is_not_plain_travels_encoded() -> None:
     raw, headers = modern("tools/call", {"name": "é", "arguments": {}})
-    assert isinstance(read_request(raw, [*headers[:2], (b"mcp-name", b"=?base64?w6k=?=")]), Asked)
+    assert isinstance(read_request(raw, [*headers[:2], (b"mcp-name", b"=?base64?w6k=?=")]), ClientRequest)
     assert code_of(raw, [*headers[:2], (b"mcp-name", b"=?base64?w6k?=")]) == (400, -32020, 1)
 
 

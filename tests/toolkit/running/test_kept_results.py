@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.toolkit.running.kept_results import KeptResult, MemoryResults
+from handfast.toolkit.running.kept_results import CutResult, MemoryResults
 
 MOST = 5 * 1024 * 1024
 
 
-def result(size: int = 10) -> KeptResult:
-    return KeptResult(owner="ada", tool="t", arguments="", pieces=(b"x" * size,), total_items=None, beside=b"")
+def result(size: int = 10) -> CutResult:
+    return CutResult(owner="ada", tool="t", arguments="", pieces=(b"x" * size,), total_items=None, beside=b"")
 
 
 class Hands:

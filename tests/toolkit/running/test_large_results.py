@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handfast.core.answers.outcome import Failed, Succeeded
-from handfast.toolkit import Actor, Answer, Args, ContractError, KeptResult, MemoryResults, Toolbox, ok, read_tool
-from handfast.toolkit.writing.notice import Notice
+from handfast.toolkit import Actor, Answer, Args, ContractError, CutResult, MemoryResults, Toolbox, ok, read_tool
 from handfast.toolkit.writing.pages import Page, PaginationMeta, Paging
+from handfast.toolkit.writing.reply import Notice
 from tests.toolkit.directory import Contact, contact, make_toolbox
 from tests.toolkit.records import Kept
 
@@ -462,14 +462,14 @@ def test_an_explicit_handler_gives_pieces_too(envelope: str) -> None:
 def test_results_may_be_kept_by_a_store_of_the_authors_own_and_its_failure_is_a_coded_error() -> None:
     class Elsewhere:
         def __init__(self) -> None:
-            self.kept: dict[str, KeptResult] = {}
+            self.kept: dict[str, CutResult] = {}
 
-        async def keep(self, key: str, kept: KeptResult) -> None:
+        async def keep(self, key: str, kept: CutResult) -> None:
             if kept.owner == "eve":
                 raise ConnectionError("no room for eve at 10.0.0.7")
             self.kept[key] = kept
 
-        async def find(self, key: str) -> KeptResult | None:
+        async def find(self, key: str) -> CutResult | None:
             return self.kept.get(key)
 
     store = Elsewhere()
@@ -485,7 +485,7 @@ def test_results_may_be_kept_by_a_store_of_the_authors_own_and_its_failure_is_a_
 
 def test_a_store_that_hangs_holds_nobody() -> None:
     class Hanging(MemoryResults):
-        async def keep(self, key: str, kept: KeptResult) -> None:
+        async def keep(self, key: str, kept: CutResult) -> None:
             await asyncio.Event().wait()
 
     tools = make_toolbox(results=Hanging(), timeout_s=0.2)

@@ -106,6 +106,7 @@ ODD = {
 }
 
 
+@pytest.mark.quick
 @pytest.mark.requirement("D20")
 def test_every_line_that_is_no_message_is_answered_and_the_next_one_is_read(tmp_path: Path) -> None:
     with served(tmp_path) as server:

@@ -12,9 +12,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from handfast.core.answers.errors import ErrorCode, ToolError
+from handfast.core.call.guardrails import MISSING_ACTOR, MISSING_CONFIRM, MISSING_REASON
+from handfast.core.call.policy import Violation
 from handfast.toolkit.writing.actor import Actor
 from handfast.toolkit.writing.argument_checks import (
     ArgumentValidationError,
+    GuardrailViolationError,
     actor_id,
     actor_label,
     coerce_pagination,
@@ -22,6 +25,7 @@ from handfast.toolkit.writing.argument_checks import (
     parse_str_sequence,
     parse_time_window,
     require_actor_id,
+    require_admin_guardrails,
     require_arg,
     require_dict,
     require_non_blank,
@@ -238,3 +242,34 @@ def test_whatever_is_in_the_arguments_only_our_error_is_raised(
         reader(arguments)
     except ArgumentValidationError as error:
         assert error.message.startswith("Argument '")  # noqa: PT017  # it may raise or not
+
+
+GIVEN = {"confirm": True, "reason": "asked for by the owner"}
+
+
+@pytest.mark.requirement("003-9")
+@pytest.mark.parametrize("actor", [Actor(id="u1"), Actor(name="Ada"), SimpleNamespace(id=7)])
+def test_a_call_with_all_three_passes(actor: object) -> None:
+    require_admin_guardrails(GIVEN, actor)
+
+
+@pytest.mark.requirement("003-9")
+@pytest.mark.parametrize(
+    ("arguments", "actor", "violation", "text"),
+    [
+        (GIVEN, None, "missing_actor", MISSING_ACTOR),
+        (GIVEN | {"actor": "ada", "actor_id": "u1"}, Actor(), "missing_actor", MISSING_ACTOR),
+        (GIVEN | {"confirm": "true"}, Actor(id="u1"), "missing_confirm", MISSING_CONFIRM),
+        (GIVEN | {"reason": " "}, Actor(id="u1"), "missing_reason", MISSING_REASON),
+    ],
+)
+def test_what_is_missing_is_raised_by_name(
+    arguments: dict[str, object], actor: object, violation: str, text: Violation
+) -> None:
+    with pytest.raises(GuardrailViolationError) as caught:
+        require_admin_guardrails(arguments, actor)
+    refused = caught.value
+    assert isinstance(refused, ToolError)
+    assert (refused.violation, refused.details) == (violation, {"violation": violation})
+    assert refused.code == ErrorCode.GUARDRAIL_VIOLATED
+    assert str(refused) == refused.message == text.message

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from handfast.core.call.guardrails import MISSING_REASON
-from handfast.toolkit.writing.argument_checks import ArgumentValidationError
-from handfast.toolkit.writing.guardrails import GuardrailViolationError
+from handfast.toolkit.writing.argument_checks import ArgumentValidationError, GuardrailViolationError
 from handfast.toolkit.writing.handler_log import (
     log_handler_argument_invalid,
     log_handler_guardrail_violated,

@@ -16,8 +16,7 @@ from handfast.core.answers.envelopes import Envelope, envelope_schema, read_stat
 from handfast.core.answers.errors import ToolError
 from handfast.core.answers.outcome import Failed, Outcome, Succeeded
 from handfast.core.call.guardrails import MISSING_CONFIRM
-from handfast.toolkit.writing.argument_checks import ArgumentValidationError
-from handfast.toolkit.writing.guardrails import GuardrailViolationError
+from handfast.toolkit.writing.argument_checks import ArgumentValidationError, GuardrailViolationError
 from handfast.toolkit.writing.pages import PaginationMeta
 from handfast.toolkit.writing.status_envelope import capability_gap, err, not_supported, ok, service_fallback
 from tests.core.schema.test_compiled import json_values

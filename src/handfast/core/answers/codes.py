@@ -45,7 +45,7 @@ CORE_MEANINGS: Final[Mapping[ErrorCode, Meaning]] = MappingProxyType(
     }
 )
 
-# A `status` payload of somebody else's may carry only the domain code: the code that says no more than it does.
+# A foreign `status` payload may carry only the domain code: the code that says no more than it does.
 CODE_OF_DOMAIN: Final[Mapping[str, ErrorCode]] = MappingProxyType(
     {
         INVALID_ARGUMENT: ErrorCode.INVALID_INPUT,

@@ -1,4 +1,4 @@
-"""The three forms in which one outcome may be told, each with the schema it keeps and the way back."""
+"""The three forms in which one outcome may be sent, each with its schema and the way back."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

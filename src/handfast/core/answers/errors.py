@@ -1,4 +1,4 @@
-"""The one closed set of error codes, and the exceptions that carry them."""
+"""The one closed set of error codes, and the exception that carries one."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -23,22 +23,6 @@ class ErrorCode(StrEnum):
     INTERNAL_ERROR = "internal_error"
 
 
-class CallRefused(Exception):
-    """A call that goes no further; `message` is for the agent: what happened, then what to do."""
-
-    def __init__(self, code: ErrorCode, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-
-
-class ToolInputError(CallRefused):
-    """The arguments do not fit what the tool declares."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(ErrorCode.INVALID_INPUT, message)
-
-
 class ToolError(Exception):
     """A tool's own failure: a code to branch on, words for the agent, and details that may grow.
 
@@ -54,7 +38,7 @@ class ToolError(Exception):
         recoverable: bool | None = None,
     ) -> None:
         if not isinstance(message, str):
-            # Most likely an exception that was passed on whole: its text is nobody's to read.
+            # Most likely an exception that was passed on whole: its text is not for the agent.
             raise TypeError(
                 "The message of a ToolError must be text for the agent; write what happened and what to do."
             )

@@ -32,7 +32,7 @@ class Failed:
 Outcome = Succeeded | Failed
 
 
-def failed(code: str, message: str, codes: CodeBook, **details: object) -> Failed:
+def make_failure(code: str, message: str, codes: CodeBook, **details: object) -> Failed:
     return Failed(str(code), message, codes.meaning(code).is_recoverable, details)
 
 

@@ -4,17 +4,18 @@ import json
 from collections.abc import Mapping
 
 from handfast.core.bounds import MOST_MEMBERS, MOST_OFFENDERS, MOST_VALUES
+from handfast.core.call import rules
 from handfast.core.call.policy import InputPolicy, Mode, UnknownArguments, Violation
 from handfast.core.call.strict_json import Ambiguity, Ambiguous
-from handfast.core.names import fold_name
 from handfast.core.schema.declared import Declared
+from handfast.core.words.printable import fold_name
 from handfast.core.words.redaction import scrub_name, scrub_names
 
 # A body that is one list under one of these keys is a bulk call, by convention of the REST frameworks.
 LIST_BODY_KEYS = frozenset({"objects", "data", "items", "_items", "body"})
 
 TOO_MANY = Violation(
-    "arguments.bounds",
+    rules.ARGUMENTS_BOUNDS,
     f"The arguments have more than {MOST_MEMBERS} fields. Send fewer at a time and call again.",
 )
 
@@ -119,16 +120,16 @@ def check_unknown(arguments: Mapping[str, object], declared: Declared, policy: I
         return None
     wrapped = nested_wrapper_message(arguments, declared, policy.ignore)
     if wrapped is not None:
-        return Violation("arguments.nested_wrapper", wrapped)
+        return Violation(rules.ARGUMENTS_NESTED_WRAPPER, wrapped)
     almost = almost_declared_message(arguments, declared, policy.ignore)
     if almost is not None:
-        return Violation("arguments.unknown", almost)
+        return Violation(rules.ARGUMENTS_UNKNOWN, almost)
     if policy.unknown_arguments is not UnknownArguments.REJECT_ALL:
         return None
     unknown = [
         key for key in arguments if key not in declared.known and key not in policy.ignore and not declared.is_open(key)
     ]
-    return Violation("arguments.unknown", unknown_message(unknown, declared)) if unknown else None
+    return Violation(rules.ARGUMENTS_UNKNOWN, unknown_message(unknown, declared)) if unknown else None
 
 
 def schema_violation(words: tuple[str, ...], *, declared: Declared, mode: Mode) -> Violation:
@@ -137,13 +138,13 @@ def schema_violation(words: tuple[str, ...], *, declared: Declared, mode: Mode) 
     text = f"The arguments do not fit what the tool declares: {what}. Correct them and call again."
     if mode is Mode.STRICT:
         text = f"{text}\n{declared_line(declared)}"
-    return Violation("arguments.schema", text)
+    return Violation(rules.ARGUMENTS_SCHEMA, text)
 
 
 def unreadable_violation(problem: Ambiguous) -> Violation:
     """The text for arguments that two readers could take differently, or that hold more than is read."""
     if problem.reason is Ambiguity.TOO_MANY:
         text = f"The arguments hold more than {MOST_VALUES} values. Send fewer at a time and call again."
-        return Violation("arguments.bounds", text)
+        return Violation(rules.ARGUMENTS_BOUNDS, text)
     text = f"The arguments are ambiguous: {problem}. Send plain JSON and call again."
-    return Violation("arguments.ambiguous", text)
+    return Violation(rules.ARGUMENTS_AMBIGUOUS, text)

@@ -4,15 +4,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 
+from handfast.core.call import rules
 from handfast.core.call.policy import Violation
 from handfast.core.call.strict_json import Ambiguous, decode_judged
 from handfast.core.schema.compiled import CompiledSchema, SchemaBounds, UncompilableSchema, compile_schema
 
 UNLISTED = Violation(
-    "contract.unlisted", "The server lists no tool of this name. Take a name from tools/list and call again."
+    rules.CONTRACT_UNLISTED, "The server lists no tool of this name. Take a name from tools/list and call again."
 )
 LIST_UNAVAILABLE = Violation(
-    "contract.unavailable",
+    rules.CONTRACT_UNAVAILABLE,
     "The server's list of tools is not to be had, so the call cannot be judged. Try again in a moment.",
 )
 

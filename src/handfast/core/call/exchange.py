@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -95,6 +95,13 @@ class RecordingFailed(Exception):
     """Records cannot be written, so calls are refused until they can."""
 
 
+class CallEnd(NamedTuple):
+    """How a call ended, as it is on record."""
+
+    status: Status
+    rule: str
+
+
 class Exchange(msgspec.Struct, kw_only=True):
     """One tools/call, filling up as it proceeds."""
 
@@ -108,9 +115,7 @@ class Exchange(msgspec.Struct, kw_only=True):
     details: dict[str, Detail] = {}
     caller: str | bytes | tuple[str, bytes] = ""  # who sent it, where that is known otherwise than by the actor
     ticket: Ticket | None = None  # of the last record that must be durable before a reply leaves
-    is_recorded: bool = False
-    status: Status | None = None  # how it is on record, once it is, and by which rule
-    rule: str = ""
+    end: CallEnd | None = None  # how it is on record; the first end counts
     has_run: bool = False  # a tool of our own was begun: what it did may stand
     is_admin_done: bool = False  # a guarded operation of our own succeeded
     is_counted: bool = True  # among the calls in progress, until it is recorded

@@ -1,9 +1,10 @@
-"""What an admin tool asks before anything else: somebody who answers for it, a confirmation, and a reason."""
+"""What an admin tool asks for before anything else: an actor, a confirmation, and a reason."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 from unicodedata import category
 
+from handfast.core.call import rules
 from handfast.core.call.policy import Violation
 
 CONFIRM: Final = "confirm"
@@ -21,15 +22,15 @@ _SEEN: Final = frozenset("LNPS")  # letters, numbers, punctuation and symbols; n
 _BLANK: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # fillers: letters and symbols by name, nothing to look at
 
 MISSING_ACTOR = Violation(
-    "access.missing_actor",
+    rules.ACCESS_MISSING_ACTOR,
     "This tool needs a caller who is known, and nobody is signed in. Ask the operator to sign you in.",
 )
 MISSING_CONFIRM = Violation(
-    "access.missing_confirm",
+    rules.ACCESS_MISSING_CONFIRM,
     "This tool needs a confirmation. If this is really wanted, send confirm: true (no string) and call again.",
 )
 MISSING_REASON = Violation(
-    "access.missing_reason", "This tool needs a reason. Say in `reason` why this is done, and call again."
+    rules.ACCESS_MISSING_REASON, "This tool needs a reason. Say in `reason` why this is done, and call again."
 )
 
 

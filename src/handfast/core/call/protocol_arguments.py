@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from handfast.core.call import rules
 from handfast.core.call.arguments import declared_line
 from handfast.core.call.policy import Violation
 from handfast.core.schema.declared import Declared
@@ -20,7 +21,6 @@ _MODES: Final = (FULL, "pieces")
 DEFAULT_PAGE_SIZE: Final = 50
 MOST_PAGE_SIZE: Final = 500  # the same as a tool's own pages have
 
-_RULE: Final = "arguments.protocol"
 _MOST_PAGE: Final = 2**53  # beyond it a number of JSON is not sure to be what was meant
 
 
@@ -69,7 +69,9 @@ def read_protocol(taken: Mapping[str, object]) -> ProtocolArguments | Violation:
     for key, value in given.items():
         is_right, must_be = _KINDS[key]
         if not is_right(value):
-            return Violation(_RULE, f'"{key}" must be {must_be}. Send it so, or leave it out, and call again.')
+            return Violation(
+                rules.ARGUMENTS_PROTOCOL, f'"{key}" must be {must_be}. Send it so, or leave it out, and call again.'
+            )
     keys = given.get("filter_keys")
     return ProtocolArguments(
         help=given.get(HELP) is True,
@@ -83,18 +85,20 @@ def read_protocol(taken: Mapping[str, object]) -> ProtocolArguments | Violation:
 
 
 def means_nothing(names: tuple[str, ...], why: str, declared: Declared) -> Violation:
-    """A protocol argument that nobody would look at is refused, never dropped."""
+    """A protocol argument that would be ignored is refused, never dropped."""
     shown = ", ".join(f"'{name}'" for name in names)
     what = f"Argument {shown} means nothing here" if len(names) == 1 else f"Arguments {shown} mean nothing here"
     remove = "Remove it" if len(names) == 1 else "Remove them"
-    return Violation(_RULE, f"{what}: {why}. {remove} and call again.\n{declared_line(declared)}")
+    return Violation(rules.ARGUMENTS_PROTOCOL, f"{what}: {why}. {remove} and call again.\n{declared_line(declared)}")
 
 
 def no_such_key(keys: list[str], declared: Declared) -> Violation:
     """Items are chosen by a key that none of them has."""
     shown = ", ".join(name if name == "..." else f"'{name}'" for name in scrub_names(keys))
     known = ", ".join(scrub_names(declared.names)) or "none"
-    return Violation(_RULE, f"The items of the result have no {shown}. Their keys: {known}. Choose among them.")
+    return Violation(
+        rules.ARGUMENTS_PROTOCOL, f"The items of the result have no {shown}. Their keys: {known}. Choose among them."
+    )
 
 
 def _text(value: object) -> str | None:

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from handfast.core.call import rules
 from handfast.core.call.policy import OutputPolicy, Posture, Violation
 from handfast.core.call.strict_json import UNREAD, depth_exceeds
 
@@ -20,7 +21,7 @@ def check_presence(policy: OutputPolicy) -> Violation | None:
     """A tool with an output schema sent no structured content: many real tools under-deliver, so it is a posture."""
     if policy.missing_structured_content is Posture.ALLOW:
         return None
-    return Violation("result.missing", "the tool declares an output schema but sent no structured content")
+    return Violation(rules.RESULT_MISSING, "the tool declares an output schema but sent no structured content")
 
 
 def check_guards(text: bytes, policy: OutputPolicy) -> Violation | None:
@@ -36,26 +37,28 @@ def check_size(text: bytes, policy: OutputPolicy) -> Violation | None:
     if len(text) <= policy.max_bytes:
         return None
     return Violation(
-        "result.max_bytes", f"the structured content has {len(text)} bytes, over the limit of {policy.max_bytes}"
+        rules.RESULT_MAX_BYTES, f"the structured content has {len(text)} bytes, over the limit of {policy.max_bytes}"
     )
 
 
 def depth_violation(limit: int) -> Violation:
-    return Violation("result.max_depth", f"the structured content is nested deeper than the limit of {limit} levels")
+    return Violation(
+        rules.RESULT_MAX_DEPTH, f"the structured content is nested deeper than the limit of {limit} levels"
+    )
 
 
 def schema_violation(words: tuple[str, ...]) -> Violation:
     what = "; ".join(words) if words else "the schema was not met"
-    return Violation("result.schema", f"the structured content does not match the declared output schema: {what}")
+    return Violation(rules.RESULT_SCHEMA, f"the structured content does not match the declared output schema: {what}")
 
 
 def ambiguous_violation(why: str) -> Violation:
-    """Two readers could take the content differently, so nobody can vouch for it."""
-    return Violation("result.ambiguous", f"the structured content is ambiguous: {why}")
+    """Two readers could take the content differently, so it cannot be vouched for."""
+    return Violation(rules.RESULT_AMBIGUOUS, f"the structured content is ambiguous: {why}")
 
 
 TOO_SLOW = Violation(
-    "result.schema",
+    rules.RESULT_SCHEMA,
     "checking the structured content against the declared output schema took too long and was stopped",
 )
 

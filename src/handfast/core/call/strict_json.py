@@ -44,7 +44,7 @@ _NEITHER_BRACKET_NOR_QUOTE = bytes(set(range(256)) - set(b'[]{}"'))
 _NEITHER_MARK_NOR_QUOTE = bytes(set(range(256)) - set(b',[{"'))
 
 
-# In place of a value that nobody has read yet: null is a value.
+# In place of a value that is not read yet: null is a value.
 UNREAD: Final = object()
 
 

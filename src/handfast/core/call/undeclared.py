@@ -1,9 +1,10 @@
-"""What was sent and nobody declared, at any depth: a tree of names, made once for a schema, finds it."""
+"""Undeclared arguments at any depth: found by a tree of names, made once for a schema."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from handfast.core.call import rules
 from handfast.core.call.arguments import find_nested_wrappers, nested_wrapper_message, unknown_message
 from handfast.core.call.policy import InputPolicy, UnknownArguments, Violation
 from handfast.core.schema.costs import mapping
@@ -47,10 +48,10 @@ class Undeclared:
 
 def read_tree(schema: Node) -> NameTree:
     """Every name that the schema declares, through local references and what applies in place."""
-    return _Reader(schema).tree(schema)
+    return _NameTreeReader(schema).tree(schema)
 
 
-class _Reader:
+class _NameTreeReader:
     def __init__(self, root: Node) -> None:
         self._definitions = {
             f"#/{key}/{name}": part for key in ("$defs", "definitions") for name, part in mapping(root, key).items()
@@ -126,12 +127,12 @@ def _check_place(place: NameTree, found: list[Undeclared], policy: InputPolicy) 
     sent = {one.name: one.value for one in found if one.key not in policy.ignore}
     if find_nested_wrappers(sent, place.declared, frozenset()):
         wrapped = nested_wrapper_message(sent, place.declared)
-        return Violation("arguments.nested_wrapper", str(wrapped))
+        return Violation(rules.ARGUMENTS_NESTED_WRAPPER, str(wrapped))
     if policy.unknown_arguments is UnknownArguments.REJECT_ALL and sent:
-        return Violation("arguments.unknown", unknown_message(list(sent), place.declared))
+        return Violation(rules.ARGUMENTS_UNKNOWN, unknown_message(list(sent), place.declared))
     return None
 
 
 def ignored_notice(found: list[Undeclared]) -> str:
-    """What the answer says about arguments that nobody looked at."""
+    """What the answer says about arguments that were ignored."""
     return f"Ignored arguments: {', '.join(scrub_names(one.name for one in found))}"

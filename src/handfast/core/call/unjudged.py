@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from handfast.core.call import rules
 from handfast.core.call.policy import Violation
 from handfast.core.schema.compiled import UncompilableSchema
 
@@ -9,26 +10,26 @@ Direction = Literal["arguments", "result"]
 
 
 def unjudged_arguments(reason: str) -> Violation:
-    """Nothing is wrong with the arguments as far as can be told, and they cannot be told to be right either."""
+    """The arguments break no other rule, and without a schema they cannot be judged to be right."""
     text = (
         f"The arguments cannot be checked, because the tool's input schema cannot be used: {reason} "
         "Do not repeat the call. Report this to the operator, who can have the schema corrected, or let such calls "
         'pass with input_validation.uncompilable_schema = "allow".'
     )
-    return Violation("arguments.schema", text)
+    return Violation(rules.ARGUMENTS_SCHEMA, text)
 
 
 def unjudged_result(reason: str) -> Violation:
     """The same for what a tool has sent."""
     why = reason.removesuffix(".")
     return Violation(
-        "result.schema",
+        rules.RESULT_SCHEMA,
         f"the tool's declared output schema cannot be used ({why}), "
         "and output_validation.uncompilable_schema does not allow that",
     )
 
 
 def unused_schema(schema: UncompilableSchema, direction: Direction) -> str:
-    """What the operator is told once for each tool and schema."""
+    """What the operator's log says once for each tool and schema."""
     side = "input" if direction == "arguments" else "output"
     return f"The tool's {side} schema cannot be used, so only what needs none is judged: {schema.reason}"

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
+from handfast.core.call import rules
 from handfast.core.call.policy import Violation
 from handfast.core.dispatcher.checks import ACTION, ARGUMENTS, HELP, OWN_KEYS, RESOURCE, tool_name
 
@@ -12,7 +13,7 @@ FIND: Final = "find"
 A = TypeVar("A")  # the arguments of an action as a runtime has them: bytes that it passes on, or decoded JSON
 
 
-class Refused(Exception):
+class DispatcherRefused(Exception):
     """A call of the dispatcher that goes no further."""
 
     def __init__(self, violation: Violation) -> None:
@@ -21,11 +22,11 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked(Generic[A]):
+class DispatcherCall(Generic[A]):
     action: str | None = None
     resource: str | None = None
     arguments: A | None = None  # of the action, as they came; None where there are none
-    wants_help: bool = False  # `help: true`; the action of that name is told apart where the tools are known
+    wants_help: bool = False  # `help: true`; an action of that name is looked for where the tools are known
     beside: Mapping[str, object] = field(default_factory=dict)  # keys that are not the dispatcher's
 
     @property
@@ -33,13 +34,13 @@ class Asked(Generic[A]):
         return None if self.action is None else tool_name(self.action, self.resource)
 
 
-def read_asked(arguments: object) -> Asked[object]:
-    """Raises: Refused."""
+def read_asked(arguments: object) -> DispatcherCall[object]:
+    """Raises: DispatcherRefused."""
     if arguments is None:
-        return Asked()
+        return DispatcherCall()
     if not isinstance(arguments, Mapping):
         raise no_object()
-    return Asked(
+    return DispatcherCall(
         action=_read_name(arguments, ACTION),
         resource=_read_name(arguments, RESOURCE),
         arguments=arguments.get(ARGUMENTS),
@@ -62,23 +63,27 @@ def _read_help(arguments: Mapping[str, object]) -> bool:
     raise no_flag()
 
 
-def no_object() -> Refused:
-    return Refused(
-        Violation("arguments.schema", "The arguments must be a JSON object. Send one and call again."),
+def no_object() -> DispatcherRefused:
+    return DispatcherRefused(
+        Violation(rules.ARGUMENTS_SCHEMA, "The arguments must be a JSON object. Send one and call again."),
     )
 
 
-def ambiguous(problem: Exception) -> Refused:
+def ambiguous(problem: Exception) -> DispatcherRefused:
     reason = f"The arguments are ambiguous: {problem}. Send plain JSON and call again."
-    return Refused(Violation("arguments.ambiguous", reason))
+    return DispatcherRefused(Violation(rules.ARGUMENTS_AMBIGUOUS, reason))
 
 
-def no_name(key: str) -> Refused:
-    return Refused(Violation("dispatch.malformed", f'"{key}" must be a name. Send it as text and call again.'))
+def no_name(key: str) -> DispatcherRefused:
+    return DispatcherRefused(
+        Violation(rules.DISPATCH_MALFORMED, f'"{key}" must be a name. Send it as text and call again.')
+    )
 
 
-def no_flag() -> Refused:
-    return Refused(Violation("dispatch.malformed", '"help" must be true or false. Send {"help": true} for help.'))
+def no_flag() -> DispatcherRefused:
+    return DispatcherRefused(
+        Violation(rules.DISPATCH_MALFORMED, '"help" must be true or false. Send {"help": true} for help.')
+    )
 
 
 # --- help -----------------------------------------------------------------------------------------------------------
@@ -93,15 +98,15 @@ class Wishes:
     ignored: tuple[str, ...] = ()  # keys that mean nothing to help: nothing is called or lost, but it is said
 
 
-def read_wishes(asked: Asked[A], read: Callable[[A], object], *, has_own_help: bool = False) -> Wishes:
-    """`has_own_help`: there is an action of that name. `read` decodes the arguments. Raises: Refused."""
+def read_wishes(asked: DispatcherCall[A], read: Callable[[A], object], *, has_own_help: bool = False) -> Wishes:
+    """`has_own_help`: there is an action of that name. `read` decodes the arguments. Raises: DispatcherRefused."""
     if asked.wants_help and asked.action is not None and (asked.action != HELP or has_own_help):
         unused = (ARGUMENTS,) if asked.arguments is not None else ()
         return Wishes(asked.tool, ignored=(*asked.beside, *unused))
     given = {} if asked.arguments is None else read(asked.arguments)
     if not isinstance(given, dict):
         reason = '"arguments" of help must be an object, such as {"action": NAME}. Send one and call again.'
-        raise Refused(Violation("dispatch.arguments", reason))
+        raise DispatcherRefused(Violation(rules.DISPATCH_ARGUMENTS, reason))
     unused = (RESOURCE,) if asked.resource is not None else ()
     ignored = (*asked.beside, *unused, *(key for key in given if key not in (ACTION, FIND)))
     return Wishes(_read_text(given, ACTION), _read_text(given, FIND) or "", ignored)
@@ -111,5 +116,5 @@ def _read_text(given: dict[str, object], key: str) -> str | None:
     value = given.get(key)
     if value is not None and not isinstance(value, str):
         reason = f'"{key}" in the arguments of help must be text. Send it so and call again.'
-        raise Refused(Violation("dispatch.arguments", reason))
+        raise DispatcherRefused(Violation(rules.DISPATCH_ARGUMENTS, reason))
     return value

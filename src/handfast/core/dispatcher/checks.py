@@ -7,6 +7,7 @@ from heapq import nlargest
 from itertools import islice
 from typing import Final
 
+from handfast.core.call import rules
 from handfast.core.call.arguments import declared_line, nested_wrapper_message
 from handfast.core.call.policy import Violation
 from handfast.core.schema.declared import Declared
@@ -32,7 +33,7 @@ def tool_name(action: str, resource: str | None) -> str:
 
 
 def check_beside(beside: Mapping[str, object], tool: str, declared: Declared | None) -> Violation | None:
-    """The keys that stand where only the dispatcher's own may: each is refused, because nobody would ever see it.
+    """The keys that stand where only the dispatcher's own may: each is refused, because no tool would ever see it.
 
     `declared` is what the tool itself declares. That its author left it open does not open the dispatcher.
     """
@@ -41,10 +42,12 @@ def check_beside(beside: Mapping[str, object], tool: str, declared: Declared | N
     closed = replace(declared or _NOTHING_DECLARED, declares_nothing_said=False, is_open_to_all=False, _patterns=None)
     wrapped = nested_wrapper_message(beside, closed)
     if wrapped is not None:
-        return Violation("arguments.nested_wrapper", wrapped)
+        return Violation(rules.ARGUMENTS_NESTED_WRAPPER, wrapped)
     if set(beside) <= set(closed.names):
-        return Violation("dispatch.flat", _flat_text(list(beside), tool))
-    return Violation("dispatch.unknown_key", _unknown_text([key for key in beside if key not in closed.names], closed))
+        return Violation(rules.DISPATCH_FLAT, _flat_text(list(beside), tool))
+    return Violation(
+        rules.DISPATCH_UNKNOWN_KEY, _unknown_text([key for key in beside if key not in closed.names], closed)
+    )
 
 
 def _flat_text(keys: list[str], tool: str) -> str:
@@ -62,7 +65,7 @@ def _unknown_text(keys: list[str], declared: Declared) -> str:
 
 def action_missing(names: Iterable[str]) -> Violation:
     text = f'"action" must be the name of an action. Actions: {_listed(names)}. {_ASK_FOR_HELP}'
-    return Violation("dispatch.action", text)
+    return Violation(rules.DISPATCH_ACTION, text)
 
 
 def action_unknown(wanted: str, names: Iterable[str]) -> Violation:
@@ -70,14 +73,14 @@ def action_unknown(wanted: str, names: Iterable[str]) -> Violation:
     known = list(islice(names, _MOST_COMPARED))
     nearest = _nearest(wanted, known)
     shown = f"Nearest: {_listed(nearest)}" if nearest else f"Actions: {_listed(known)}"
-    return Violation("dispatch.unknown_action", f"There is no action of this name. {shown}. {_ASK_FOR_HELP}")
+    return Violation(rules.DISPATCH_UNKNOWN_ACTION, f"There is no action of this name. {shown}. {_ASK_FOR_HELP}")
 
 
 def not_an_object() -> Violation:
     text = (
         '"arguments" must be a JSON object with the fields of the action. Send one, not a text of it, and call again.'
     )
-    return Violation("dispatch.arguments", text)
+    return Violation(rules.DISPATCH_ARGUMENTS, text)
 
 
 def _nearest(wanted: str, known: list[str]) -> list[str]:

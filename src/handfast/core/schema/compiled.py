@@ -1,15 +1,16 @@
 """Compile a JSON Schema within bounds; judge values by it, in place where that is safe."""
 
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 import jsonschema_rs
+import msgspec
 
 from handfast.core.schema.costs import COMPILE_BUDGET_MS, compile_ms
 from handfast.core.schema.declared import Declared, read_declared
-from handfast.core.schema.lenient import is_valid_if_coerced
 from handfast.core.schema.patterns import Engine, backtracking_engine, linear_engine, pattern_fault
 from handfast.core.schema.references import References, UnresolvedReference, read_references
 from handfast.core.schema.text import (
@@ -26,14 +27,52 @@ from handfast.core.schema.weight import OVER, weigh
 from handfast.core.words.redaction import scrub_names
 from handfast.core.words.wording import Wording
 
+_MOST_PLACES = 50  # a call with more wrong scalars than this is wrong in another way
 # An evaluation takes about 10 ns and a location at least two bytes, so weight times bytes up to this is about 1 ms.
 IN_PLACE_WORK = 200_000
-
 # Making errors costs a hundred times what judging does; see docs/decisions/0004. Above this the slow lane words them.
 IN_PLACE_WORDS_MS = 1.0
-
 # An error about `not` or a compound option carries that part of the schema along, at some 20 ns a byte.
 MOST_QUOTED = 500
+_DRAFTS: dict[str, type[jsonschema_rs.Validator]] = {
+    "json-schema.org/draft-04/schema": jsonschema_rs.Draft4Validator,
+    "json-schema.org/draft-06/schema": jsonschema_rs.Draft6Validator,
+    "json-schema.org/draft-07/schema": jsonschema_rs.Draft7Validator,
+    "json-schema.org/draft/2019-09/schema": jsonschema_rs.Draft201909Validator,
+    "json-schema.org/draft/2020-12/schema": jsonschema_rs.Draft202012Validator,
+}
+
+
+def is_valid_if_coerced(validator: jsonschema_rs.Validator, value: object) -> bool:
+    """Whether the arguments meet the schema once numbers and booleans sent as text are read as such.
+
+    Only judged so: what is forwarded stays as it was sent.
+    """
+    copy = deepcopy(value)
+    for count, error in enumerate(validator.iter_errors(value)):
+        if count == _MOST_PLACES or not _coerce_at(copy, list(error.instance_path)):
+            return False
+    return validator.is_valid(copy)
+
+
+def _coerce_at(root: Any, path: list[str | int]) -> bool:  # Any: decoded JSON
+    """Replace the text at the path by the scalar it spells; False when there is none."""
+    if not path:
+        return False
+    holder = root
+    for step in path[:-1]:
+        holder = holder[step]
+    text = holder[path[-1]]
+    if not isinstance(text, str):
+        return not isinstance(text, dict | list)  # already replaced through another error at the same place
+    try:
+        scalar = msgspec.json.decode(text.strip().lower())
+    except (msgspec.DecodeError, RecursionError):  # `[[[[…` is no scalar either
+        return False
+    if not isinstance(scalar, int | float | bool):
+        return False
+    holder[path[-1]] = scalar
+    return True
 
 
 @dataclass(frozen=True)
@@ -163,15 +202,6 @@ def _unresolved(references: References) -> SchemaRefused:
     if references.leads_outside:
         return SchemaRefused("The schema refers to something outside itself; references are never fetched.")
     return SchemaRefused("The schema refers to something that is not in it.")
-
-
-_DRAFTS: dict[str, type[jsonschema_rs.Validator]] = {
-    "json-schema.org/draft-04/schema": jsonschema_rs.Draft4Validator,
-    "json-schema.org/draft-06/schema": jsonschema_rs.Draft6Validator,
-    "json-schema.org/draft-07/schema": jsonschema_rs.Draft7Validator,
-    "json-schema.org/draft/2019-09/schema": jsonschema_rs.Draft201909Validator,
-    "json-schema.org/draft/2020-12/schema": jsonschema_rs.Draft202012Validator,
-}
 
 
 def draft_class(content: object) -> type[jsonschema_rs.Validator]:

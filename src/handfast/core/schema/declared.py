@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 import jsonschema_rs
 
-from handfast.core.names import fold_name
 from handfast.core.schema.costs import mapping
 from handfast.core.schema.patterns import can_match, linear_engine
 from handfast.core.schema.references import REFERENCE_KEYWORDS, Node, References, UnresolvedReference, read_references
+from handfast.core.words.printable import fold_name
 
 # More parts than any author writes at one root; a longer list is cut, never followed without end.
 MOST_PARTS = 10_000

@@ -65,7 +65,7 @@ class References:
         if base and base != self.root_id:
             raise UnresolvedReference
         if fragment in self.anchors:
-            # Two anchors of one name are a mistake; whoever weighs takes both.
+            # Two anchors of one name are a mistake; weighing takes both.
             return self.anchors[fragment]
         found = self.root if not fragment else _at_pointer(self.root, fragment)
         return [found] if isinstance(found, dict) else []

@@ -6,9 +6,68 @@ from itertools import accumulate
 from re import DOTALL
 from re import compile as compile_pattern
 from sys import float_info
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from handfast.core.schema.annotations import without_annotations
+from handfast.core.schema.references import Node
+
+# The drafts' meta-data vocabulary and `$comment`. `format` and `content…` stay: some drafts assert them, and they are
+# short. An unknown keyword stays too: a reference may lead into it.
+ANNOTATIONS: Final = frozenset(
+    {"$comment", "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"}
+)
+
+# Where a schema holds schemas: under a keyword, in a list under one, or by name. The names are the author's own, so a
+# property may be called `description`.
+ONE_SCHEMA: Final = frozenset(
+    {
+        "items",
+        "additionalItems",
+        "contains",
+        "unevaluatedItems",
+        "additionalProperties",
+        "unevaluatedProperties",
+        "propertyNames",
+        "not",
+        "if",
+        "then",
+        "else",
+        "contentSchema",
+    }
+)
+SCHEMA_LISTS: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
+SCHEMA_MAPS: Final = frozenset(
+    {"properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions"}
+)
+# Below this neither the size nor the number of subschemas can be over its bound, so annotations may stay.
+_SHORT_TEXT = 16_384
+# Names are read from schemas that are nested too deeply to be compiled, as long as the decoder is safe.
+_READABLE_DEPTH = 500
+# Fewer digits and a smaller exponent than these together stay within a double's range.
+_HUGE_NUMBER = compile_pattern(rb"[0-9]{100}|[eE]\+?[0-9]{3}")
+_STRING = compile_pattern(rb'"[^"\\]*(?:\\.[^"\\]*)*"', DOTALL)
+_NOT_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
+_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+
+
+def without_annotations(schema: Any) -> Any:  # Any: a schema of bounded depth, as its author wrote it
+    """A copy that shares what it can. The values of `enum` and `const` are data, so nothing is taken out of them."""
+    if not isinstance(schema, dict):
+        return schema
+    return {keyword: _part(keyword, value) for keyword, value in schema.items() if keyword not in ANNOTATIONS}
+
+
+def _part(keyword: str, value: Any) -> Any:  # Any: what stands under a keyword
+    if isinstance(value, dict):
+        if keyword in SCHEMA_MAPS:
+            return _each_of(value)
+        return without_annotations(value) if keyword in ONE_SCHEMA else value
+    if isinstance(value, list) and keyword in SCHEMA_LISTS:
+        return [without_annotations(part) for part in value]
+    return value
+
+
+def _each_of(parts: Node) -> Node:
+    return {name: without_annotations(part) for name, part in parts.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +89,6 @@ class SchemaBounds:
 
 
 DEFAULT_BOUNDS = SchemaBounds()
-
-# Below this neither the size nor the number of subschemas can be over its bound, so annotations may stay.
-_SHORT_TEXT = 16_384
-
-# Names are read from schemas that are nested too deeply to be compiled, as long as the decoder is safe.
-_READABLE_DEPTH = 500
 
 
 class SchemaRefused(ValueError):
@@ -63,7 +116,7 @@ def decode_schema(text: bytes, bounds: SchemaBounds) -> DecodedSchema:
     faults = [f"The schema is nested more than {bounds.depth} levels deep."] if depth > bounds.depth else []
     if depth > _READABLE_DEPTH:
         raise SchemaRefused(*faults)
-    reader = _Reader(faults)
+    reader = _TolerantDecoder(faults)
     try:
         content = _load(text, object_pairs_hook=reader.read_object, parse_constant=reader.read_constant)
     except (ValueError, RecursionError) as problem:
@@ -88,7 +141,7 @@ def _load(text: bytes, **hooks: Any) -> Any:  # Any: what json.loads takes, and 
     )
 
 
-class _Reader:
+class _TolerantDecoder:
     """Decodes what readers may disagree about so that every name is kept, and notes the fault."""
 
     def __init__(self, faults: list[str]) -> None:
@@ -122,13 +175,6 @@ def strip_ballast(content: object, text: bytes, bounds: SchemaBounds) -> tuple[o
     if len(text) > bounds.bytes:
         raise SchemaRefused(f"The schema is larger than {bounds.bytes} bytes, not counting its annotations.")
     return judged, text
-
-
-# Fewer digits and a smaller exponent than these together stay within a double's range.
-_HUGE_NUMBER = compile_pattern(rb"[0-9]{100}|[eE]\+?[0-9]{3}")
-_STRING = compile_pattern(rb'"[^"\\]*(?:\\.[^"\\]*)*"', DOTALL)
-_NOT_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
-_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 
 def _depth(text: bytes) -> int:

@@ -17,7 +17,7 @@ def describe_errors(
     errors: Iterable[ValidationError], value: object, *, names: frozenset[str], show_names: bool
 ) -> tuple[Wording, ...]:
     """Word the first few errors, as their places stand in the value; the same words are said once."""
-    words = _Words(value, names, show_names=show_names)
+    words = _SchemaErrorWords(value, names, show_names=show_names)
     found: dict[Wording, tuple[int, ...]] = {}
     for error in errors:
         telling = _telling(error)
@@ -95,7 +95,7 @@ def _is_wrong_tag(problem: ValidationError, parent: ValidationError) -> bool:
     return isinstance(problem.kind, Kind.Constant) and len(problem.instance_path) == len(parent.instance_path) + 1
 
 
-class _Words:
+class _SchemaErrorWords:
     def __init__(self, value: object, names: frozenset[str], *, show_names: bool) -> None:
         self.value = value
         self.names = names

@@ -59,7 +59,7 @@ class _Location:
     cost: float = 0
     below: float = 0  # at every location underneath
     names: float = 0  # at every child
-    bags: list[Bag] = field(default_factory=list)  # one for each child that can be told apart
+    bags: list[Bag] = field(default_factory=list)  # one for each child that has rules of its own
 
 
 class _Scale:
@@ -141,14 +141,14 @@ class _Scale:
                 yield from _nodes(mapping(node, keyword).values())
 
     def meet(self, parts: list[tuple[Node, int]], location: _Location) -> None:
-        """For each child that can be told apart, gather what is applied to it."""
+        """For each child that has rules of its own, gather what is applied to it."""
         objects = [_members(node, times) for node, times in parts if not node.keys().isdisjoint(_MEMBER_KEYWORDS)]
         arrays = [_items(node, times) for node, times in parts if not node.keys().isdisjoint(_ITEM_KEYWORDS)]
         nearer = location.distance + 1
         for children in (objects, arrays):
             keys: dict[str | int | None, None] = dict.fromkeys(key for child in children for key in child.told_apart)
             self.step((len(keys) + 1) * len(children))
-            # None stands for a child nobody mentions: only what applies to the others applies to it.
+            # None stands for a child that no keyword mentions: only what applies to the others applies to it.
             for key in [*keys, None] if children else ():
                 bag = [(node, child.times) for child in children for node in child.at(key)]
                 location.bags.append([(self.index(node, nearer), times) for node, times in bag])
@@ -188,7 +188,7 @@ class _Children:
     """What one part says about the children of its location."""
 
     told_apart: dict[str, Any] | dict[int, Any]  # by name or index; Any: subschemas as written
-    others: list[Node]  # applied to the children not told apart
+    others: list[Node]  # applied to all other children
     always: list[Node]
     times: int
 

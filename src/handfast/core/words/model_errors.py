@@ -20,7 +20,7 @@ _UNDECLARED = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
 _NAMES_ITSELF = _MISSING | _UNDECLARED | {"invalid_key"}  # the last part of their place is a name, not a step
 _OF_A_NAME = "[key]"  # pydantic's mark for an error about a property's name rather than its value
 _NOWHERE = object()
-UNSEEN = object()  # in place of the value, where nobody has kept it
+UNSEEN = object()  # in place of the value, where it was not kept
 
 
 def describe_model_errors(
@@ -31,7 +31,7 @@ def describe_model_errors(
     show_names: bool = False,
 ) -> tuple[Wording, ...]:
     """Word the first few of pydantic's `errors()`, as their places stand in the value; the same words are said once."""
-    words = _Words(value, names, show_names=show_names)
+    words = _ModelErrorWords(value, names, show_names=show_names)
     words.undeclared_at = Counter(tuple(error["loc"][:-1]) for error in errors if error["type"] in _UNDECLARED)
     found: dict[Wording, None] = {}
     read = sorted(map(_read, islice(errors, MOST_READ)), key=lambda problem: _order(value, problem))
@@ -81,7 +81,7 @@ def _order(value: object, problem: _Problem) -> tuple[int, ...]:
     return wording.order_of(value, problem.place)
 
 
-class _Words:
+class _ModelErrorWords:
     def __init__(self, value: object, names: frozenset[str], *, show_names: bool) -> None:
         self.value = value
         self.names = names
@@ -111,7 +111,7 @@ class _Words:
         return node
 
     def tell(self, found: Iterable[_Located], nested: int = 0) -> Iterator[Wording]:
-        """Errors of one union are told together, and so are all undeclared names of one object."""
+        """Errors of one union are one text, and so are all undeclared names of one object."""
         groups: dict[tuple[object, ...], list[_Located]] = {}
         for count, one in enumerate(found):
             is_alone = not one.rest and one.problem.kind not in _UNDECLARED

@@ -1,4 +1,4 @@
-"""Foreign text as characters that can be seen: nothing in it can drive a terminal or reorder what is read."""
+"""Foreign text as characters that can be seen, and as the laxest reader takes it; none of it can drive a terminal."""
 
 import json
 import re
@@ -8,6 +8,11 @@ from typing import Final
 _IN_TEXT: Final = frozenset("\n\t\u200c\u200d")
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;:]*m")
 _LINE_ENDS: Final = re.compile(r"\r\n?")
+
+
+def fold_name(name: str) -> str:
+    """A name as the laxest reader takes it: without case, NUL and blanks."""
+    return "".join(name.replace("\0", "").split()).casefold()
 
 
 def escape(text: str) -> str:

@@ -25,7 +25,7 @@ class _ShownNames(dict[str, str]):
         shown = _scrub(name)
         if len(name) <= _MAX_NAME:
             if len(self) >= _KNOWN_NAMES:
-                self.clear()  # somebody invents names; those in use are back within a call
+                self.clear()  # a caller invents names; those in use are back within a call
             self[name] = shown
         return shown
 

@@ -71,7 +71,7 @@ _LEAST: Final = 14  # characters of the shortest of them
 _IN_HEADER: Final = re.compile(r"\bbearer\s+\S+", re.I)
 _HEX: Final = re.compile(r"(?<![0-9A-Za-z])(?=[a-fA-F]*[0-9])[0-9a-fA-F]{32,}(?![0-9A-Za-z])")
 _RUN: Final = re.compile(rf"[A-Za-z0-9+/_-]{{{_LEAST},}}={{0,2}}")
-_LEAST_RANDOM: Final = 32  # characters; shorter ones cannot be told from the names and ids of everyday
+_LEAST_RANDOM: Final = 32  # characters; shorter ones look like everyday names and ids
 _SURELY_RANDOM: Final = 40
 _KINDS: Final = str.maketrans(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/_-=", "a" * 26 + "A" * 26 + "0" * 10 + "-" * 5
@@ -79,7 +79,7 @@ _KINDS: Final = str.maketrans(
 
 
 def _is_random(run: str) -> bool:
-    """Whether letters and digits change so often that nobody has written it: names change at their words."""
+    """Whether letters and digits change so often that it was not written by hand: names change at their words."""
     kinds = run.translate(_KINDS)
     least_digits = 1 if len(run) >= _SURELY_RANDOM else 3  # `getUserByIdV2AndReturnHTML5Page` is a name
     if len(run) < _LEAST_RANDOM or "a" not in kinds or "A" not in kinds or kinds.count("0") < least_digits:

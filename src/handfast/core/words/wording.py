@@ -1,4 +1,4 @@
-"""The words that violations are told in, wherever they were found; nothing here shows what a caller sent."""
+"""The words for violations, wherever they were found; nothing here shows what a caller sent."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -119,7 +119,7 @@ def scrubbed_name(name: str) -> str:
 
 
 def path_of(parts: Sequence[str | int], names: frozenset[str], *, show_names: bool) -> str:
-    """`items/0/id`; a name that nobody declared is `*` unless names are shown."""
+    """`items/0/id`; an undeclared name is `*` unless names are shown."""
     return "/".join(
         str(part) if isinstance(part, int) else scrubbed_name(part) if show_names or part in names else "*"
         for part in parts[:MOST_SHOWN]

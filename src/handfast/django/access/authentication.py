@@ -5,23 +5,41 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpRequest, QueryDict
+from django.utils.datastructures import MultiValueDict
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import APIException, AuthenticationFailed
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 
-from handfast.django.access.probe_request import stand_in
-
+_OF_THE_MESSAGE = ("CONTENT_LENGTH", "CONTENT_TYPE", "HTTP_CONTENT_LENGTH", "HTTP_CONTENT_TYPE")
 Authenticators: TypeAlias = tuple[type[BaseAuthentication], ...]
-
 REFUSALS = (APIException, PermissionDenied, Http404)  # how the framework's own code, and Django's, says no
-
 _log = logging.getLogger("handfast.django")
 
 
+def make_probe_request(request: HttpRequest, method: str) -> HttpRequest:
+    """For asking who calls and what they may. What authenticators put on it is not on the caller's own request."""
+    # Not copy(): a WSGI request leaves out its `environ` there, and with it whether it came over HTTPS.
+    other = type(request).__new__(type(request))
+    other.__dict__.update(request.__dict__)
+    other.__dict__.pop("headers", None)  # made from META when they are first asked for
+    meta = {key: value for key, value in request.META.items() if key not in _OF_THE_MESSAGE}
+    nothing = QueryDict("")
+    # The body is a message to us and not to any view, and so is what stands in the address.
+    other.__dict__.update(
+        method=method,
+        META={**meta, "REQUEST_METHOD": method, "QUERY_STRING": ""},
+        GET=nothing,
+        _body=b"",
+        _post=nothing,
+        _files=MultiValueDict(),
+    )
+    return other
+
+
 @dataclass(frozen=True, slots=True)
-class Known:
+class Authenticated:
     """What a set of authenticators answered. Any: users, tokens and authenticators of the project's own."""
 
     user: Any = None
@@ -38,13 +56,13 @@ class Known:
 
 
 class Authentication:
-    """The answers for one request. Passwords are slow to check, and tokens cost a query, so nobody is asked twice."""
+    """The answers for one request. Passwords are slow to check, and tokens cost a query, so each is asked once."""
 
     def __init__(self, request: HttpRequest) -> None:
         self._request = request
-        self._known: dict[tuple[Authenticators, bool], Known] = {}
+        self._known: dict[tuple[Authenticators, bool], Authenticated] = {}
 
-    def known(self, authenticators: Authenticators, method: str) -> Known:
+    def known(self, authenticators: Authenticators, method: str) -> Authenticated:
         """Sessions are only known together with a CSRF token where something may change, so methods matter a little."""
         is_safe = method in SAFE_METHODS
         key = (authenticators, is_safe)
@@ -52,13 +70,15 @@ class Authentication:
             self._known[key] = self._asked(authenticators, "GET" if is_safe else "POST")
         return self._known[key]
 
-    def _asked(self, authenticators: Authenticators, method: str) -> Known:
+    def _asked(self, authenticators: Authenticators, method: str) -> Authenticated:
         try:
-            request = Request(stand_in(self._request, method), authenticators=[each() for each in authenticators])
-            return Known(request.user, request.auth, request.successful_authenticator)
+            request = Request(
+                make_probe_request(self._request, method), authenticators=[each() for each in authenticators]
+            )
+            return Authenticated(request.user, request.auth, request.successful_authenticator)
         except REFUSALS as error:
-            return Known(error=error)
+            return Authenticated(error=error)
         except Exception as error:  # noqa: BLE001 - the edge to the project's code: each view decides what becomes of it
             _log.warning("access.authenticator_raised: %s. Nobody is known by it.", type(error).__name__)
             _log.debug("access.authenticator_raised", exc_info=True)
-            return Known(error=AuthenticationFailed())
+            return Authenticated(error=AuthenticationFailed())

@@ -29,7 +29,7 @@ _REASONS: Final = {
 _log = logging.getLogger("handfast.django")
 
 
-class Refused(Exception):
+class CallerRefused(Exception):
     """A request that goes no further, and what to answer; `reason` is for the record."""
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str], *, reason: str = "") -> None:
@@ -41,7 +41,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True)  # without slots: who it is may be worked out later
-class Caller:
+class ApiCaller:
     """One request's caller. `scopes` bound what they may use beside the views' own permissions; None: nothing does."""
 
     request: HttpRequest
@@ -54,7 +54,7 @@ class Caller:
 
     @cached_property
     def user(self) -> Any:  # Any: a user of the project's own model
-        """Whom the token acts for, or whom the project's default authenticators know; None for nobody."""
+        """The user of the token, or the one that the project's default authenticators know; None without one."""
         if self.token is not None:
             return self.token.user
         # As for a read: a session without a CSRF token may change nothing, and it is known whose it is.
@@ -63,14 +63,14 @@ class Caller:
         return user if getattr(user, "is_authenticated", False) else None
 
 
-def identify(request: HttpRequest) -> Caller:
+def identify_caller(request: HttpRequest) -> ApiCaller:
     """Who calls. With one of our tokens the request is its user's from here on; all else is left to the views.
 
-    Raises: Refused, for a token of ours that is not good.
+    Raises: CallerRefused, for a token of ours that is not good.
     """
     plain = _own_token(request)
     if plain is None:
-        return Caller(request)
+        return ApiCaller(request)
     token = tokens.find(plain)
     if token is None:
         raise _refused("unknown", None)
@@ -79,10 +79,10 @@ def identify(request: HttpRequest) -> Caller:
         raise _refused(reason, token)
     tokens.note_use(token)
     _act_as(token, request)
-    return Caller(request, token, _scopes(token))
+    return ApiCaller(request, token, _scopes(token))
 
 
-def label(caller: Caller) -> str:
+def label(caller: ApiCaller) -> str:
     """How a record names the caller: `token:<name>`, `user:<name>`, or nothing. No two callers have the same."""
     if caller.token is not None:
         return f"token:{caller.token.name}"
@@ -95,7 +95,7 @@ def label(caller: Caller) -> str:
 
 
 def _is_recorded_whole(text: str) -> bool:
-    """Records have room for a line; what they would cut or mend might become somebody else's name."""
+    """Records have room for a line; what they would cut or mend might become the name of another."""
     return len(text) <= _LONGEST and text.isprintable() and text == text.strip()
 
 
@@ -113,12 +113,12 @@ def _objection(token: "AgentToken") -> str | None:
     return None if getattr(token.user, "is_active", True) else "inactive_user"
 
 
-def _refused(reason: str, token: "AgentToken | None") -> Refused:
-    """Whoever holds the text of a token may be told what became of it; nobody else learns anything."""
+def _refused(reason: str, token: "AgentToken | None") -> CallerRefused:
+    """The holder of a token's text may read why it is refused; no one else learns anything."""
     _log.warning("%s: %s %s", SECURITY_AUTH_FAILED, reason, "" if token is None else token.prefix)
     message = _REASONS[reason]
     challenge = f'Bearer error="invalid_token", error_description="{message}"'
-    return Refused(401, message, {"WWW-Authenticate": challenge}, reason=reason)
+    return CallerRefused(401, message, {"WWW-Authenticate": challenge}, reason=reason)
 
 
 def _act_as(token: "AgentToken", request: Any) -> None:  # Any: attributes that REST framework looks for

@@ -10,11 +10,10 @@ from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
 
 from handfast.core.scopes import kind_of, match
-from handfast.django.access.authentication import REFUSALS, Authentication
-from handfast.django.access.callers import Caller
-from handfast.django.access.probe_request import stand_in
+from handfast.django.access.authentication import REFUSALS, Authentication, make_probe_request
+from handfast.django.access.callers import ApiCaller
 from handfast.django.conf import read_settings
-from handfast.django.discovery.problems import dotted
+from handfast.django.discovery.problems import dotted_name
 from handfast.django.discovery.tool import ViewTool
 
 _log = logging.getLogger("handfast.django")
@@ -30,19 +29,19 @@ class Annotated(Protocol):
     def annotations(self) -> Mapping[str, bool]: ...
 
 
-def is_in_scope(caller: Caller, tool: Annotated) -> bool:
+def is_in_scope(caller: ApiCaller, tool: Annotated) -> bool:
     """Whether the caller's token is good for the tool. Out of scope is as good as not there."""
     if caller.scopes is None:
         return True
     return match(caller.scopes, server=read_settings().name, tool=tool.name, kind=kind_of(tool.annotations))
 
 
-def may_use(caller: Caller, tool: ViewTool) -> bool:
+def may_use(caller: ApiCaller, tool: ViewTool) -> bool:
     """Whether the tool is listed to the caller."""
-    return bool(usable(caller, [tool], caller.request))
+    return bool(usable_tools(caller, [tool], caller.request))
 
 
-def usable(caller: Caller, tools: Iterable[ViewTool], request: HttpRequest) -> list[ViewTool]:
+def usable_tools(caller: ApiCaller, tools: Iterable[ViewTool], request: HttpRequest) -> list[ViewTool]:
     """The tools that are listed to the caller, in their order.
 
     Views are asked before anything is known of the call, so their permissions for single objects come later.
@@ -94,14 +93,14 @@ class _Asking:
         self._broken.add(tool.view)
         _log.warning(
             "access.permissions_raised: %s raised %s and is not listed. Let it decide without an object.",
-            dotted(tool.view),
+            dotted_name(tool.view),
             type(error).__name__,
         )
         _log.debug("access.permissions_raised", exc_info=True)
 
 
 def _view(tool: ViewTool, outer: HttpRequest) -> APIView:
-    """The view of a tool with the caller's request, as far as it is made before anybody is let in."""
+    """The view of a tool with the caller's request, as far as it is made before the caller is let in."""
     view: Any = tool.view(**tool.initkwargs)  # Any: attributes that only viewsets have
     view.args, view.format_kwarg = (), None
     # Nothing is known of the places in the path, and views ask for them by name.
@@ -110,7 +109,7 @@ def _view(tool: ViewTool, outer: HttpRequest) -> APIView:
     if isinstance(view, ViewSetMixin):
         view.action_map = {method: tool.handler}
         setattr(view, method, getattr(view, tool.handler))
-    view.request = stand_in(outer, tool.method)
+    view.request = make_probe_request(outer, tool.method)
     view.request = view.initialize_request(view.request, **view.kwargs)
     _settle(view, view.request)
     found: APIView = view

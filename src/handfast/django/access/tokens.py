@@ -19,7 +19,7 @@ PREFIX: Final = "hfa_"
 _BYTES: Final = 32  # as many random bits as the digest has
 _SHOWN: Final = 6  # characters after the prefix, to tell tokens apart by; over 200 bits stay unknown
 _FORM: Final = re.compile(r"hfa_[A-Za-z0-9_-]{43}")
-_BETWEEN_NOTES: Final = timedelta(minutes=1)  # a call should cost no write, and nobody needs it to the second
+_BETWEEN_NOTES: Final = timedelta(minutes=1)  # a call should cost no write, and seconds are not needed
 
 _log = logging.getLogger("handfast.django")
 
@@ -49,7 +49,7 @@ def prepare(token: "AgentToken") -> str:
 
 
 def revoke(token: "AgentToken") -> None:
-    """From now on nobody gets in with it. The first time counts."""
+    """From now on it is refused. The first revocation counts."""
     if token.revoked is None:
         token.revoked = timezone.now()
         token.save(update_fields=["revoked"])

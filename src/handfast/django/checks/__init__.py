@@ -12,9 +12,8 @@ from typing import Any, Final
 from django.core import checks
 from django.core.management import get_commands
 
-from handfast.django.checks.catalogue import Finding, Level
-from handfast.django.checks.deployment import deployment_findings
-from handfast.django.checks.setup import setup_findings
+from handfast.django.checks.catalogue import CheckFinding, Level
+from handfast.django.checks.setup import deployment_findings, setup_findings
 from handfast.django.mounted import has_urls
 
 TAG: Final = "handfast"
@@ -33,14 +32,13 @@ def check_tools(app_configs: Any, **_: Any) -> list[checks.CheckMessage]:  # Any
     is_broken = any(one.level == "error" for one in setup_findings())
     if is_broken or not has_urls() or not is_asked_for(sys.argv, get_commands()):
         return []
-    from handfast.django.checks.served import try_to_serve
-    from handfast.django.checks.surveyed import surveyed_findings
+    from handfast.django.checks.surveyed import surveyed_findings, try_to_serve
     from handfast.django.discovery import survey
 
-    # Nobody may have migrated yet, and a check that needs a table would keep them from it.
+    # The database may not be migrated yet, and a check that needs a table would prevent that.
     found = survey(may_query=False)
     served = try_to_serve(found.tools)
-    findings = [*([served] if isinstance(served, Finding) else []), *surveyed_findings(found)]
+    findings = [*([served] if isinstance(served, CheckFinding) else []), *surveyed_findings(found)]
     return _messages((one for one in findings if one.level != "info"), app_configs)
 
 
@@ -55,7 +53,9 @@ def is_asked_for(argv: Sequence[str], commands: Iterable[str]) -> bool:
     return command == "check" or command not in commands
 
 
-def _messages(findings: Iterable[Finding], app_configs: Any) -> list[checks.CheckMessage]:  # Any: as Django calls it
+def _messages(
+    findings: Iterable[CheckFinding], app_configs: Any
+) -> list[checks.CheckMessage]:  # Any: as Django calls it
     # `manage.py check APP` is about that app alone.
     if app_configs is not None and all(config.label != "handfast" for config in app_configs):
         return []

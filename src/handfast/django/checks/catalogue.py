@@ -31,7 +31,7 @@ class CheckId(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckFinding:
     """One thing that would hurt an agent: what it is, what to do about it, and where."""
 
     id: str
@@ -48,7 +48,7 @@ def level_of(check: str) -> Level:
     return _LEVELS[check.partition(".")[2][0]]
 
 
-def in_order(findings: list[Finding]) -> list[Finding]:
+def in_order(findings: list[CheckFinding]) -> list[CheckFinding]:
     """Errors first, then by id and place; the same one once."""
     order = ("error", "warning", "info")
     return sorted(dict.fromkeys(findings), key=lambda one: (order.index(one.level), one.id, one.where, one.message))

@@ -66,7 +66,7 @@ def _parsed(method: Callable[..., Any]) -> ast.FunctionDef | None:
 
 
 def _is_harmless(decorator: ast.expr) -> bool:
-    """Whether it is a transaction around the method; of others nobody knows what they read."""
+    """Whether it is a transaction around the method; what other decorators read is unknown."""
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     return ast.unparse(called).split(".")[-1] == "atomic"
 

@@ -1,4 +1,4 @@
-"""Writes that lose what an agent sends, or store what it never said. Each is told only where the code proves it."""
+"""Writes that lose what an agent sends, or store what it never said. Each is reported only where the code proves it."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
@@ -9,30 +9,30 @@ from django.db.models.signals import post_init, pre_init, pre_save
 from rest_framework.serializers import BaseSerializer, HiddenField, ListSerializer
 from rest_framework.utils.model_meta import get_field_info
 
-from handfast.django.checks.catalogue import CheckId, Finding
+from handfast.django.checks.catalogue import CheckFinding, CheckId
 from handfast.django.checks.key_reads import body_keys_read, keys_read
 from handfast.django.checks.writes import Write
 from handfast.django.discovery.drf_types import AnyField, AnyModelField
-from handfast.django.discovery.problems import dotted
+from handfast.django.discovery.problems import dotted_name
 from handfast.django.discovery.views.overridden import is_own_way
 
 _KeyOf: TypeAlias = Callable[[AnyField], str]
 _PLACES: Final = {"create": 1, "update": 2}  # where each takes what was sent, `self` being 0
 
 
-def lost_input(write: Write) -> Iterator[Finding]:
+def lost_input(write: Write) -> Iterator[CheckFinding]:
     """All that is wrong with one write."""
     for rule in (_empty_call, _dropped_fields, _nothing_writable, _unreachable, _nested):
         yield from rule(write)
 
 
-def _empty_call(write: Write) -> Iterator[Finding]:
+def _empty_call(write: Write) -> Iterator[CheckFinding]:
     is_optional = bool(write.fields) and not any(field.required for field in write.fields.values())
     takes_all = (
         write.validates_as_stock and is_own_way(write.tool.view, write.tool.handler) and not write.may_be_refused
     )
     if write.method == "create" and is_optional and takes_all:
-        yield Finding(
+        yield CheckFinding(
             CheckId.EMPTY_CALL_CREATES,
             "Has no field that must be sent: a call without any, or with their names misspelt, makes an empty row.",
             "Make a field required, or refuse an empty call in validate().",
@@ -40,15 +40,15 @@ def _empty_call(write: Write) -> Iterator[Finding]:
         )
 
 
-# --- fields that nobody reads ----------------------------------------------------------------------------------------
+# --- fields that are never read --------------------------------------------------------------------------------------
 
 
-def _dropped_fields(write: Write) -> Iterator[Finding]:
+def _dropped_fields(write: Write) -> Iterator[CheckFinding]:
     for where, read, key_of in _readers(write):
         unread = [] if read is None else _unread(write, read, key_of)
         if unread:
             names = ", ".join(f"'{name}'" for name in unread)
-            yield Finding(
+            yield CheckFinding(
                 CheckId.FIELDS_DROPPED,
                 f"Never reads {names}, which an agent is told to send: the call succeeds and the value is lost.",
                 "Store it, make the field read-only, or take it out of the serializer.",
@@ -61,11 +61,11 @@ def _readers(write: Write) -> Iterator[tuple[str, frozenset[str] | None, _KeyOf]
     cls: Any = type(write.serializer)  # Any: the stubs know its methods on instances only
     view, handler = write.tool.view, write.tool.handler
     if not is_own_way(cls, "to_internal_value"):
-        yield f"{dotted(cls)}.to_internal_value", keys_read(cls.to_internal_value, 1), _name
+        yield f"{dotted_name(cls)}.to_internal_value", keys_read(cls.to_internal_value, 1), _name
     if not is_own_way(cls, write.method):
-        yield f"{dotted(cls)}.{write.method}", keys_read(getattr(cls, write.method), _PLACES[write.method]), _key
+        yield f"{dotted_name(cls)}.{write.method}", keys_read(getattr(cls, write.method), _PLACES[write.method]), _key
     if not is_own_way(view, handler):
-        yield f"{dotted(view)}.{handler}", body_keys_read(getattr(view, handler)), _name
+        yield f"{dotted_name(view)}.{handler}", body_keys_read(getattr(view, handler)), _name
 
 
 def _unread(write: Write, read: frozenset[str], key_of: _KeyOf) -> list[str]:
@@ -91,12 +91,12 @@ def _name(field: AnyField) -> str:
 # --- fields that are not there ---------------------------------------------------------------------------------------
 
 
-def _nothing_writable(write: Write) -> Iterator[Finding]:
+def _nothing_writable(write: Write) -> Iterator[CheckFinding]:
     hidden = [one for one in write.serializer.fields.values() if isinstance(one, HiddenField)]
     if write.fields or hidden or not (write.stores_as_stock and write.validates_as_stock):
         return
     outcome = "makes an empty row" if write.method == "create" else "succeeds and changes nothing"
-    yield Finding(
+    yield CheckFinding(
         CheckId.NOTHING_WRITABLE,
         f"Has no field that can be written: every call of {write.tool.name} {outcome}.",
         "Let a field be written, or leave the tool out with HANDFAST['EXCLUDE'] or @mcp_tool(exclude=True).",
@@ -104,7 +104,7 @@ def _nothing_writable(write: Write) -> Iterator[Finding]:
     )
 
 
-def _unreachable(write: Write) -> Iterator[Finding]:
+def _unreachable(write: Write) -> Iterator[CheckFinding]:
     model = write.model
     is_stock = write.stores_as_stock and write.validates_as_stock
     if write.method != "create" or model is None or not is_stock or not _saves_as_stock(model):
@@ -115,7 +115,7 @@ def _unreachable(write: Write) -> Iterator[Finding]:
     for column in model._meta.concrete_fields:
         if _must_be_given(column) and not reached & {column.name, column.attname}:
             is_text = isinstance(column, CharField | TextField | FileField | FilePathField)
-            yield Finding(
+            yield CheckFinding(
                 CheckId.REQUIRED_UNREACHABLE,
                 f"Cannot be sent '{column.name}', which {model._meta.label} needs: "
                 + ("every row is made with an empty one." if is_text else "every call fails."),
@@ -138,14 +138,14 @@ def _must_be_given(column: AnyModelField) -> bool:
     return not is_filled and not is_made and not isinstance(column, OrderWrt) and is_own_way(type(column), "pre_save")
 
 
-def _nested(write: Write) -> Iterator[Finding]:
+def _nested(write: Write) -> Iterator[CheckFinding]:
     if write.model is None or not (write.stores_as_stock and write.validates_as_stock):
         return
     relations = get_field_info(write.model).relations
     nested = [name for name, field in write.fields.items() if _key(field) in relations and _is_object(field)]
     if nested:
         names = ", ".join(f"'{name}'" for name in nested)
-        yield Finding(
+        yield CheckFinding(
             CheckId.NESTED_WRITE_FAILS,
             f"Takes {names} and cannot store it: REST framework refuses nested writes, so the call fails.",
             f"Write {write.method}(), or make the field read-only.",

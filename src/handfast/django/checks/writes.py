@@ -8,7 +8,7 @@ from typing import Any, Final
 from rest_framework.serializers import ModelSerializer
 
 from handfast.django.discovery.drf_types import AnyField, AnyObjectSerializer
-from handfast.django.discovery.problems import dotted
+from handfast.django.discovery.problems import dotted_name
 from handfast.django.discovery.schemas.model_values import Model
 from handfast.django.discovery.schemas.serializers import is_writable
 from handfast.django.discovery.tool import ViewTool
@@ -31,7 +31,7 @@ class Write:
 
     @property
     def where(self) -> str:
-        return dotted(type(self.serializer))
+        return dotted_name(type(self.serializer))
 
     @cached_property
     def fields(self) -> dict[str, AnyField]:
@@ -40,7 +40,7 @@ class Write:
 
     @property
     def model(self) -> Model | None:
-        """What a model serializer writes; of others nobody knows."""
+        """The model that a model serializer writes; None for other serializers."""
         found: Model | None = None
         if isinstance(self.serializer, ModelSerializer):
             found = getattr(getattr(self.serializer, "Meta", None), "model", None)
@@ -81,7 +81,7 @@ def _raises(function: Any) -> bool:  # Any: whatever stands in a class body
     return any(name.endswith(_REFUSALS) for name in used.variables | used.attributes)
 
 
-def writes(tools: Iterable[ViewTool]) -> Iterator[Write]:
+def find_writes(tools: Iterable[ViewTool]) -> Iterator[Write]:
     for tool in tools:
         method = _METHODS.get(tool.action)
         asked = ask_tool(tool) if method is not None and tool.input_serializer is not None else None

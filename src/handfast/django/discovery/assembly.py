@@ -12,11 +12,11 @@ from handfast.django.discovery.drf_types import AnySerializer, Json
 from handfast.django.discovery.parameters.filters import Filters
 from handfast.django.discovery.parameters.pagination import Pages, read_pages
 from handfast.django.discovery.parameters.query_in_code import parameters_in_code
-from handfast.django.discovery.problems import Findings, ProblemId, dotted
+from handfast.django.discovery.problems import DiscoveryProblems, ProblemId, dotted_name
 from handfast.django.discovery.schemas.field_schemas import list_of
 from handfast.django.discovery.schemas.serializers import Direction, Shape, Shapes
 from handfast.django.discovery.tool import QueryParameter
-from handfast.django.discovery.views.bare_view import Asked, note_rows
+from handfast.django.discovery.views.bare_view import AskedView, note_rows
 from handfast.django.discovery.views.guarded_calls import Raised, ask_rows
 from handfast.django.discovery.views.operations import FoundView, Operation
 from handfast.django.discovery.views.overridden import is_untouched
@@ -64,8 +64,8 @@ class Sent:
     serializer: type[AnySerializer] | None = None
 
 
-class Unknown(Exception):
-    """A write through a serializer that nobody knows; without arguments it would only make empty rows."""
+class UnknownSerializer(Exception):
+    """A write through an unknown serializer; without arguments it would only make empty rows."""
 
 
 def effective_mark(view: FoundView, operation: Operation) -> ToolMark:
@@ -85,7 +85,7 @@ def effective_mark(view: FoundView, operation: Operation) -> ToolMark:
 
 
 def kind_of(operation: Operation, mark: ToolMark) -> ToolKind:
-    """A plain DELETE stays a write: over HTTP nobody is asked for a reason, and here a caller may what it may there."""
+    """A plain DELETE stays a write: over HTTP no reason is asked for, and a caller may do the same here as there."""
     return mark.kind or ("read" if operation.is_read else "write")
 
 
@@ -102,15 +102,15 @@ def annotations_of(operation: Operation, kind: ToolKind) -> dict[str, bool]:
 class Assembly:
     """What the tools of one discovery share."""
 
-    def __init__(self, shapes: Shapes, findings: Findings) -> None:
+    def __init__(self, shapes: Shapes, findings: DiscoveryProblems) -> None:
         self._shapes = shapes
         self._findings = findings
         self._filters = Filters(findings)
 
     # --- what it takes -----------------------------------------------------------------------------------------------
 
-    def taken(self, operation: Operation, asked: Asked, mark: ToolMark) -> Taken:
-        """Raises: Unknown."""
+    def taken(self, operation: Operation, asked: AskedView, mark: ToolMark) -> Taken:
+        """Raises: UnknownSerializer."""
         has_body = operation.method in _WITH_BODY
         if mark.input is not None:
             is_partial = operation.method == "patch"
@@ -120,7 +120,7 @@ class Assembly:
             return self._taken_by_code(operation, asked)
         return Taken(query=tuple(self._list_parameters(operation, asked)))
 
-    def _list_parameters(self, operation: Operation, asked: Asked) -> list[QueryParameter]:
+    def _list_parameters(self, operation: Operation, asked: AskedView) -> list[QueryParameter]:
         filters = self._filters.of(asked) if "filter_queryset" in operation.code.uses else []
         pages = self._pages(asked).parameters if "paginate_queryset" in operation.code.uses else ()
         in_code = parameters_in_code(operation, asked) if operation.is_read else ()
@@ -129,10 +129,10 @@ class Assembly:
             found.setdefault(parameter.name, parameter)
         return list(found.values())
 
-    def _pages(self, asked: Asked) -> Pages:
+    def _pages(self, asked: AskedView) -> Pages:
         return read_pages(asked.view, self._findings)
 
-    def _taken_by_code(self, operation: Operation, asked: Asked) -> Taken:
+    def _taken_by_code(self, operation: Operation, asked: AskedView) -> Taken:
         code = operation.code
         is_standard = operation.action in ("create", "update", "partial_update")
         by_serializer = code.reads_body and (is_standard or not _USES_SERIALIZER.isdisjoint(code.uses))
@@ -144,10 +144,10 @@ class Assembly:
         if code.reads_body:
             self._note_unknown(asked, is_tool=not by_serializer)
         if by_serializer:
-            raise Unknown
+            raise UnknownSerializer
         return Taken(has_body=True)
 
-    def _note_unknown(self, asked: Asked, *, is_tool: bool) -> None:
+    def _note_unknown(self, asked: AskedView, *, is_tool: bool) -> None:
         self._findings.add(
             ProblemId.INPUT_UNKNOWN if is_tool else ProblemId.WRITE_UNKNOWN,
             "Reads the body of its request, and no serializer says what that holds; "
@@ -156,7 +156,7 @@ class Assembly:
             where=asked.where,
         )
 
-    def _shape(self, serializer: AnySerializer | None, direction: Direction, asked: Asked) -> Shape | None:
+    def _shape(self, serializer: AnySerializer | None, direction: Direction, asked: AskedView) -> Shape | None:
         """None where there is no serializer, or none that can be described."""
         if serializer is None:
             return None
@@ -166,7 +166,7 @@ class Assembly:
             return answer.value
         self._findings.add(
             ProblemId.SERIALIZER_UNUSABLE,
-            f"The fields of {dotted(type(serializer))} cannot be listed: {answer.reason}",
+            f"The fields of {dotted_name(type(serializer))} cannot be listed: {answer.reason}",
             hint="Let it list them without an instance and without data, for an anonymous user.",
             where=asked.where,
         )
@@ -176,7 +176,7 @@ class Assembly:
         self,
         declared: Any,  # Any: what @mcp_tool was given
         direction: Direction,
-        asked: Asked,
+        asked: AskedView,
     ) -> tuple[Shape, type[AnySerializer] | None]:
         """A serializer, its class, or a JSON Schema as its author wrote it."""
         if isinstance(declared, Mapping):
@@ -189,7 +189,7 @@ class Assembly:
 
     # --- what it sends -----------------------------------------------------------------------------------------------
 
-    def sent(self, operation: Operation, asked: Asked, mark: ToolMark) -> Sent:
+    def sent(self, operation: Operation, asked: AskedView, mark: ToolMark) -> Sent:
         if mark.output is not None:
             shape, serializer = self._declared(mark.output, "output", asked)
             if serializer is not None and self._is_rewritten(asked):
@@ -209,7 +209,7 @@ class Assembly:
         schema = self._listed(described, asked) if like == "list" else described.whole
         return Sent(schema, like == "list", _class_of(asked.serializer))
 
-    def _listed(self, shape: Shape, asked: Asked) -> Json:
+    def _listed(self, shape: Shape, asked: AskedView) -> Json:
         if isinstance(asked.serializer, ListSerializer):
             items = shape.schema
         else:
@@ -220,8 +220,8 @@ class Assembly:
         definitions = {**shape.definitions, **schema.get("$defs", {})}
         return {**schema, "$defs": definitions} if schema and definitions else schema
 
-    def _is_rewritten(self, asked: Asked) -> bool:
-        """Whether what a serializer sends leaves in another form, which nobody describes."""
+    def _is_rewritten(self, asked: AskedView) -> bool:
+        """Whether what a serializer sends leaves in another form, which has no description."""
         renderer = own_renderer(asked.view)
         if renderer is None:
             return False
@@ -229,11 +229,11 @@ class Assembly:
             ProblemId.RESULT_OPEN,
             "Writes answers in its own way, so an agent is not told what comes back.",
             hint="Say it with @mcp_tool(output=…) and a JSON Schema, in the words of what it writes.",
-            where=dotted(renderer),
+            where=dotted_name(renderer),
         )
         return True
 
-    def _note_open_result(self, asked: Asked) -> None:
+    def _note_open_result(self, asked: AskedView) -> None:
         self._findings.add(
             ProblemId.RESULT_OPEN,
             "Makes its answer itself, so an agent is not told what comes back.",

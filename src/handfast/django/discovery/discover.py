@@ -9,33 +9,41 @@ from django.conf import settings
 from django.utils import translation
 
 from handfast.django.decorators import UNMARKED, ToolKind, mark_of
-from handfast.django.discovery.assembly import Assembly, Sent, Taken, Unknown, annotations_of, effective_mark, kind_of
-from handfast.django.discovery.descriptions import describe
-from handfast.django.discovery.drf_types import Json
-from handfast.django.discovery.names import (
+from handfast.django.discovery.assembly import (
+    Assembly,
+    Sent,
+    Taken,
+    UnknownSerializer,
+    annotations_of,
+    effective_mark,
+    kind_of,
+)
+from handfast.django.discovery.descriptions import (
     LONGEST_EVERYWHERE,
+    describe_tool,
     root_of,
     segments_of,
-    shortened,
+    shorten_name,
     tool_name,
     without_action,
 )
+from handfast.django.discovery.drf_types import Json
 from handfast.django.discovery.parameters.path_arguments import path_template
 from handfast.django.discovery.parameters.paths import AddressUnclear, PathTemplate, path_forms
-from handfast.django.discovery.problems import Findings, Problem, ProblemId
+from handfast.django.discovery.problems import DiscoveryProblem, DiscoveryProblems, ProblemId
 from handfast.django.discovery.schemas.json_schemas import object_schema
 from handfast.django.discovery.schemas.serializers import Shapes
 from handfast.django.discovery.selection import read_selection
 from handfast.django.discovery.tool import ViewTool
-from handfast.django.discovery.views.bare_view import Asked, ask_view, bare_view
-from handfast.django.discovery.views.guarded_calls import Raised, ask, without_database
+from handfast.django.discovery.views.bare_view import AskedView, ask_view, bare_view
+from handfast.django.discovery.views.guarded_calls import Raised, call_guarded, without_database
 from handfast.django.discovery.views.operations import (
     FoundView,
     Operation,
     find_view,
     is_left_alone,
     is_offered,
-    operations,
+    operations_of,
 )
 from handfast.django.discovery.views.routes import PathForm, Route, UrlConf, group_names, walk_routes
 
@@ -47,12 +55,12 @@ class Discovery:
     """The tools in the order of their names, and the problems, errors first."""
 
     tools: tuple[ViewTool, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[DiscoveryProblem, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """An operation behind a url, with its name, before anybody asked its view."""
+    """An operation behind a url, with its name, before its view is asked."""
 
     name: str
     view: FoundView
@@ -91,9 +99,9 @@ def survey(
 
     Raises: ImproperlyConfigured, for settings that are no patterns and for urls that Django cannot read.
     """
-    findings = Findings()
+    findings = DiscoveryProblems()
     selection = read_selection(include, exclude)
-    # Texts are those of the project's own language, not of whoever happens to call first.
+    # Texts are those of the project's own language, not of the first caller.
     with translation.override(settings.LANGUAGE_CODE), without_database(on_request=may_query):
         candidates = [
             one for one in _candidates(walk_routes(urlconf), findings) if selection.admits(one.name, one.url, one.where)
@@ -108,7 +116,7 @@ def survey(
 # --- which operations there are --------------------------------------------------------------------------------------
 
 
-def _candidates(routes: Iterable[Route], findings: Findings) -> Iterator[_Candidate]:
+def _candidates(routes: Iterable[Route], findings: DiscoveryProblems) -> Iterator[_Candidate]:
     seen: set[tuple[str, str]] = set()
     for route in routes:
         view = find_view(route.callback)
@@ -124,7 +132,7 @@ def _candidates(routes: Iterable[Route], findings: Findings) -> Iterator[_Candid
                 yield one
 
 
-def _note_left_out(view: FoundView, findings: Findings) -> None:
+def _note_left_out(view: FoundView, findings: DiscoveryProblems) -> None:
     findings.add(
         ProblemId.LEFT_OUT,
         "Is no tool: it is no viewset and no generic view, so only its author knows what it takes and sends.",
@@ -133,7 +141,7 @@ def _note_left_out(view: FoundView, findings: Findings) -> None:
     )
 
 
-def _of_route(route: Route, view: FoundView, findings: Findings) -> Iterator[_Candidate]:
+def _of_route(route: Route, view: FoundView, findings: DiscoveryProblems) -> Iterator[_Candidate]:
     try:
         forms = path_forms(route)
     except AddressUnclear as unclear:
@@ -144,7 +152,7 @@ def _of_route(route: Route, view: FoundView, findings: Findings) -> Iterator[_Ca
             where=view.name,
         )
         return
-    for operation in operations(view):
+    for operation in operations_of(view):
         if not (operation.mark or UNMARKED).exclude:
             name, segments = _name(route, view, operation, forms[-1])
             yield _Candidate(name, view, operation, route, forms, tuple(segments))
@@ -163,11 +171,11 @@ def _name(route: Route, view: FoundView, operation: Operation, form: PathForm) -
     return tool_name([*named, *tail[:-1]], tail[-1]), segments
 
 
-def _with_own_names(candidates: list[_Candidate], findings: Findings) -> list[_Candidate]:
-    """Those whose name is nobody else's: of two with one name neither is a tool."""
+def _with_own_names(candidates: list[_Candidate], findings: DiscoveryProblems) -> list[_Candidate]:
+    """Those with a name of their own: of two with one name neither is a tool."""
     named: dict[str, list[_Candidate]] = defaultdict(list)
     for one in candidates:
-        named[shortened(one.name)].append(one)
+        named[shorten_name(one.name)].append(one)
     for name, group in named.items():
         if len(group) > 1:
             urls = ", ".join(f"{one.operation.method.upper()} {one.url}" for one in group)
@@ -190,7 +198,7 @@ def _how_to_part(roots: list[str]) -> str:
     return f"Leave one of them out: HANDFAST['EXCLUDE'] = ['{longest}*']. Or give it a name with @mcp_tool(name=…)."
 
 
-def _note_length(name: str, one: _Candidate, findings: Findings) -> None:
+def _note_length(name: str, one: _Candidate, findings: DiscoveryProblems) -> None:
     is_cut = name != one.name
     findings.add(
         ProblemId.NAME_SHORTENED if is_cut else ProblemId.NAME_LONG,
@@ -204,9 +212,9 @@ def _note_length(name: str, one: _Candidate, findings: Findings) -> None:
 # --- each of them as a tool ------------------------------------------------------------------------------------------
 
 
-def _tool(one: _Candidate, assembly: Assembly, findings: Findings) -> ViewTool | None:
+def _tool(one: _Candidate, assembly: Assembly, findings: DiscoveryProblems) -> ViewTool | None:
     """None where nothing can be made of it, which then is among the problems."""
-    answer = ask(lambda: _assembled(one, assembly, findings))
+    answer = call_guarded(lambda: _assembled(one, assembly, findings))
     if not isinstance(answer, Raised):
         return answer.value
     if answer.is_query:
@@ -226,22 +234,22 @@ def _tool(one: _Candidate, assembly: Assembly, findings: Findings) -> ViewTool |
     return None
 
 
-def _assembled(one: _Candidate, assembly: Assembly, findings: Findings) -> ViewTool | None:
+def _assembled(one: _Candidate, assembly: Assembly, findings: DiscoveryProblems) -> ViewTool | None:
     instance = bare_view(one.view, one.operation, group_names(one.route.regex))
     asked = ask_view(one.view, one.operation, instance, findings)
     mark = effective_mark(one.view, one.operation)
     try:
         taken = assembly.taken(one.operation, asked, mark)
-    except Unknown:
+    except UnknownSerializer:
         return None
     path = path_template(one.route, one.forms, asked, taken.names)
     kind = kind_of(one.operation, mark)
-    described = mark.description or describe(one.view, one.operation, asked, list(one.segments))
+    described = mark.description or describe_tool(one.view, one.operation, asked, list(one.segments))
     return _finished(one, asked, taken, assembly.sent(one.operation, asked, mark), path, described, kind)
 
 
 def _finished(
-    one: _Candidate, asked: Asked, taken: Taken, sent: Sent, path: PathTemplate, description: str, kind: ToolKind
+    one: _Candidate, asked: AskedView, taken: Taken, sent: Sent, path: PathTemplate, description: str, kind: ToolKind
 ) -> ViewTool:
     return ViewTool(
         name=one.name,

@@ -9,7 +9,7 @@ OF_FUNCTION: Final = "WrappedAPIView"  # what `@api_view` calls the classes that
 
 
 class ProblemId(StrEnum):
-    """E: a tool is missing for it. W: an agent is told less than it should be, or something else. I: good to know."""
+    """E: a tool is missing for it. W: an agent reads less than it should, or something else. I: good to know."""
 
     NAME_TAKEN = "handfast.E001"
     VIEW_UNUSABLE = "handfast.E002"
@@ -31,7 +31,7 @@ class ProblemId(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class DiscoveryProblem:
     """One finding: what it is, what to do about it, and where."""
 
     id: ProblemId
@@ -45,25 +45,25 @@ class Problem:
         return levels[self.id.partition(".")[2][0]]
 
 
-class Findings:
-    """Problems as they are found; the same one is told once, however many tools it touches."""
+class DiscoveryProblems:
+    """Problems as they are found; the same one is reported once, however many tools it touches."""
 
     def __init__(self) -> None:
-        self._found: dict[Problem, None] = {}
+        self._found: dict[DiscoveryProblem, None] = {}
 
     def add(self, problem: ProblemId, message: str, *, hint: str, where: str) -> None:
-        self._found.setdefault(Problem(problem, message, hint, where))
+        self._found.setdefault(DiscoveryProblem(problem, message, hint, where))
 
-    def __iter__(self) -> Iterator[Problem]:
+    def __iter__(self) -> Iterator[DiscoveryProblem]:
         return iter(self._found)
 
-    def sorted(self) -> tuple[Problem, ...]:
+    def sorted(self) -> tuple[DiscoveryProblem, ...]:
         """Errors first, then by id and place."""
         order = "EWI"
         return tuple(sorted(self, key=lambda found: (order.index(found.id[9]), found.id, found.where, found.message)))
 
 
-def dotted(target: type) -> str:
+def dotted_name(target: type) -> str:
     """A class as an author would import it; of one that `@api_view` made, the function."""
     name = target.__name__ if target.__qualname__ == OF_FUNCTION else target.__qualname__
     return f"{target.__module__}.{name}"

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from handfast.django.discovery.problems import Findings, ProblemId
+from handfast.django.discovery.problems import DiscoveryProblems, ProblemId
 
 Patterns = tuple[str, ...]
 
@@ -31,8 +31,8 @@ class Selection:
         self.matched |= hits
         return bool(hits)
 
-    def note_unmatched(self, findings: Findings) -> None:
-        """A pattern that nothing matches is a slip of the pen, and may leave open what somebody meant to close."""
+    def note_unmatched(self, findings: DiscoveryProblems) -> None:
+        """A pattern that nothing matches is a slip of the pen, and may leave open what was meant to be closed."""
         patterns = dict.fromkeys([*self.exclude, *(one for patterns in self.include for one in patterns)])
         for pattern in patterns:
             if pattern not in self.matched:

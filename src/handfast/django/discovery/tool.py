@@ -27,7 +27,7 @@ class QueryParameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewTool:
-    """What an agent is told, and all that is needed to call the view as its url would.
+    """What an agent reads of a tool, and all that is needed to call the view as its url would.
 
     Every argument belongs to exactly one of the path (`path.parameters`), the query (`query`) and the body (`body`).
     """

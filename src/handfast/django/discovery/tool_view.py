@@ -1,4 +1,4 @@
-"""The view behind a tool, as it would be in a call with nobody calling: for asking it more than discovery did."""
+"""The view behind a tool, as it would be in an anonymous call: for asking it more than discovery did."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -8,9 +8,9 @@ from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
 from handfast.django.discovery.drf_types import AnyObjectSerializer
-from handfast.django.discovery.problems import Findings
+from handfast.django.discovery.problems import DiscoveryProblems
 from handfast.django.discovery.tool import ViewTool
-from handfast.django.discovery.views.bare_view import Asked, ask_view, bare_view
+from handfast.django.discovery.views.bare_view import AskedView, ask_view, bare_view
 from handfast.django.discovery.views.guarded_calls import DatabaseAsked, Raised, ask_rows
 from handfast.django.discovery.views.operations import Operation, find_view
 from handfast.django.discovery.views.overridden import read_handler
@@ -18,18 +18,18 @@ from handfast.django.discovery.views.overridden import read_handler
 T = TypeVar("T")
 
 
-def ask_tool(tool: ViewTool) -> Asked | None:
-    """What its view answers; None where it raises, which discovery has told already."""
+def ask_tool(tool: ViewTool) -> AskedView | None:
+    """What its view answers; None where it raises, which discovery has reported already."""
     view = find_view(tool.callback)
     if view is None:
         return None
     code = read_handler(tool.view, tool.handler)
     operation = Operation(tool.method.lower(), tool.action, tool.handler, code, None)
     groups = [parameter.group for parameter in tool.path.parameters]
-    return _answer(lambda: ask_view(view, operation, bare_view(view, operation, groups), Findings()))
+    return _answer(lambda: ask_view(view, operation, bare_view(view, operation, groups), DiscoveryProblems()))
 
 
-def input_serializer(tool: ViewTool, asked: Asked) -> AnyObjectSerializer | None:
+def input_serializer(tool: ViewTool, asked: AskedView) -> AnyObjectSerializer | None:
     """The serializer that reads the tool's arguments; None where there is none, or none with fields to list."""
     one: Any = getattr(asked.serializer, "child", asked.serializer)  # Any: a serializer, or the one inside a list
     chosen = tool.input_serializer

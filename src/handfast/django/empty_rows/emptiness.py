@@ -1,18 +1,102 @@
-"""Which rows of a model are empty: every field that a create tool writes is as if nobody had said anything."""
+"""Which rows of a model are empty: every field that a create tool writes is as if its caller had left it out."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from django.core.exceptions import FieldDoesNotExist
-from django.db.models import ManyToManyField
+from django.core.exceptions import FieldDoesNotExist, ValidationError
+from django.db.models import (
+    BinaryField,
+    CharField,
+    FileField,
+    FilePathField,
+    JSONField,
+    ManyToManyField,
+    TextField,
+    Value,
+)
 from django.db.models.fields.reverse_related import ForeignObjectRel, ManyToManyRel
 from rest_framework.fields import empty
 
 from handfast.django.discovery.drf_types import AnyField, AnyModelField, AnyObjectSerializer
 from handfast.django.discovery.schemas.model_values import Model
 from handfast.django.discovery.schemas.serializers import is_writable
-from handfast.django.empty_rows.default_values import AlwaysFilled, AtRest, Rest, Untold, at_rest
+from handfast.django.discovery.tool import ViewTool
+from handfast.django.discovery.tool_view import ask_tool, input_serializer
+from handfast.django.discovery.views.guarded_calls import without_database
+
+# Callables that make the same value every time. Any other may count, read the clock, or make a query.
+_STEADY: Final = (dict, list, tuple, set, str, bytes, int, float, bool)
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultValues:
+    """The values of a column that no caller filled in. `nulls`: as a database has it; `json_null`: as JSON has it."""
+
+    values: tuple[object, ...] = ()
+    nulls: bool = False
+    json_null: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Undecidable:
+    """The column holds something else in every row, so its value does not show whether a caller chose it."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class AlwaysFilled:
+    """No row can be without it, so a row that exists was given one."""
+
+
+Rest: TypeAlias = DefaultValues | Undecidable | AlwaysFilled
+
+
+def default_values_of(column: AnyModelField, *further: object) -> Rest:
+    """`further` are defaults that a serializer has for the column."""
+    if getattr(column, "auto_now", False) or getattr(column, "auto_now_add", False):
+        return Undecidable("is set to the time")
+    try:
+        defaults = [_steady(default) for default in (*_defaults(column), *further)]
+        values = [column.to_python(value) for value in (*defaults, *_blank(column)) if value is not None]
+        prepared = [column.get_prep_value(value) for value in values]
+    except _Changing:
+        return Undecidable("has a default that is made for every row")
+    except (ValidationError, TypeError, ValueError):
+        return Undecidable("has a default that it does not take itself")
+    distinct = [value for place, value in enumerate(values) if prepared[place] not in prepared[:place]]
+    if not distinct and not column.null:
+        return AlwaysFilled()
+    return DefaultValues(tuple(distinct), nulls=bool(column.null), json_null=isinstance(column, JSONField))
+
+
+class _Changing(Exception):
+    """A default that is not the same for every row."""
+
+
+def _defaults(column: AnyModelField) -> list[Any]:  # Any: whatever an author wrote
+    found: list[Any] = [column.default] if column.has_default() else []  # Any: as above
+    return [*found, column.db_default] if column.has_db_default() else found
+
+
+def _steady(default: Any) -> object:  # Any: as above
+    if isinstance(default, Value):
+        return default.value
+    if hasattr(default, "resolve_expression"):
+        raise _Changing
+    if not callable(default):
+        return default
+    if default not in _STEADY:
+        raise _Changing
+    return default()
+
+
+def _blank(column: AnyModelField) -> list[object]:
+    """An empty text, which is what Django stores where a text is missing."""
+    if isinstance(column, BinaryField):
+        return [b""]
+    return [""] if isinstance(column, CharField | TextField | FileField | FilePathField) else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +104,7 @@ class EmptyColumn:
     """A column that must be at rest. `name` is what a query calls it."""
 
     name: str
-    rest: AtRest
+    rest: DefaultValues
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +131,7 @@ class NotJudged:
 
 @dataclass(frozen=True, slots=True)
 class Emptiness:
-    """The rule for one model. A row that the API itself would still take is doubtful: somebody may have meant it."""
+    """The rule for one model. A row that the API itself would still take is doubtful: it may have been meant."""
 
     model: Model
     tools: tuple[str, ...]
@@ -62,7 +146,7 @@ class Emptiness:
 
 @dataclass(frozen=True, slots=True)
 class Unsearchable:
-    """A model of which no row can be told to be empty."""
+    """A model whose rows cannot be judged to be empty."""
 
     model: Model
     tools: tuple[str, ...]
@@ -118,13 +202,13 @@ def _judged(model: Model, source: str, fields: list[AnyField]) -> Condition | No
     if target is None:
         return NotJudged(str(fields[0].field_name), "is no column")
     rest = _rest(target, fields)
-    if isinstance(rest, Untold):
+    if isinstance(rest, Undecidable):
         return NotJudged(source, rest.why, target.attname)
     return rest if isinstance(rest, AlwaysFilled) else EmptyColumn(target.attname, rest)
 
 
 def _rest(column: AnyModelField, fields: list[AnyField]) -> Rest:
-    return at_rest(column, *(field.default for field in fields if field.default is not empty))
+    return default_values_of(column, *(field.default for field in fields if field.default is not empty))
 
 
 def _target(model: Model, source: str) -> Any:  # Any: a column, a relation or its other side share no base class
@@ -155,3 +239,27 @@ def _pointing(name: str, key: Any) -> NoRows:  # Any: a foreign key of any model
     """The rows whose foreign key holds this row."""
     (own, target), *_ = key.related_fields
     return NoRows(name, key.model, own.attname, target.attname)
+
+
+def emptiness_by_model(tools: Iterable[ViewTool]) -> list[Emptiness | Unsearchable]:
+    """The rule for every model that a create tool writes, in the order of their labels."""
+    writers: dict[Model, list[Writer]] = {}
+    with without_database(on_request=True):
+        for tool in tools:
+            if tool.action == "create" and (written := _written(tool)) is not None:
+                model, writer = written
+                writers.setdefault(model, []).append(writer)
+        rules = [emptiness_of(model, found) for model, found in writers.items()]
+    return sorted(rules, key=lambda rule: rule.label)
+
+
+def _written(tool: ViewTool) -> tuple[Model, Writer] | None:
+    asked = ask_tool(tool)
+    serializer = None if asked is None else input_serializer(tool, asked)
+    if asked is None or serializer is None:
+        return None
+    own: Model | None = getattr(getattr(serializer, "Meta", None), "model", None)
+    model = own or asked.model
+    # A proxy has no rows of its own.
+    concrete = None if model is None else model._meta.concrete_model
+    return None if concrete is None else (concrete, Writer(tool.name, serializer))

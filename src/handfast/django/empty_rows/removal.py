@@ -1,7 +1,7 @@
-"""Taking empty rows away: only those confirmed, only while they are still empty, and all of them or none."""
+"""The removal of empty rows: only those confirmed, only while they are still empty, and all of them or none."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -12,9 +12,10 @@ from django.db.models.deletion import Collector
 
 from handfast.django.discovery.drf_types import AnyQuerySet
 from handfast.django.empty_rows.emptiness import Emptiness
-from handfast.django.empty_rows.search import database_of, empty_rows, find
+from handfast.django.empty_rows.search import EmptyRow, Found, database_of, empty_rows, find_empty_rows
 
 Confirmed: TypeAlias = Sequence[tuple[Emptiness, Sequence[Any]]]  # Any: keys of any type
+Ask: TypeAlias = Callable[[str], str]  # a question in, what was typed out
 
 
 class RemovalRefused(Exception):
@@ -29,7 +30,7 @@ class Removed:
     with_them: dict[str, int]
 
 
-def remove(confirmed: Confirmed, *, cascade: bool = False) -> Removed:
+def remove_rows(confirmed: Confirmed, *, cascade: bool = False) -> Removed:
     """Raises: RemovalRefused, and then nothing has changed."""
     rows, everything = Counter[str](), Counter[str]()
     with ExitStack() as transactions:
@@ -54,7 +55,7 @@ def going_along(emptiness: Emptiness, pks: Sequence[Any]) -> dict[str, int]:  # 
 
 
 def _remove(emptiness: Emptiness, pks: Sequence[Any], *, cascade: bool) -> dict[str, int]:  # Any: keys of any type
-    # Locked, so that nobody fills a row in between this look at it and its end.
+    # Locked, so that no other process fills a row between this check and its deletion.
     rows = empty_rows(emptiness, pks=pks).select_for_update(of=("self",))
     if len(rows) < len(pks):
         gone = ", ".join(str(pk) for pk in pks if pk not in {row.pk for row in rows})
@@ -74,7 +75,7 @@ def _collected(emptiness: Emptiness, rows: AnyQuerySet) -> Collector:
 
 
 def _refuse_pointed_at(emptiness: Emptiness, pks: Sequence[Any]) -> None:  # Any: as above
-    for row in find(emptiness, pks=pks).rows:
+    for row in find_empty_rows(emptiness, pks=pks).rows:
         if row.pointing:
             labels = ", ".join(f"{one.count} {one.label}" for one in row.pointing)
             raise RemovalRefused(f"{emptiness.label} {row.pk}: other rows point at it ({labels}). Add --cascade.")
@@ -83,3 +84,34 @@ def _refuse_pointed_at(emptiness: Emptiness, pks: Sequence[Any]) -> None:  # Any
 def _keepers(kept: ProtectedError | RestrictedError) -> str:
     rows = kept.protected_objects if isinstance(kept, ProtectedError) else kept.restricted_objects
     return ", ".join(sorted({f"rows of {row._meta.label}" for row in rows}))
+
+
+def confirm_rows(found: Sequence[Found], ask: Ask, *, cascade: bool = False) -> Confirmed:
+    """The rows that were said yes to, by model. Whatever is not a plain yes is a no."""
+    asked = [(one, deletable_rows(one, cascade=cascade)) for one in found]
+    answers = [(one.emptiness, _confirmed(one, rows, ask)) for one, rows in asked if rows]
+    return [(emptiness, pks) for emptiness, pks in answers if pks]
+
+
+def deletable_rows(found: Found, *, cascade: bool) -> list[EmptyRow]:
+    return [row for row in found.rows if cascade or not row.pointing]
+
+
+def _confirmed(found: Found, rows: list[EmptyRow], ask: Ask) -> list[Any]:  # Any: keys of any type
+    label = found.emptiness.label
+    if not found.emptiness.is_doubtful:
+        keys = ", ".join(str(row.pk) for row in rows)
+        answer = ask(f"Delete {len(rows)} of {label} ({keys})? [yes/no/each] ").strip().lower()
+        if answer != "each":
+            return [row.pk for row in rows] if _is_yes(answer) else []
+    return [row.pk for row in rows if _is_yes(ask(f"Delete {label} {row.pk}{_reach(row)}? [yes/no] "))]
+
+
+def _reach(row: EmptyRow) -> str:
+    """What else would change, for the one who decides."""
+    touched = ", ".join(f"{one.count} {one.label} {one.fate}" for one in row.pointing)
+    return f" ({touched})" if touched else ""
+
+
+def _is_yes(answer: str) -> bool:
+    return answer.strip().lower() in ("y", "yes")

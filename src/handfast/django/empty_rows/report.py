@@ -10,7 +10,7 @@ from handfast.django.empty_rows.search import EmptyRow, Found
 Json = dict[str, Any]  # Any: JSON, and values that Django's encoder makes JSON of
 
 
-def report(found: Sequence[Found], left_out: Sequence[Unsearchable]) -> Iterator[str]:
+def report_rows(found: Sequence[Found], left_out: Sequence[Unsearchable]) -> Iterator[str]:
     for one in found:
         yield from _of_model(one)
     for other in left_out:

@@ -1,18 +1,66 @@
-"""What comes in with one POST: a body of JSON within its bounds, and the protocol's own headers."""
+"""What comes in with one POST: from a trusted host and page, with a body of JSON within its bounds, and headers."""
 
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final
+from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, UnreadablePostError
+from django.utils.http import is_same_domain
 
-from handfast.django.endpoint.refusal import HttpRefusal
 from handfast.toolkit.protocol.requests import Headers
-from handfast.wire.codes import REQUEST_TOO_LARGE
+from handfast.wire.codes import INVALID_REQUEST, REQUEST_TOO_LARGE
 
 _JSON: Final = "application/json"
 _TAKES_JSON: Final = frozenset((_JSON, "application/*", "*/*"))
 _OWN: Final = "HTTP_MCP_"
+
+
+class HttpRefusal(Exception):
+    """Answered with a status and an error that says what to do; no request id is known yet."""
+
+    def __init__(
+        self, status: int, text: str, *, code: int = INVALID_REQUEST, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
+        self.code = code
+        self.headers: Mapping[str, str] = headers or {}
+
+
+def check_page(request: HttpRequest, allowed: Iterable[str]) -> None:
+    """No Origin means no web page. Raises: HttpRefusal."""
+    try:
+        host = request.get_host()
+    except DisallowedHost:
+        # The status that Django itself has for it, where a middleware asks first.
+        text = "This Host is not served here. Add it to ALLOWED_HOSTS if it should be."
+        raise HttpRefusal(400, text) from None
+    origin = request.META.get("HTTP_ORIGIN")
+    if origin is None or origin == f"{request.scheme}://{host}":
+        return
+    if _is_among(origin, (*allowed, *settings.CSRF_TRUSTED_ORIGINS)):
+        return
+    text = "Pages of this Origin may not use the endpoint. Add it to HANDFAST['ALLOWED_ORIGINS'] if they should."
+    raise HttpRefusal(403, text)
+
+
+def _is_among(origin: str, allowed: Iterable[str]) -> bool:
+    """As CSRF_TRUSTED_ORIGINS are written: whole, or with `*.` for every name below a domain."""
+    try:
+        said = urlsplit(origin)
+    except ValueError:
+        return False
+    for each in allowed:
+        scheme, _, domain = each.partition("://")
+        if origin == each:
+            return True
+        if domain.startswith("*.") and said.scheme == scheme and is_same_domain(said.netloc, domain[1:]):
+            return True
+    return False
 
 
 def check_media(request: HttpRequest) -> None:

@@ -12,15 +12,12 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
 from handfast.core.call.policy import InputErrors
-from handfast.django.access import Caller, Refused, identify
-from handfast.django.conf import Settings, read_settings
-from handfast.django.endpoint.incoming import check_media, own_headers, read_body
-from handfast.django.endpoint.refusal import HttpRefusal
-from handfast.django.endpoint.trusted_pages import check_page
+from handfast.django.access import ApiCaller, CallerRefused, identify_caller
+from handfast.django.conf import AdapterSettings, read_settings
+from handfast.django.endpoint.incoming import HttpRefusal, check_media, check_page, own_headers, read_body
 from handfast.django.service.service import service
-from handfast.toolkit.protocol.bodies import answer_body
-from handfast.toolkit.protocol.offer import Offer
-from handfast.toolkit.protocol.replies import SERVER_FAILED
+from handfast.toolkit.protocol.methods import Offer, answer_body
+from handfast.toolkit.protocol.requests import SERVER_FAILED
 from handfast.wire.codes import INTERNAL_ERROR
 from handfast.wire.replies import error_reply
 
@@ -54,8 +51,8 @@ def _answer(request: HttpRequest) -> HttpResponse:
         text = f"{_POST_ONLY} {_REDIRECTED}" if request.method == "GET" else _POST_ONLY
         raise HttpRefusal(405, text, headers=_ALLOW)
     try:
-        caller = identify(request)
-    except Refused as problem:
+        caller = identify_caller(request)
+    except CallerRefused as problem:
         raise HttpRefusal(problem.status, problem.message, headers=problem.headers) from None
     check_media(request)
     body = read_body(request, settings.max_body_bytes)
@@ -74,8 +71,8 @@ def _bare(status: int, headers: dict[str, str] | None = None) -> HttpResponse:
     return response
 
 
-def _offer(caller: Caller, settings: Settings) -> Offer:
-    """Views are looked for when somebody asks for tools, so that a first greeting does not wait for it."""
+def _offer(caller: ApiCaller, settings: AdapterSettings) -> Offer:
+    """Views are looked for when a client asks for tools, so that its handshake does not wait for that."""
     return Offer(
         name=settings.name,
         version=settings.version,
@@ -89,7 +86,7 @@ def _offer(caller: Caller, settings: Settings) -> Offer:
 
 
 def _report(error: Exception, request: HttpRequest) -> str:
-    """Into the log, and to whoever watches Django for what nobody foresaw; the id is in both."""
+    """Into the log, and to Django's own signal for unexpected exceptions; the id is in both."""
     request_id = uuid4().hex
     extra = {"request_id": request_id, "status_code": 500, "request": request}
     _log.error("A request failed with %s (request %s)", type(error).__name__, request_id, exc_info=error, extra=extra)

@@ -6,13 +6,12 @@ from typing import Any, Literal, TypeAlias
 
 from django.conf import settings
 
-from handfast.django.checks.catalogue import Finding, in_order
-from handfast.django.checks.served import try_to_serve
+from handfast.django.checks.catalogue import CheckFinding, in_order
 from handfast.django.checks.setup import setup_findings
-from handfast.django.checks.surveyed import surveyed_findings
+from handfast.django.checks.surveyed import surveyed_findings, try_to_serve
 from handfast.django.discovery import Discovery, ViewTool, survey
 from handfast.django.discovery.drf_types import Json
-from handfast.django.discovery.problems import dotted
+from handfast.django.discovery.problems import dotted_name
 from handfast.django.discovery.tool_view import ask_tool, permissions_of
 from handfast.django.discovery.views.guarded_calls import without_database
 from handfast.django.mounted import find_mounts, has_urls
@@ -57,7 +56,7 @@ class Diagnosis:
 
     endpoints: tuple[str, ...]
     tools: tuple[SeenTool, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckFinding, ...]
     silenced: int = 0
     hidden: tuple[SeenTool, ...] = ()  # that only a dispatcher leads to
 
@@ -71,10 +70,10 @@ class Diagnosis:
 _Seen: TypeAlias = tuple[SeenTool, ...]
 
 
-def examine(seen_by: str | None = None) -> Diagnosis:
+def examine_project(seen_by: str | None = None) -> Diagnosis:
     """Everything, errors first; of the tools only what `seen_by` is listed: a user, or `token:` and a token's name.
 
-    Tools are looked for only where the settings are right. Raises: Nobody.
+    Tools are looked for only where the settings are right. Raises: NoSuchCaller.
     """
     setup = setup_findings()
     if any(one.level == "error" for one in setup) or not has_urls():
@@ -82,12 +81,12 @@ def examine(seen_by: str | None = None) -> Diagnosis:
     found = survey()
     findings = [*setup, *surveyed_findings(found, may_query=True)]
     registry = try_to_serve(found.tools)
-    if isinstance(registry, Finding):
+    if isinstance(registry, CheckFinding):
         return _diagnosis([*findings, registry])
     return _diagnosis(findings, *_seen_tools(registry, found, _sight(found, seen_by)))
 
 
-def _diagnosis(findings: list[Finding], tools: _Seen = (), hidden: _Seen = ()) -> Diagnosis:
+def _diagnosis(findings: list[CheckFinding], tools: _Seen = (), hidden: _Seen = ()) -> Diagnosis:
     told = [one for one in in_order(findings) if one.id not in settings.SILENCED_SYSTEM_CHECKS]
     endpoints = (mount.address for mount in find_mounts() if mount.address is not None)
     return Diagnosis(tuple(endpoints), tools, tuple(told), len(set(findings)) - len(told), hidden)
@@ -165,7 +164,7 @@ def _summary(seen: SeenTool) -> Json:
     }
 
 
-def finding_as_json(finding: Finding) -> Json:
+def finding_as_json(finding: CheckFinding) -> Json:
     return {
         "id": str(finding.id),
         "level": finding.level,
@@ -176,6 +175,6 @@ def finding_as_json(finding: Finding) -> Json:
 
 
 def whole_tool(seen: SeenTool) -> Json:
-    """One tool with all that an agent is told of it, and where it comes from."""
-    view = None if seen.tool is None else f"{dotted(seen.tool.view)}.{seen.tool.handler}"
+    """One tool with all that an agent reads of it, and where it comes from."""
+    view = None if seen.tool is None else f"{dotted_name(seen.tool.view)}.{seen.tool.handler}"
     return {**_summary(seen), **seen.published, "view": view}

@@ -7,7 +7,7 @@ from typing import Final
 
 from django.core.management.color import Style
 
-from handfast.django.checks.catalogue import Finding
+from handfast.django.checks.catalogue import CheckFinding
 from handfast.django.inspect.doctor import Diagnosis, SeenTool, whole_tool
 
 _GAP: Final = "  "
@@ -15,7 +15,7 @@ _NARROWEST: Final = 30  # the last column is wrapped, but never into single word
 _WORDS: Final = {"error": ("error", "errors"), "warning": ("warning", "warnings"), "info": ("note", "notes")}
 
 
-def report(diagnosis: Diagnosis, style: Style, width: int | None = None) -> Iterator[str]:
+def render_report(diagnosis: Diagnosis, style: Style, width: int | None = None) -> Iterator[str]:
     """Line by line; `width` is that of the terminal, None where nothing is wrapped."""
     yield f"MCP endpoint: {', '.join(diagnosis.endpoints) or 'nowhere'}"
     yield ""
@@ -30,7 +30,7 @@ def report(diagnosis: Diagnosis, style: Style, width: int | None = None) -> Iter
     yield _verdict(diagnosis, style)
 
 
-def tool_report(seen: SeenTool, findings: Iterable[Finding], style: Style) -> Iterator[str]:
+def tool_report(seen: SeenTool, findings: Iterable[CheckFinding], style: Style) -> Iterator[str]:
     """One tool whole, and what is wrong with its view and its serializers."""
     whole = whole_tool(seen)
     yield style.MIGRATE_HEADING(seen.name)
@@ -76,7 +76,7 @@ def _permissions(seen: SeenTool) -> str:
     return ", ".join(seen.permissions) or "none"
 
 
-def _findings(findings: Iterable[Finding], style: Style) -> Iterator[str]:
+def _findings(findings: Iterable[CheckFinding], style: Style) -> Iterator[str]:
     for one in findings:
         title = f"{_WORDS[one.level][0]} {one.id}"
         paint = {"error": style.ERROR, "warning": style.WARNING}.get(one.level)

@@ -1,4 +1,4 @@
-"""Which tools somebody would be listed: a user, or the holder of a token."""
+"""Which tools a caller would be listed: a user, or the holder of a token."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
@@ -8,7 +8,7 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.http import HttpRequest
 
 from handfast.core.scopes import Scope, ScopeError
-from handfast.django.access import Caller, usable
+from handfast.django.access import ApiCaller, usable_tools
 from handfast.django.discovery.tool import ViewTool
 
 if TYPE_CHECKING:
@@ -17,37 +17,37 @@ if TYPE_CHECKING:
 _HOLDER: Final = "token:"  # as records name the holder of one
 
 
-class Nobody(LookupError):
+class NoSuchCaller(LookupError):
     """There is no user and no token of that name."""
 
 
 def tools_for(name: str, tools: Iterable[ViewTool]) -> list[ViewTool]:
-    """Those that `name` would be listed, a user's or `token:` and a token's. Raises: Nobody."""
+    """Those that `name` would be listed, a user's or `token:` and a token's. Raises: NoSuchCaller."""
     caller = _token_holder(name.removeprefix(_HOLDER)) if name.startswith(_HOLDER) else _user(name)
-    return usable(caller, tools, caller.request)
+    return usable_tools(caller, tools, caller.request)
 
 
-def _user(name: str) -> Caller:
+def _user(name: str) -> ApiCaller:
     users: Any = get_user_model()._default_manager  # Any: of the project's own model
     try:
         user = users.get_by_natural_key(name)
     except ObjectDoesNotExist:
-        raise Nobody("There is no user of that name. A token is named with token: before its name.") from None
-    return Caller(_request(user, None))
+        raise NoSuchCaller("There is no user of that name. A token is named with token: before its name.") from None
+    return ApiCaller(_request(user, None))
 
 
-def _token_holder(name: str) -> Caller:
+def _token_holder(name: str) -> ApiCaller:
     from handfast.django.models import AgentToken
 
     try:
         token = AgentToken.objects.select_related("user").get(name=name)
     except ObjectDoesNotExist:
-        raise Nobody("There is no token of that name. The admin lists them under: Tokens for agents.") from None
-    return Caller(_request(token.user, token), token, _scopes(token))
+        raise NoSuchCaller("There is no token of that name. The admin lists them under: Tokens for agents.") from None
+    return ApiCaller(_request(token.user, token), token, _scopes(token))
 
 
 def _scopes(token: "AgentToken") -> tuple[Scope, ...]:
-    """None at all for a token with which nobody would be let in."""
+    """None at all for a token that would be refused."""
     is_good = token.revoked is None and not token.is_expired and getattr(token.user, "is_active", True)
     try:
         return token.granted() if is_good else ()

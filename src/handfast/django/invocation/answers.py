@@ -47,7 +47,7 @@ def _decoded(content: bytes) -> Any:  # Any: JSON
 
 
 def _unusable(status: int, what: str) -> ToolError:
-    """Whether it did what was asked, nobody knows: a redirect may lead to a sign-in, or to what was made."""
+    """Whether it did what was asked is unknown: a redirect may lead to a sign-in, or to what was made."""
     return ToolError(
         ErrorCode.NOT_SUPPORTED,
         f"The view answered with {what}, which a tool cannot hand on."

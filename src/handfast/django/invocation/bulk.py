@@ -9,7 +9,7 @@ from handfast.core.answers.errors import ErrorCode, ToolError
 from handfast.django.discovery.assembly import OBJECTS
 from handfast.django.discovery.tool import ViewTool
 from handfast.django.invocation.invoke import invoke
-from handfast.django.invocation.transactions import one_transaction, savepoint
+from handfast.django.invocation.running import one_transaction, open_savepoint
 
 MOST_ITEMS: Final = 1_000  # in one transaction, which others may have to wait for
 _MOST_FAILED: Final = 20  # after so many, an agent has enough to correct
@@ -69,7 +69,7 @@ def _run(
     for index, item in enumerate(items):
         tried = index + 1
         try:
-            with savepoint(databases):
+            with open_savepoint(databases):
                 results.append(invoke(tool, item, request))
         except ToolError as error:
             failed[index] = error

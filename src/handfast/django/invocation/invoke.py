@@ -17,9 +17,8 @@ from handfast.django.invocation.late_body import FORM_TYPE, LateContent, late_cl
 from handfast.django.invocation.parts import Parts, split_arguments
 from handfast.django.invocation.places import Kind, Path
 from handfast.django.invocation.prepared import Prepared, prepare
-from handfast.django.invocation.refusals import refused
-from handfast.django.invocation.running import respond
-from handfast.django.invocation.transactions import one_transaction
+from handfast.django.invocation.refusals import refusal_of
+from handfast.django.invocation.running import call_view, one_transaction
 from handfast.django.invocation.uploads import read_upload
 from handfast.toolkit.running.json_text import write_json
 
@@ -45,10 +44,10 @@ def invoke(tool: ViewTool, arguments: Mapping[str, Any], request: HttpRequest) -
     inner = _inner(prepared, parts, written, late, request)
     # Over HTTP a view that takes a list may keep the first half of it; an agent would not know which.
     with one_transaction(request) if tool.takes_list else nullcontext():
-        response = respond(tool.callback, inner, parts.target.kwargs)
+        response = call_view(tool.callback, inner, parts.target.kwargs)
         if response.status_code < 400:
             return read_answer(response)
-        raise (late and late.problem) or refused(tool, arguments, response)
+        raise (late and late.problem) or refusal_of(tool, arguments, response)
 
 
 def _inner(

@@ -24,8 +24,8 @@ from rest_framework.views import APIView
 
 from handfast.core.answers.errors import ToolError
 from handfast.django.discovery.tool import ViewTool
+from handfast.django.invocation.lookups import find_rows
 from handfast.django.invocation.places import Path
-from handfast.django.invocation.rows.lookups import find_rows
 from handfast.django.invocation.uploads import files_by_field
 from handfast.toolkit.running.json_text import write_json
 
@@ -34,7 +34,7 @@ FORM_TYPE = "multipart/form-data; boundary=handfast"
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class BodyReader:
     """Who reads the body: REST framework's request and its view, and whether it is still finding out who calls."""
 
     request: Request
@@ -42,8 +42,8 @@ class Asking:
     is_authenticating: bool
 
 
-def who_asks() -> Asking | None:
-    """REST framework tells nobody which of its requests and views reads a body, so the callers of this are looked at.
+def who_asks() -> BodyReader | None:
+    """REST framework does not say which of its requests and views reads a body, so the stack is looked at.
 
     None: something else than REST framework reads it.
     """
@@ -57,7 +57,7 @@ def who_asks() -> Asking | None:
             is_authenticating |= asking is found and frame.f_code is _AUTHENTICATING
         frame = frame.f_back
     view = None if found is None else found.parser_context.get("view")
-    return Asking(found, view, is_authenticating) if found is not None and isinstance(view, APIView) else None
+    return BodyReader(found, view, is_authenticating) if found is not None and isinstance(view, APIView) else None
 
 
 class LateContent:
@@ -84,7 +84,7 @@ class LateContent:
         """Whether it is as the view may see it."""
         return not self._has_lookups
 
-    def made(self, asking: Asking | None) -> Any:  # Any: JSON, and uploaded files
+    def made(self, asking: BodyReader | None) -> Any:  # Any: JSON, and uploaded files
         """Raises: UnreadablePostError, while the caller is not known; ValidationError, for the view to answer with."""
         if not self._has_lookups or asking is None:
             return self._body

@@ -7,7 +7,7 @@ from urllib.parse import quote_plus
 
 from handfast.core.answers.errors import error_invalid_input
 from handfast.django.discovery.assembly import OBJECTS
-from handfast.django.discovery.parameters.paths import PathRefused, Target
+from handfast.django.discovery.parameters.paths import PathRefused, UrlTarget
 from handfast.django.discovery.tool import QueryParameter, ViewTool
 from handfast.toolkit.running.json_text import write_json
 
@@ -16,7 +16,7 @@ from handfast.toolkit.running.json_text import write_json
 class Parts:
     """Where a call goes, and with what. `body` is JSON that is not written yet; `has_body` tells it from none."""
 
-    target: Target
+    target: UrlTarget
     query: str
     body: Any  # Any: JSON
     has_body: bool

@@ -17,7 +17,7 @@ _FILE: Final = {"filename", "content", "content_type"}
 _ROOT: Final = "#/$defs/"
 
 
-class Places:
+class ArgumentPlaces:
     """The places of one tool, by the schema that its callers were given."""
 
     def __init__(self, schema: Json) -> None:

@@ -1,20 +1,64 @@
 """What is known of a tool before any call: how its view is spoken to, and which arguments it would not understand."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
+from django.urls import Resolver404, ResolverMatch, get_resolver, get_urlconf
 from rest_framework.parsers import FileUploadParser
 from rest_framework.utils.mediatypes import media_type_matches
 
+from handfast.django.discovery.parameters.paths import UrlTarget
 from handfast.django.discovery.tool import ViewTool
 from handfast.django.discovery.views.renderers import JSON, json_type
-from handfast.django.invocation.matching import UrlMatch
-from handfast.django.invocation.places import Places
+from handfast.django.invocation.places import ArgumentPlaces
 
 Form: TypeAlias = Literal["json", "form", "bare_file"]
-
 _FORMS: Final = frozenset(("multipart/form-data", "application/x-www-form-urlencoded"))
 _MOST: Final = 10_000  # tools that are remembered; five times as many as one project was ever seen to have
+
+
+class UrlMatch:
+    """The match of one tool's url pattern; only what is captured differs between calls."""
+
+    def __init__(self, tool: ViewTool) -> None:
+        self._tool = tool
+        self._fixed: Mapping[str, Any] | None = None  # Any: arguments of ResolverMatch
+
+    def of(self, path_info: str, target: UrlTarget) -> ResolverMatch:
+        extra = self._tool.path.extra
+        captured = {name: value for name, value in target.kwargs.items() if name not in extra}
+        return ResolverMatch(
+            self._tool.callback,
+            (),
+            dict(target.kwargs),
+            captured_kwargs=captured,
+            extra_kwargs=dict(extra),
+            **self._rest(path_info),
+        )
+
+    def _rest(self, path_info: str) -> Mapping[str, Any]:  # Any: arguments of ResolverMatch
+        if self._fixed is not None:
+            return self._fixed
+        try:
+            found = get_resolver(get_urlconf()).resolve(path_info)
+        except Resolver404:
+            return self._by_name()
+        if found.func is not self._tool.callback:
+            # Another pattern is first with this very path; the next call may be clearer.
+            return self._by_name()
+        self._fixed = {
+            "url_name": found.url_name,
+            "app_names": found.app_names,
+            "namespaces": found.namespaces,
+            "route": found.route,
+            "tried": found.tried,
+        }
+        return self._fixed
+
+    def _by_name(self) -> Mapping[str, Any]:  # Any: as above
+        *namespaces, name = (self._tool.url_name or "").split(":")
+        return {"url_name": name or None, "namespaces": namespaces, "route": self._tool.route}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +69,7 @@ class Prepared:
     accept: str
     content_type: str
     form: Form  # in which the view reads a body without files
-    places: Places
+    places: ArgumentPlaces
     match: UrlMatch
 
 
@@ -52,7 +96,7 @@ def _made(tool: ViewTool) -> Prepared:
         accept=json_type(renderers) or JSON,
         content_type=content_type,
         form=_form(parsers, content_type),
-        places=Places(tool.input_schema if tool.body else {}),
+        places=ArgumentPlaces(tool.input_schema if tool.body else {}),
         match=UrlMatch(tool),
     )
 

@@ -11,8 +11,7 @@ from handfast.core.answers.errors import ErrorCode, ToolError
 from handfast.django.discovery.assembly import OBJECTS
 from handfast.django.discovery.tool import ViewTool
 from handfast.django.invocation.answers import close_quietly, is_json
-from handfast.django.invocation.field_errors import FieldErrors, read_errors
-from handfast.django.invocation.quoted_values import Unquoting
+from handfast.django.invocation.field_errors import FieldErrors, Unquoting, read_errors
 
 _CODES: Final[Mapping[int, ErrorCode]] = {
     400: ErrorCode.INVALID_INPUT,
@@ -52,14 +51,14 @@ _CRASHED: Final = (
 )
 
 
-def refused(tool: ViewTool, arguments: Mapping[str, Any], response: HttpResponseBase) -> ToolError:  # Any: JSON
+def refusal_of(tool: ViewTool, arguments: Mapping[str, Any], response: HttpResponseBase) -> ToolError:  # Any: JSON
     """An answer of 400 and above as an error of the tool's."""
     status = response.status_code
     code = _CODES.get(status, ErrorCode.INTERNAL_ERROR if status >= 500 else ErrorCode.INVALID_INPUT)
     match code:
         case ErrorCode.INTERNAL_ERROR:
-            # Whatever it says of itself stays here: it may be a traceback, or somebody's data.
-            return crashed()
+            # Whatever it says of itself stays here: it may be a traceback, or a user's data.
+            return crash_error()
         case ErrorCode.UNAVAILABLE:
             return _unavailable(response)
     errors = _errors(tool, arguments, response)
@@ -70,7 +69,7 @@ def refused(tool: ViewTool, arguments: Mapping[str, Any], response: HttpResponse
     return ToolError(code, _SENTENCES[code].format(said=said), {"status": status, **kind})
 
 
-def crashed() -> ToolError:
+def crash_error() -> ToolError:
     return ToolError(ErrorCode.INTERNAL_ERROR, _CRASHED)
 
 

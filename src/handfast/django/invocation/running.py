@@ -1,14 +1,17 @@
-"""Calling a view as Django's handler would: in its transactions, awaited where need be, its exceptions told apart."""
+"""Calls a view as Django's handler would: in its transactions, awaited where need be, its exceptions told apart."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
 from asgiref.sync import async_to_sync, iscoroutinefunction
+from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import BadRequest, PermissionDenied, SuspiciousOperation
 from django.core.handlers.base import BaseHandler
 from django.core.signals import got_request_exception
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, router, transaction
 from django.db.models import ProtectedError, RestrictedError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
@@ -16,6 +19,7 @@ from django.http.response import HttpResponseBase
 from django.utils.log import log_response
 
 from handfast.django.discovery.drf_types import ViewFunction
+from handfast.django.invocation.refusals import crash_error
 
 _handler: Final = BaseHandler()  # never loaded with middleware: that has run for the outer request
 _KEPT: Final = "other rows refer to this one and keep it from being deleted"
@@ -29,7 +33,7 @@ _STATUS: Final[tuple[tuple[type[Exception], int], ...]] = (
 )
 
 
-def respond(callback: ViewFunction, request: HttpRequest, kwargs: Mapping[str, object]) -> HttpResponseBase:
+def call_view(callback: ViewFunction, request: HttpRequest, kwargs: Mapping[str, object]) -> HttpResponseBase:
     """What the view answers, rendered. What it raises becomes the answer that Django would give, without a page."""
     try:
         response = _called(callback, request, kwargs)
@@ -80,7 +84,38 @@ def answer_for(error: Exception, request: HttpRequest) -> HttpResponseBase:
             exception=error if status == 500 else None,
         )
     if isinstance(error, ProtectedError | RestrictedError):
-        # To the operator it stays the crash that it is over HTTP; an agent is told what it can do something about.
+        # To the operator it stays the crash that it is over HTTP; an agent reads what it can act on.
         response.status_code = 409
         response.data = {"detail": _KEPT}  # type: ignore[attr-defined]  # as a response of REST framework's has it
     return response
+
+
+@contextmanager
+def one_transaction(request: HttpRequest) -> Iterator[Collection[str]]:
+    """Keeps what is done inside, or none of it. Raises: ToolError, for what a database refuses only at the end."""
+    databases = _written_databases()
+    try:
+        with open_savepoint(databases):
+            yield databases
+    except DatabaseError as error:
+        answer_for(error, request)
+        raise crash_error() from None
+
+
+@contextmanager
+def open_savepoint(databases: Collection[str]) -> Iterator[None]:
+    """A transaction on each of them, or a savepoint in one."""
+    with ExitStack() as stack:
+        for alias in databases:
+            stack.enter_context(transaction.atomic(using=alias))
+        yield
+        if any(transaction.get_rollback(using=alias) for alias in databases):
+            # The view says that it went well, and what it did will be undone.
+            raise crash_error()
+
+
+def _written_databases() -> list[str]:
+    """Those that routers send writes of any model to, and those that Django itself would open a transaction on."""
+    found = {router.db_for_write(model) for model in apps.get_models()} if router.routers else {DEFAULT_DB_ALIAS}
+    found |= {alias for alias, options in connections.settings.items() if options["ATOMIC_REQUESTS"]}
+    return sorted(alias for alias in found if alias in connections.settings)

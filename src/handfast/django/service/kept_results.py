@@ -10,7 +10,7 @@ from django.db import DatabaseError, router, transaction
 from django.db.models import QuerySet, Sum
 
 from handfast.core.call.policy import OutputPolicy
-from handfast.toolkit.running.kept_results import KeptResult
+from handfast.toolkit.running.kept_results import CutResult
 
 if TYPE_CHECKING:
     from handfast.django.models import KeptResult as Row
@@ -39,7 +39,7 @@ class DatabaseResults:
         self._milliseconds = int(seconds * 1000)
         self._now = now
 
-    async def keep(self, key: str, kept: KeptResult) -> None:
+    async def keep(self, key: str, kept: CutResult) -> None:
         try:
             with transaction.atomic(using=_database()):
                 _stored().create(**_columns(kept), digest=_digest(key), expires=self._moment() + self._milliseconds)
@@ -50,7 +50,7 @@ class DatabaseResults:
         except DatabaseError as error:
             _note(error)
 
-    async def find(self, key: str) -> KeptResult | None:
+    async def find(self, key: str) -> CutResult | None:
         try:
             with transaction.atomic(using=_database()):
                 row = _stored().filter(digest=_digest(key), expires__gt=self._moment()).first()
@@ -90,11 +90,11 @@ def _stored() -> "QuerySet[Row]":
 
 
 def _digest(key: str) -> str:
-    """Whoever reads the table, or a backup of it, cannot make tokens of what is in it."""
+    """A reader of the table, or of a backup, cannot make tokens of what is in it."""
     return sha256(key.encode()).hexdigest()
 
 
-def _columns(kept: KeptResult) -> dict[str, object]:
+def _columns(kept: CutResult) -> dict[str, object]:
     return {
         "owner": kept.owner,
         "tool": kept.tool,
@@ -107,8 +107,8 @@ def _columns(kept: KeptResult) -> dict[str, object]:
     }
 
 
-def _kept(row: "Row") -> KeptResult:
-    return KeptResult(
+def _kept(row: "Row") -> CutResult:
+    return CutResult(
         owner=row.owner,
         tool=row.tool,
         arguments=row.arguments,

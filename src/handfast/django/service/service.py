@@ -11,16 +11,16 @@ from django.core.signals import setting_changed
 
 from handfast.core.call.exchange import RecordingFailed
 from handfast.core.call.strict_json import Ambiguous, decode_arguments
-from handfast.django.access import Caller, is_in_scope, label, may_use, usable
-from handfast.django.conf import Settings, read_settings
+from handfast.django.access import ApiCaller, is_in_scope, label, may_use, usable_tools
+from handfast.django.conf import AdapterSettings, read_settings
 from handfast.django.discovery import Discovery, ViewTool, survey
 from handfast.django.service.kept_results import DatabaseResults
 from handfast.django.service.tools import build_registry
 from handfast.toolkit.registry import ToolRegistry, UnknownTool
 from handfast.toolkit.running import dispatch
 from handfast.toolkit.running.dispatch import Answer
-from handfast.toolkit.running.in_thread import run_here
 from handfast.toolkit.running.recording import open_recorder
+from handfast.toolkit.running.slow_lanes import run_here
 from handfast.toolkit.writing.actor import Actor
 
 __all__ = ["RecordingFailed", "Service", "UnknownTool", "forget_service", "service"]
@@ -32,7 +32,7 @@ _MIRROR: Final = b"x-mcp-header"
 class Service:
     """What an agent can do here. Discovery is late, so that views and urls of plugins count."""
 
-    def __init__(self, settings: Settings, discovery: Discovery) -> None:
+    def __init__(self, settings: AdapterSettings, discovery: Discovery) -> None:
         """Raises: ImproperlyConfigured; StoreError, where calls are to be recorded and cannot be."""
         self.settings = settings
         self.problems = discovery.problems
@@ -48,21 +48,21 @@ class Service:
         published = {entry["name"]: json.dumps(entry["inputSchema"]).encode() for entry in self.registry.published()}
         return {name: schema for name, schema in published.items() if _MIRROR in schema}
 
-    def tools(self, caller: Caller) -> list[dict[str, Any]]:  # Any: JSON
+    def tools(self, caller: ApiCaller) -> list[dict[str, Any]]:  # Any: JSON
         """What this caller is shown: tools in the scopes of its token whose views would let it in."""
-        seen = {tool.name for tool in usable(caller, self.views.values(), caller.request)}
+        seen = {tool.name for tool in usable_tools(caller, self.views.values(), caller.request)}
         return self.registry.published_to(seen.__contains__)
 
-    def call(self, name: str, arguments: bytes | None, caller: Caller) -> Answer:
+    def call(self, name: str, arguments: bytes | None, caller: ApiCaller) -> Answer:
         """Run one tool; `arguments` are JSON text as it came. Raises: UnknownTool, RecordingFailed."""
         who = label(caller)
-        told = dispatch.Caller(
+        told = dispatch.ToolCaller(
             actor=Actor(id=who) if who else None, context=caller.request, sees=self._sight(name, caller)
         )
         return run_here(self.registry.dispatch(name, _read(arguments), caller=told))
 
-    def _sight(self, name: str, caller: Caller) -> Callable[[str], bool]:
-        """Out of scope is not there. Beyond that a view says itself whom it lets in, when it is called.
+    def _sight(self, name: str, caller: ApiCaller) -> Callable[[str], bool]:
+        """Out of scope is not there. Beyond that a view decides itself which callers it lets in, when it is called.
 
         A dispatcher names its actions, so only those that would be listed are there.
         """

@@ -18,8 +18,8 @@ _ABOUT: Final = "An answer that would be large has only the key and what was sen
 class LeanForm:
     """Made once for a tool that writes and answers with its row."""
 
-    keys: frozenset[str]  # what is always told
-    whole_bytes: int  # up to which an answer is told whole
+    keys: frozenset[str]  # what is always sent
+    whole_bytes: int  # up to which an answer is sent whole
     output_schema: Mapping[str, Any]  # Any: JSON Schema
 
     def of(self, answer: Any, sent: Mapping[str, Any]) -> Any:  # Any: JSON
@@ -43,7 +43,7 @@ def _is_short(value: object) -> bool:
 
 
 def lean_form(tool: ViewTool, when: LeanWrites, piece_bytes: int) -> LeanForm | None:
-    """None where answers are told as they are: a read, a tool whose answer is not known, or a row without a key."""
+    """None where answers are sent as they are: a read, a tool whose answer is not known, or a row without a key."""
     if when == "never" or tool.method not in _WRITES or tool.kind == "read":
         return None
     root = _root(tool.output_schema)

@@ -10,11 +10,11 @@ from handfast.core.answers.errors import error_invalid_input
 from handfast.core.call.exchange import Recorder
 from handfast.core.call.policy import InputPolicy, Mode, OutputPolicy, Posture, ToolPolicy
 from handfast.core.call.protocol_arguments import CONTINUATION_TOKEN
-from handfast.django.conf import Settings
+from handfast.django.conf import AdapterSettings
 from handfast.django.discovery import ViewTool
 from handfast.django.invocation import invoke, invoke_each
 from handfast.django.service.short_answers import LeanForm, lean_form
-from handfast.toolkit.offering.list_form import OBJECTS
+from handfast.toolkit.offering.published import OBJECTS
 from handfast.toolkit.registry import ToolRegistry
 from handfast.toolkit.running.kept_results import ResultStore
 from handfast.toolkit.writing.call import Call
@@ -31,7 +31,7 @@ _BOTH: Final = (
 _ABOUT_RESOURCE: Final = "Everything that can be done with {resource}."
 
 
-def policy_of(settings: Settings) -> ToolPolicy:
+def policy_of(settings: AdapterSettings) -> ToolPolicy:
     """Strict both ways; undeclared scalars pass by default and are named in the answer."""
     return ToolPolicy(
         InputPolicy(mode=Mode.STRICT, unknown_arguments=settings.unknown_arguments, errors=settings.errors),
@@ -40,7 +40,11 @@ def policy_of(settings: Settings) -> ToolPolicy:
 
 
 def build_registry(
-    tools: Iterable[ViewTool], settings: Settings, *, recorder: Recorder | None, results: ResultStore | None = None
+    tools: Iterable[ViewTool],
+    settings: AdapterSettings,
+    *,
+    recorder: Recorder | None,
+    results: ResultStore | None = None,
 ) -> ToolRegistry:
     """Raises: ImproperlyConfigured."""
     registry = ToolRegistry(
@@ -66,7 +70,7 @@ def build_registry(
 # --- one tool --------------------------------------------------------------------------------------------------------
 
 
-def spec_of(tool: ViewTool, settings: Settings) -> ToolSpec:
+def spec_of(tool: ViewTool, settings: AdapterSettings) -> ToolSpec:
     """Raises: ContractError."""
     kind = Kind(tool.kind)
     lean = lean_form(tool, settings.lean_writes, settings.piece_bytes)
@@ -125,7 +129,7 @@ def _run_list(tool: ViewTool, lean: LeanForm | None) -> Run:
 # --- dispatchers -----------------------------------------------------------------------------------------------------
 
 
-def _add_dispatchers(registry: ToolRegistry, tools: list[ViewTool], settings: Settings) -> None:
+def _add_dispatchers(registry: ToolRegistry, tools: list[ViewTool], settings: AdapterSettings) -> None:
     if settings.dispatchers == "resources":
         for resource, actions in _by_resource(tools).items():
             if len(actions) > 1:  # one tool in front of one tool would only be longer
@@ -137,7 +141,7 @@ def _add_dispatchers(registry: ToolRegistry, tools: list[ViewTool], settings: Se
 
 
 def _add_group(
-    registry: ToolRegistry, name: str, patterns: tuple[str, ...], tools: list[ViewTool], settings: Settings
+    registry: ToolRegistry, name: str, patterns: tuple[str, ...], tools: list[ViewTool], settings: AdapterSettings
 ) -> None:
     named = [tool for tool in tools if any(fnmatchcase(tool.name, pattern) for pattern in patterns)]
     if not named:

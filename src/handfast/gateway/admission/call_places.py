@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Hashable
 from typing import NamedTuple, Protocol
 
+from handfast.core.call import rules
 from handfast.gateway.admission.fair_queue import FairQueue, share_of_caller
 from handfast.turns import LARGE_BYTES
 
@@ -88,12 +89,12 @@ class LocalPlaces:
         most = self._most_calls()
         if self._judged >= most or self._held >= most:
             text = f"The gateway has {most} calls in progress, which is its limit. Try again in a moment."
-            raise NoPlace("calls.full", text)
+            raise NoPlace(rules.CALLS_FULL, text)
         own = self._judged_by.get(caller, 0)
         if own and own >= share_of_caller(most):
             # They wait for a list of tools: as many calls that run would wait for places.
             text = f"{own} calls of this caller have yet to be judged, its share of the gateway. Try again in a moment."
-            raise NoPlace("calls.full", text)
+            raise NoPlace(rules.CALLS_FULL, text)
         queue = self._queues.get(server)
         if queue is None:
             queue = self._queues[server] = FairQueue(self._has_share_of_all)
@@ -117,10 +118,10 @@ class LocalPlaces:
         self, queue: "FairQueue[_LocalPlace]", place: "_LocalPlace", bounds: Bounds, weight: int
     ) -> None:
         if self._is_closed:
-            raise NoPlace("gateway.stopping", STOPPING)
+            raise NoPlace(rules.GATEWAY_STOPPING, STOPPING)
         turned_away = queue.join(place.caller, place, most=bounds.queued, weight=weight)
         full = NoPlace(
-            "queue.full",
+            rules.QUEUE_FULL,
             f"{queue.waiting} calls wait for this server, so the call never reached it. Call again in a moment.",
         )
         if place in turned_away:
@@ -133,7 +134,7 @@ class LocalPlaces:
         elif queue.held < bounds.places:
             busy = f"{queue.held_by(place.caller)} calls of this caller, its share of the server, were in progress"
         late = NoPlace(
-            "queue.timeout",
+            rules.QUEUE_TIMEOUT,
             f"{busy} for {bounds.seconds:g} s, so the call never reached it."
             " Call again later, or send fewer calls at once.",
         )
@@ -179,7 +180,7 @@ class LocalPlaces:
         self._is_closed = True
         for queue in self._queues.values():
             for place in list(queue):
-                place.send_away(NoPlace("gateway.stopping", STOPPING))
+                place.send_away(NoPlace(rules.GATEWAY_STOPPING, STOPPING))
 
 
 class _LocalPlace:
@@ -227,7 +228,7 @@ class _LocalPlace:
             self.settle(problem)
 
     def dismiss(self, text: str) -> None:
-        self.send_away(NoPlace("queue.dismissed", text))
+        self.send_away(NoPlace(rules.QUEUE_DISMISSED, text))
 
     def release(self) -> None:
         if self._is_judged:

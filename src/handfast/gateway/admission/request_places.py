@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from handfast.core.call import rules
 from handfast.gateway.admission.room import share_of
 from handfast.gateway.http.response import UpstreamFailed
 
@@ -21,13 +22,13 @@ class RefusalTexts(NamedTuple):
 
 
 LISTENING = RefusalTexts(
-    "listening.no_room",
+    rules.LISTENING_NO_ROOM,
     "stream",
     "{own} streams of this caller only listen to the server, which is its share. End one of them.",
     "Too many streams only listen to this server. Try again later.",
 )
 REQUESTS = RefusalTexts(
-    "requests.no_room",
+    rules.REQUESTS_NO_ROOM,
     "request",
     "{own} requests of this caller wait for the server, which is its share. Wait for their answers.",
     "Too many requests wait for this server. Try again later.",

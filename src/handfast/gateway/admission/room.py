@@ -3,8 +3,6 @@
 from collections import Counter
 from typing import Final, Generic, Protocol, TypeVar
 
-EVICTED: Final = "session.evicted"
-REFUSED: Final = "session.no_room"
 _FULL: Final = "Too many sessions are open with this server. Try again later."
 MADE_WAY: Final = "An idle session was closed to make room for another."
 

@@ -1,6 +1,13 @@
 """Which era of the protocol a server speaks, as far as its relay and its endpoint need to know."""
 
-from typing import Protocol
+import asyncio
+from collections.abc import Awaitable
+from typing import Final, Protocol
+
+from handfast.wire.eras import is_discovery
+from handfast.wire.message import Message
+
+_PROBE_SECONDS: Final = 10.0  # a server that is silent for so long does not know what it was asked
 
 
 class EraRefused(Exception):
@@ -18,3 +25,9 @@ class ServerEra(Protocol):
 
     def note_refused_handshake(self) -> None:
         """The server refused a handshake."""
+
+
+async def find_modern(answer: Awaitable[Message]) -> bool:
+    """Whether a server speaks the modern revision, by its answer to `server/discover`. Raises: TimeoutError."""
+    async with asyncio.timeout(_PROBE_SECONDS):
+        return is_discovery(await answer)

@@ -86,13 +86,18 @@ class ServerHealth:
         """What `check_admission` let through ended without showing how the server is."""
         self._breaker.release()
 
-    def answered(self, seconds: float) -> None:
-        """A tool call was answered, well or not."""
-        self._ring[self.calls % _RING] = seconds
-        self.calls += 1
+    def note_answer(self, seconds: float | None, era: Era) -> None:
+        """A request was answered, well or not; `seconds` where it was a tool call, and the era where it is known."""
+        if self.state is not State.UP:
+            self.succeeded()
+        if seconds is not None:
+            self._ring[self.calls % _RING] = seconds
+            self.calls += 1
+        if era is not Era.UNKNOWN:
+            self.era = era
 
     def succeeded(self) -> None:
-        """It gave a sign of life. Call it when `state` is not UP; when it is, there is nothing new."""
+        """It gave a sign of life. When `state` is UP there is nothing new."""
         is_return = self.state is not State.IDLE
         self._breaker.succeeded()
         self._become(State.UP, "It answers again." if is_return else "It answers.", Status.SUCCESS)

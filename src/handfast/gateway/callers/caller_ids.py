@@ -13,13 +13,11 @@ import msgspec
 from handfast.gateway.callers.opaque import Seal, Tampered
 from handfast.gateway.callers.task_ids import META_RELATED
 from handfast.wire.codes import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
-from handfast.wire.lenient_reading import level_of
-from handfast.wire.members import member, text_member
+from handfast.wire.members import level_of, member, text_member
 from handfast.wire.message import AmbiguousKeys, Members, Message, read_message
 from handfast.wire.scan import NotJson
 from handfast.wire.splice import Path, replace_values
 
-FOREIGN: Final = "access.foreign"
 _NO_TASK: Final = (
     "There is no task of this id for this caller. Use the id that its call gave, as the client that made the call."
 )

@@ -14,7 +14,6 @@ import msgspec
 from handfast.gateway.admission.room import share_of
 from handfast.wire.message import Message
 
-EVICTED: Final = "question.evicted"
 GIVEN_UP: Final = "A call that waited for its client to answer was given up to make room for another."
 _NOT_OF_THE_CALL = ("_meta", "inputResponses", "requestState")
 _HELD = 1000  # of one server; more are clients that are asked and never come back

@@ -9,12 +9,11 @@ from typing import Final
 import msgspec
 
 from handfast.gateway.callers.opaque import Seal
-from handfast.wire.lenient_reading import level_of
-from handfast.wire.members import member, text_member
+from handfast.wire.members import level_of, member, text_member
 from handfast.wire.message import Members, Message
+from handfast.wire.methods import MODERN_TASK_REQUESTS
 from handfast.wire.splice import Path, replace_values
 
-TASK_METHODS: Final = frozenset(("tasks/get", "tasks/update", "tasks/cancel"))
 META_RELATED: Final = "io.modelcontextprotocol/related-task"
 
 
@@ -35,7 +34,7 @@ class TaskIds:
     def answer_edits(self, result: Members, method: str, server: str) -> dict[Path, bytes]:
         """What must change in the result of a request."""
         edits = self._related(result, "result", server)
-        if method in TASK_METHODS or text_member(result, "resultType") == "task":
+        if method in MODERN_TASK_REQUESTS or text_member(result, "resultType") == "task":
             edits |= self._wrapped(result, ("result", "taskId"), server)
         return edits
 

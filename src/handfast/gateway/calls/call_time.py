@@ -1,5 +1,12 @@
-"""How long a call may take: a while without a sign of life, and a longer while in all."""
+"""How long a call may take, in silence and in all, and what an answer says of its server."""
 
+import asyncio
+from collections.abc import Callable
+from math import inf
+
+from handfast.gateway.admission.server_health import Era, ServerHealth
+from handfast.gateway.calls.pending import Pending
+from handfast.gateway.http.event_stream import OPEN_AFTER_SECONDS
 from handfast.gateway.settings.blocks import Limits
 
 
@@ -21,6 +28,65 @@ class CallTime:
         return too_long(self._total) if self.due >= self._end else too_silent(self._idle)
 
 
+class CallTimer:
+    """Fires when a call's time is up, and once before when its silence grows long. To start it again costs no task."""
+
+    __slots__ = ("_handle", "_on_due", "_on_silence", "_time")
+
+    def __init__(
+        self, time: CallTime | None, on_due: Callable[[str], None], *, on_silence: Callable[[], None] | None = None
+    ) -> None:
+        """`on_due` is given the reason. Without a time it is never called."""
+        self._time = time
+        self._on_due: Callable[[str], None] | None = on_due
+        self._on_silence = on_silence
+        self._handle: asyncio.TimerHandle | None = None
+        self._start()
+
+    def extend(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+        if self._time is not None:
+            self._time.extend(asyncio.get_running_loop().time())
+        self._start()
+
+    def _start(self) -> None:
+        # One timer for both: most calls need neither.
+        loop, time = asyncio.get_running_loop(), self._time
+        if self._on_silence is not None:
+            early = loop.time() + OPEN_AFTER_SECONDS
+            if time is None or early < time.due:
+                self._handle = loop.call_at(early, self._grow_long)
+                return
+        if time is not None:
+            self._handle = loop.call_at(time.due, self._fire)
+
+    def _grow_long(self) -> None:
+        on_silence, self._on_silence = self._on_silence, None
+        self._start()
+        if on_silence is not None:
+            on_silence()
+
+    def _fire(self) -> None:
+        if self._on_due is not None and self._time is not None:
+            self._on_due(self._time.describe())
+
+    def cancel(self) -> None:
+        """For good. Lets go of what it would have called, which may know this timer in turn."""
+        if self._handle is not None:
+            self._handle.cancel()
+        self._on_due = self._on_silence = None
+
+
+def find_overdue(pending: Pending, now: float, limits: Limits) -> str:
+    """Why a request has taken too long by now; empty where it may go on, or waits in line."""
+    if pending.touched == inf:
+        return ""
+    if now - pending.touched > limits.call_timeout_s:
+        return too_silent(limits.call_timeout_s)
+    return too_long(limits.call_total_s) if now - pending.began > limits.call_total_s else ""
+
+
 def too_silent(seconds: float) -> str:
     return f"The server neither answered nor reported progress for {seconds:g} s. The call was given up."
 
@@ -29,3 +95,11 @@ def too_long(seconds: float) -> str:
     return (
         f"The call took {seconds:g} s and more, which is the most a call may. It was given up. Ask for less at a time."
     )
+
+
+def note_answer(health: ServerHealth, pending: Pending, seconds: float, *, has_error: bool) -> None:
+    """The server answered a request in so many seconds; most answers say which era it speaks."""
+    era = Era.UNKNOWN
+    if not has_error and (pending.is_modern or pending.method == "initialize"):
+        era = Era.MODERN if pending.is_modern else Era.LEGACY
+    health.note_answer(seconds if pending.call is not None else None, era)

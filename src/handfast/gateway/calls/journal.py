@@ -7,37 +7,10 @@ from math import inf
 
 from handfast.catalog.contracts import ContractChange
 from handfast.clock import Clock
+from handfast.core.call import rules
 from handfast.core.call.exchange import Detail, Record, Recorder, RecordType, Status
 from handfast.core.words.redaction import scrub_name, scrub_sentence
 
-# What these are about went no further; everything else was only noticed.
-_REFUSALS = frozenset(
-    (
-        "connection.refused",
-        "access.foreign",
-        "listening.no_room",
-        "requests.no_room",
-        "combined.refused",
-        "gateway.stopping",
-        "message.ambiguous",
-        "message.header_mismatch",
-        "message.refused",
-        "request.body_too_large",
-        "request.head_too_large",
-        "request.malformed",
-        "request.refused",
-        "request.repeated_header",
-        "request.slow",
-        "request.unknown_host",
-        "request.unknown_origin",
-        "request.unreadable",
-        "result.ambiguous",
-        "result.unknown_task",
-        "session.unknown",
-        "session.initialized",
-        "session.no_room",
-    )
-)
 # Records of one kind of trouble with one server in an hour: a server or a client that babbles does not fill the log,
 # and who looks at a day of it still sees when it was.
 _EACH = 20
@@ -46,6 +19,11 @@ _HOUR = 3600.0
 _WORDINGS = 8
 _EACH_LIST = 100  # changes of one list that have a record each: more than a server's whole list, nearly always
 _EACH_HOUR = 1000  # the same for one server in an hour; its list may change without end
+_CHANGES = {
+    "added": rules.CONTRACT_ADDED,
+    "changed": rules.CONTRACT_CHANGED,
+    "removed": rules.CONTRACT_REMOVED,
+}
 
 
 @dataclass(slots=True)
@@ -132,7 +110,7 @@ class Journal:
     def _note_trouble(
         self, server: str, rule: str, reason: str, *, tool: str = "", details: dict[str, Detail] | None = None
     ) -> None:
-        status = Status.BLOCKED if rule in _REFUSALS else Status.WARNING
+        status = Status.BLOCKED if rules.is_refusal(rule) else Status.WARNING
         self.note(RecordType.DIAGNOSTIC, status, server=server, tool=tool, rule=rule, reason=reason, details=details)
 
     def contracts_changed(self, server: str, changes: Sequence[ContractChange]) -> None:
@@ -145,7 +123,7 @@ class Journal:
                 Status.SUCCESS,
                 server=server,
                 tool=scrub_name(change.tool),
-                rule=f"contract.{change.kind}",
+                rule=_CHANGES[change.kind],
                 reason=f"The tool's contract was {change.kind}.",
                 details={
                     "before": change.before.fingerprint if change.before else None,
@@ -170,10 +148,10 @@ class Journal:
             RecordType.CONTRACT_CHANGE,
             Status.SUCCESS,
             server=server,
-            rule="contract.many",
+            rule=rules.CONTRACT_MANY,
             reason=f"{len(changes)} contracts of one list differ and are only counted: {counted}.",
             details=dict(kinds),
         )
 
-    def server_state(self, server: str, state: str, reason: str, status: Status = Status.SUCCESS) -> None:
-        self.note(RecordType.SERVER_STATE, status, server=server, rule=f"server.{state}", reason=reason)
+    def server_state(self, server: str, rule: str, reason: str, status: Status = Status.SUCCESS) -> None:
+        self.note(RecordType.SERVER_STATE, status, server=server, rule=rule, reason=reason)

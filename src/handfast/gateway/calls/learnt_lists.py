@@ -1,11 +1,11 @@
 """A list of tools on its way to a client: its contracts are learnt, and what is over a bound is taken out."""
 
 from handfast.catalog.listing import ToolPage, read_tool_page
+from handfast.core.call import rules
 from handfast.gateway.calls.server_side import ServerSide
 from handfast.wire.message import AmbiguousKeys, Message
-from handfast.wire.reshape import drop
 from handfast.wire.scan import NotJson
-from handfast.wire.splice import replace_values
+from handfast.wire.splice import drop, replace_values
 
 
 async def learn_list(server: ServerSide, message: Message, *, cursor: bytes | None, view: bytes) -> bytes:
@@ -14,7 +14,7 @@ async def learn_list(server: ServerSide, message: Message, *, cursor: bytes | No
         result = message.result()
     except (AmbiguousKeys, NotJson) as problem:
         reason = f"A list of tools could not be learnt from: {problem}. Its tools are not judged."
-        server.journal.diagnose(server.name, "contract.unreadable", reason)
+        server.journal.diagnose(server.name, rules.CONTRACT_UNREADABLE, reason)
         return message.raw
     contracts = server.learner.contracts
     page = await read_tool_page(result, contracts.most) if result is not None else None
@@ -26,7 +26,7 @@ async def learn_list(server: ServerSide, message: Message, *, cursor: bytes | No
     if page.is_whole and taken == len(page.contracts):
         return message.raw
     reason = f"The server lists more than {contracts.most} tools or 32 MiB of them. The others are not offered."
-    server.journal.diagnose(server.name, "contract.too_many", reason)
+    server.journal.diagnose(server.name, rules.CONTRACT_TOO_MANY, reason)
     return _end_list(message.raw, page, taken)
 
 

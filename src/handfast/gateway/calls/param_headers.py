@@ -1,7 +1,6 @@
 """Headers that repeat what the body says: compared on the way in, written on the way out."""
 
-import msgspec
-
+from handfast.core.call import rules
 from handfast.core.call.exchange import Status
 from handfast.core.words.redaction import scrub_name
 from handfast.gateway.calls.conversation import Conversation
@@ -13,8 +12,6 @@ from handfast.wire.message import AmbiguousKeys, Message
 from handfast.wire.replies import error_reply
 from handfast.wire.scan import NotJson
 
-_RULE = "message.header_mismatch"
-
 
 def refuse_mismatch(server: ServerSide, http: HttpExchange, message: Message) -> bytes | None:
     """The error for HTTP 400 where a header says something else than the body; what is missing is not looked for.
@@ -24,14 +21,14 @@ def refuse_mismatch(server: ServerSide, http: HttpExchange, message: Message) ->
     text = find_mismatch(http.by_name.get, message)
     if text is None:
         return None
-    tool = _tool(message) if message.method == "tools/call" else None
+    tool = message.called_tool()
     if tool is None:
-        server.journal.diagnose(server.name, _RULE, text)
+        server.journal.diagnose(server.name, rules.MESSAGE_HEADER_MISMATCH, text)
     else:
         policy, actor = server.policy_of(tool), http.actor or server.actor
-        call = server.path.open(server=server.name, tool=scrub_name(tool), policy=policy, contract=None, actor=actor)
+        call = server.path.open(server=server.name, tool=scrub_name(tool), policy=policy, actor=actor)
         call.caller = http.peer
-        server.path.conclude(call, Status.BLOCKED, rule=_RULE, reason=text, refusal=())
+        server.path.conclude(call, Status.BLOCKED, rule=rules.MESSAGE_HEADER_MISMATCH, reason=text, refusal=())
     return error_reply(message.id, HEADER_MISMATCH, text)
 
 
@@ -43,7 +40,7 @@ def refuse_param_mismatch(
     if text is None or message.id is None:
         return None
     pending = conversation.open_requests.pop(message.id)
-    return conversation.fail(message.id, pending, text, code=HEADER_MISMATCH, rule=_RULE)
+    return conversation.fail(message.id, pending, text, code=HEADER_MISMATCH, rule=rules.MESSAGE_HEADER_MISMATCH)
 
 
 def param_mismatch(server: ServerSide, headers: Headers, message: Message) -> str | None:
@@ -63,16 +60,9 @@ def modern_headers(server: ServerSide, message: Message) -> Headers:
 
 
 def _input_schema(server: ServerSide, message: Message) -> bytes | None:
-    name = _tool(message) if message.method == "tools/call" else None
+    name = message.called_tool()
     found = server.learner.contracts.find(name) if name is not None else None
     return None if found is None else found.contract.input_schema
-
-
-def _tool(message: Message) -> str | None:
-    try:
-        return msgspec.json.decode(message.params()["name"], type=str)
-    except (AmbiguousKeys, NotJson, KeyError, msgspec.DecodeError, UnicodeDecodeError):
-        return None
 
 
 def _arguments(message: Message) -> bytes | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from handfast.gateway.http.exchange import REFUSED
+from handfast.core.call import rules
 from handfast.wire.message import Message
 
 
@@ -23,5 +23,5 @@ def note_refused(diagnose: Callable[[str, str], None], message: Message, reply: 
     """
     if message.method == "tools/call":
         text = msgspec.json.decode(reply, type=_Reply).error.message
-        diagnose(REFUSED, f"A request was refused: {text}")
+        diagnose(rules.REQUEST_REFUSED, f"A request was refused: {text}")
     return reply

@@ -1,21 +1,9 @@
 """Which requests may be sent a second time: those that change nothing, and calls whose tool says so of itself."""
 
+from handfast.core.call import rules
 from handfast.gateway.calls.pending import Pending
 from handfast.gateway.calls.server_side import ServerSide
-
-HARMLESS = frozenset(
-    (
-        "tools/list",
-        "resources/list",
-        "resources/templates/list",
-        "resources/read",
-        "prompts/list",
-        "prompts/get",
-        "completion/complete",
-        "ping",
-        "server/discover",
-    )
-)
+from handfast.wire.methods import HARMLESS
 
 
 def is_repeatable(pending: Pending, server: ServerSide) -> bool:
@@ -32,4 +20,4 @@ def note_repeat(pending: Pending | None, server: ServerSide, why: str) -> None:
     if pending is not None and pending.call is not None:
         pending.call.details["retries"] = 1
         return
-    server.journal.diagnose(server.name, "request.repeated", f"A request was sent a second time: {why}")
+    server.journal.diagnose(server.name, rules.REQUEST_REPEATED, f"A request was sent a second time: {why}")

@@ -14,6 +14,7 @@ import msgspec
 from handfast.catalog.contracts import ServerContracts
 from handfast.catalog.tasks import KeptTask, KeptTasks, task_key
 from handfast.clock import Clock
+from handfast.core.call import rules
 from handfast.core.call.contract import CompiledContract
 from handfast.core.call.exchange import Exchange, RecordingFailed, Status, Ticket
 from handfast.core.call.policy import ALLOWED, Blocked, Decision, ToolPolicy, Warned
@@ -27,12 +28,8 @@ from handfast.wire.codes import RECORDING_FAILED, UPSTREAM_FAILED
 from handfast.wire.members import text_member
 from handfast.wire.message import AmbiguousKeys, Members, Message, read_level
 from handfast.wire.replies import error_reply, error_result, tool_error
-from handfast.wire.reshape import drop, put
 from handfast.wire.scan import NotJson, scan_array
-
-# Whatever is asked about a task: any of these answers may say how it ended, and some servers say more than they must.
-TASK_METHODS: Final = frozenset(("tasks/get", "tasks/list", "tasks/result", "tasks/update", "tasks/cancel"))
-TASK_NOTIFICATIONS: Final = frozenset(("notifications/tasks", "notifications/tasks/status"))
+from handfast.wire.splice import drop, put
 
 _DAY = 86_400.0
 # A server may keep a task for longer than it said. A result that comes after its task was forgotten is not judged, so
@@ -111,7 +108,7 @@ class TaskResults:
         decision: Decision = ALLOWED
         if report.results:
             decision = await self._judge(call, report)
-            if not call.is_recorded:
+            if call.end is None:
                 self._path.note(call, report.results[0], decision)
         else:
             self._path.conclude(call, Status.SUCCESS, mode=call.policy.output.mode)
@@ -275,20 +272,20 @@ class TaskResults:
     def _decide_unknown(self, key: str, report: TaskReport) -> Decision:
         """A task from before handfast stood in between: there is nothing to judge its result by."""
         if report.results and self._policy_of("").blocks_unknown_tools:
-            self._journal.diagnose(self._server, "result.unknown_task", f"It was blocked: {_UNKNOWN}.")
-            return Blocked("result.unknown_task", _UNKNOWN)
+            self._journal.diagnose(self._server, rules.RESULT_UNKNOWN_TASK, f"It was blocked: {_UNKNOWN}.")
+            return Blocked(rules.RESULT_UNKNOWN_TASK, _UNKNOWN)
         if report.ambiguity:
-            self._journal.diagnose(self._server, "result.ambiguous", f"The result of a task: {report.ambiguity}.")
-            return Blocked("result.ambiguous", report.ambiguity)
+            self._journal.diagnose(self._server, rules.RESULT_AMBIGUOUS, f"The result of a task: {report.ambiguity}.")
+            return Blocked(rules.RESULT_AMBIGUOUS, report.ambiguity)
         if report.results and key not in self._at_hand:
             self._hold(key, None)
             reason = "The result of a task was passed on unjudged: it is not known which tool it is from."
-            self._journal.diagnose(self._server, "contract.unknown", reason)
+            self._journal.diagnose(self._server, rules.CONTRACT_UNKNOWN, reason)
         return ALLOWED
 
     def _refuse(self, problem: Exception) -> None:
         reason = f"What the server said about a task was refused: {problem}."
-        self._journal.diagnose(self._server, "message.ambiguous", reason)
+        self._journal.diagnose(self._server, rules.MESSAGE_AMBIGUOUS, reason)
 
 
 def read_task_id(members: Members) -> str | None:

@@ -32,6 +32,7 @@ class Patience:
     idle: float = 75.0  # between two requests; longer than the minute after which many clients drop theirs
     unread: float = 60.0  # without taking a byte of an answer; as long as the official clients wait for anything
     farewell: float = 2.0  # to read why the connection closes
+    keep_alive: float = 15.0  # until a silent stream of events gets a comment; a quarter of what proxies allow
 
 
 def origin_of(peer: str) -> str:
@@ -49,7 +50,7 @@ def origin_of(peer: str) -> str:
         return peer
 
 
-class ConnectionOwner(Protocol):
+class ListenerSide(Protocol):
     """The listener, as far as one connection needs it."""
 
     now: float

@@ -9,12 +9,14 @@ from collections.abc import Callable, Coroutine
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from handfast.core.call import rules
 from handfast.gateway.edge.acceptor import Acceptor
 from handfast.gateway.edge.body_places import BodyPlaces
-from handfast.gateway.edge.client_connection import RETRY_AFTER, ClientConnection
+from handfast.gateway.edge.client_connection import ClientConnection
 from handfast.gateway.edge.connection_owner import LARGE_PIECE_BYTES, PIECE_BYTES, Patience, origin_of
 from handfast.gateway.edge.held_bytes import HeldBytes
 from handfast.gateway.edge.ignored_bytes import IgnoredBytes
+from handfast.gateway.edge.paced_body import RETRY_AFTER
 from handfast.gateway.http.exchange import HttpExchange, HttpProblem
 from handfast.gateway.http.response_head import render_date
 from handfast.turns import Turns, turns_of_loop
@@ -104,7 +106,8 @@ class HttpListener:
         for connection in self._all():
             connection.close()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._emptied(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._emptied()
         for connection in self._all():
             connection.abort()
         await self._emptied()
@@ -160,7 +163,7 @@ class HttpListener:
 
     def _too_many(self, which: str) -> HttpProblem:
         text = f"Too many connections are open {which}. Close some, or try again later."
-        return HttpProblem(503, text, rule="connection.refused", headers=[RETRY_AFTER])
+        return HttpProblem(503, text, rule=rules.CONNECTION_REFUSED, headers=[RETRY_AFTER])
 
     def _has_room(self, most: int) -> bool:
         while len(self._connections) >= most:

@@ -2,6 +2,7 @@
 
 import re
 
+from handfast.core.call import rules
 from handfast.gateway.http.exchange import HttpProblem
 from handfast.gateway.settings import Settings
 from handfast.gateway.settings.blocks import HOST, PORT
@@ -24,7 +25,7 @@ def check_host(given: bytes | None, settings: Settings) -> None:
         if name.strip("[]") == own and own not in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
             return
     text = "This Host is not served here. Add it to allowed_hosts if it should be."
-    raise HttpProblem(403, text, rule="request.unknown_host")
+    raise HttpProblem(403, text, rule=rules.REQUEST_UNKNOWN_HOST)
 
 
 def check_origin(given: bytes | None, settings: Settings) -> None:
@@ -37,4 +38,4 @@ def check_origin(given: bytes | None, settings: Settings) -> None:
     found = _ORIGIN.fullmatch(origin)
     if found is None or found["name"] not in _LOOPBACK:
         text = "Pages of this Origin may not use the gateway. Add it to allowed_origins if they should."
-        raise HttpProblem(403, text, rule="request.unknown_origin")
+        raise HttpProblem(403, text, rule=rules.REQUEST_UNKNOWN_ORIGIN)

@@ -23,10 +23,10 @@ from handfast.gateway.http.response import (
 
 __all__ = [
     "BodyTooLarge",
-    "Endpoint",
     "HttpClient",
     "RequestUnsafe",
     "Response",
+    "ServerUrl",
     "UpstreamFailed",
     "UpstreamHungUp",
     "UpstreamProtocolError",
@@ -55,7 +55,7 @@ class UrlUnusable(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class ServerUrl:
     """A url taken apart: where to connect, and what to ask for there."""
 
     scheme: str
@@ -64,7 +64,7 @@ class Endpoint:
     target: str
 
     @classmethod
-    def parse(cls, url: str) -> "Endpoint":
+    def parse(cls, url: str) -> "ServerUrl":
         """Raises: UrlUnusable."""
         # urlsplit drops some control characters without a word, so look first.
         if any(character <= " " or character == "\x7f" for character in url):
@@ -111,7 +111,7 @@ class HttpClient:
         With `waits_for_pairing` an answer that was read whole keeps its connection until `Response.release`: a peer
         that sends one answer too many is out of step, and only who knows what was asked can tell. Raises: UrlUnusable.
         """
-        self._endpoint = endpoint = Endpoint.parse(url)
+        self._endpoint = endpoint = ServerUrl.parse(url)
         if endpoint.scheme == "https" and tls is None:
             tls = ssl.create_default_context()
         self._pool = ConnectionPool(
@@ -192,7 +192,7 @@ class HttpClient:
             return None
         try:
             here = self._endpoint.origin + (self._endpoint.target if target is None else target)
-            there = Endpoint.parse(urljoin(here, location.decode("ascii")))
+            there = ServerUrl.parse(urljoin(here, location.decode("ascii")))
         except ValueError:
             return None
         return there.target if there.origin == self._endpoint.origin else None

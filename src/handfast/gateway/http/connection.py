@@ -27,7 +27,7 @@ WRITE_PIECE = 64 * 1024
 _FRAMING = frozenset({b"content-length", b"transfer-encoding", b"content-encoding"})
 
 
-class ConnectionOwner(Protocol):
+class PoolSide(Protocol):
     """Whoever lends the connection out."""
 
     def freed(self, connection: "Connection", *, is_reusable: bool) -> None:
@@ -69,7 +69,7 @@ class Connection(asyncio.Protocol):
     )
 
     def __init__(
-        self, origin: str, owner: ConnectionOwner, loop: asyncio.AbstractEventLoop, *, waits_for_pairing: bool = False
+        self, origin: str, owner: PoolSide, loop: asyncio.AbstractEventLoop, *, waits_for_pairing: bool = False
     ) -> None:
         """`waits_for_pairing`: the end of a body does not free the connection, only `give_back` does."""
         self._origin = origin

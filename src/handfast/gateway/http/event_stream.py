@@ -1,12 +1,15 @@
-"""Events on their way to one client: down the connection that asked, and again to a client that comes back for them."""
+"""The answer to one POST, plain or as a stream of events, and such a stream for a client that comes back for it.
+
+A stream that is silent is kept alive by its connection.
+"""
 
 import asyncio
+from collections.abc import Sequence
 
 from handfast.gateway.http.event_log import EventLog, KeptStream, UnknownEvent
-from handfast.gateway.http.exchange import STREAM_HEADERS, Headers, HttpExchange
-from handfast.wire.sse import KEEP_ALIVE, render_event
+from handfast.gateway.http.exchange import JSON, STREAM_HEADERS, HttpExchange
+from handfast.wire.sse import render_event
 
-KEEP_ALIVE_SECONDS = 15.0
 # Earlier clients take an event without data for a broken message.
 _FIRST_PRIMED = b"2025-11-25"
 # How long a client waits before it comes back: short beside a call that is worth resuming, long beside a reconnection.
@@ -30,20 +33,36 @@ def prime(log: EventLog, stream: KeptStream) -> bytes:
     return log.add(stream, b"", retry=_RETRY_MS)
 
 
-class EventStream:
-    """The stream that answers one request. Without a log nothing is kept and events have no ids."""
+class StreamedAnswer:
+    """Plain JSON when the answer is all there is, a stream otherwise. Without a log events have no ids of ours."""
 
-    def __init__(self, http: HttpExchange, log: EventLog | None) -> None:
+    __slots__ = ("_http", "_kept", "_log", "is_open")
+
+    def __init__(self, http: HttpExchange, log: EventLog | None = None) -> None:
         self._http = http
         self._log = log
-        self._kept = log.open() if log is not None else None
+        self._kept: KeptStream | None = None
+        self.is_open = False
 
-    async def start(self, headers: Headers) -> None:
-        await self._http.start_stream(200, [*STREAM_HEADERS, *headers])
-        if self._log is not None and self._kept is not None and is_primed(self._http):
-            await self._http.send_chunk(prime(self._log, self._kept))
+    def open(self, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
+        """The answer is a stream from here on."""
+        self.is_open = True
+        self._http.start_stream(200, [*STREAM_HEADERS, *headers])
+        if self._log is not None:
+            self._kept = self._log.open()
+            if is_primed(self._http):
+                self._http.write_chunk(prime(self._log, self._kept))
+
+    def open_early(self) -> None:
+        """A long silence is easily cut off: the client gets an id to come back with, if it knows what that is."""
+        is_waiting = not self._http.has_started and not self._http.has_left
+        if self._log is not None and is_waiting and may_open_early(self._http):
+            self.open()
 
     async def write(self, data: bytes) -> None:
+        """Something that comes before the answer, or the answer on a stream."""
+        if not self.is_open:
+            self.open()
         if self._log is None or self._kept is None:
             await self._http.send_chunk(render_event(data))
             return
@@ -51,7 +70,16 @@ class EventStream:
         if self._kept.on_change is None:
             await self._http.send_chunk(event)  # else whoever came back has been woken to send it
 
+    async def finish(self, answer: bytes, *, status: int = 200) -> None:
+        """The status is for a plain answer: a stream has had its own."""
+        if not self.is_open:
+            await self._http.respond(status, [JSON], answer)
+            return
+        await self.write(answer)
+        await self.end()
+
     async def end(self) -> None:
+        """Without an answer, where none is due or it was written."""
         if self._log is not None and self._kept is not None:
             if self._kept.on_change is None and not self._http.has_left:
                 self._log.delivered(self._kept)
@@ -64,7 +92,7 @@ async def follow(http: HttpExchange, log: EventLog, stream: KeptStream, *, posit
     if stream.is_over and position == stream.sent:
         # Version 1 of the TypeScript client takes no error for an answer: it comes back, and to an empty stream it
         # would come back for ever. 204 ends that, there and in the standard of server-sent events.
-        await http.start_stream(204, [])
+        http.start_stream(204, [])
         await http.end_stream()
         return
     bell = asyncio.Event()
@@ -72,7 +100,7 @@ async def follow(http: HttpExchange, log: EventLog, stream: KeptStream, *, posit
     stream.changed()  # an older reader sees that it has been replaced
     stream.on_change = wake
     http.watch(wake)
-    await http.start_stream(200, STREAM_HEADERS)
+    http.start_stream(200, STREAM_HEADERS)
     try:
         while stream.on_change is wake and not http.has_left:
             bell.clear()
@@ -80,7 +108,7 @@ async def follow(http: HttpExchange, log: EventLog, stream: KeptStream, *, posit
             if stream.is_over and position == stream.sent:
                 log.delivered(stream)
                 break
-            await rest(http, bell)
+            await bell.wait()
     except UnknownEvent:
         pass  # it fell so far behind that the rest is gone: the stream ends here, and asking again says so
     finally:
@@ -96,11 +124,3 @@ async def send_since(http: HttpExchange, stream: KeptStream, position: int) -> i
         await http.send_chunk(event)
         position += 1
     return position
-
-
-async def rest(http: HttpExchange, bell: asyncio.Event) -> None:
-    """Wait for news, or show that the connection is still there."""
-    try:
-        await asyncio.wait_for(bell.wait(), KEEP_ALIVE_SECONDS)
-    except TimeoutError:
-        await http.send_chunk(KEEP_ALIVE)

@@ -5,8 +5,10 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from handfast.core.call import rules
 from handfast.gateway.http.response_head import render_head
 from handfast.wire.codes import INVALID_REQUEST
+from handfast.wire.sse import KEEP_ALIVE
 
 if TYPE_CHECKING:
     from handfast.gateway.http.request_head import RequestHead
@@ -26,9 +28,6 @@ _UNREAD_SECONDS = 60.0  # as long as the official clients wait for anything
 _ONE_PIECE = 64 * 1024
 
 
-REFUSED = "request.refused"
-
-
 class HttpProblem(Exception):
     """A request that is answered with a status and one line, and goes no further."""
 
@@ -38,7 +37,7 @@ class HttpProblem(Exception):
         text: str,
         *,
         code: int = INVALID_REQUEST,
-        rule: str = REFUSED,
+        rule: str = rules.REQUEST_REFUSED,
         headers: Headers | None = None,
     ) -> None:
         """`rule` puts it on record under that name; empty for what is on record already."""
@@ -62,6 +61,9 @@ class ClientSide(Protocol):
 
     def write(self, data: bytes) -> None: ...
 
+    def write_event(self, data: bytes) -> None:
+        """A part of a stream of events. When none follows for a while, `HttpExchange.keep_alive` is called."""
+
     def end_of_head(self, http: "HttpExchange") -> bytes:
         """The headers that say when it was written and whether the connection goes on, with the empty line."""
 
@@ -73,6 +75,8 @@ class ClientSide(Protocol):
 
 
 class HttpExchange:
+    _is_event_stream = False  # once such a stream has started
+
     def __init__(self, connection: ClientSide, head: "RequestHead") -> None:
         self._connection = connection
         self.head = head
@@ -111,16 +115,34 @@ class HttpExchange:
             self._connection.write(head)
             self._connection.write(body)
 
-    async def start_stream(self, status: int, headers: Headers) -> None:
+    def start_stream(self, status: int, headers: Headers) -> None:
         self.has_started = True
+        self._is_event_stream = EVENT_STREAM in headers
         # A client of HTTP/1.0 knows no chunks: to it the end of the connection is the end of the stream.
         self._is_chunked = not (self._is_version_1_0 or status == 204 or self.method == "HEAD")
         framing = b"transfer-encoding: chunked\r\n" if self._is_chunked else b""
-        self._connection.write(render_head(status, tuple(headers)) + framing + self._connection.end_of_head(self))
+        self._write(render_head(status, tuple(headers)) + framing + self._connection.end_of_head(self))
 
     async def send_chunk(self, chunk: bytes) -> None:
-        if await self._has_room() and chunk and self.method != "HEAD":
-            self._connection.write(b"%x\r\n%b\r\n" % (len(chunk), chunk) if self._is_chunked else chunk)
+        if await self._has_room():
+            self.write_chunk(chunk)
+
+    def write_chunk(self, chunk: bytes) -> None:
+        """Without looking whether the client takes what it is sent."""
+        if chunk and self.method != "HEAD":
+            self._write(b"%x\r\n%b\r\n" % (len(chunk), chunk) if self._is_chunked else chunk)
+
+    def _write(self, data: bytes) -> None:
+        if self._is_event_stream:
+            self._connection.write_event(data)
+        else:
+            self._connection.write(data)
+
+    def keep_alive(self) -> None:
+        """The stream was silent for a while: show that the connection is still there. Called by the connection."""
+        is_silent = self._is_event_stream and not (self.is_complete or self.has_left)
+        if is_silent and not self._connection.is_write_paused:
+            self.write_chunk(KEEP_ALIVE)
 
     async def end_stream(self) -> None:
         if await self._has_room():
@@ -173,7 +195,7 @@ class HttpExchange:
 
 def body_too_large(limit: int) -> HttpProblem:
     text = f"The body is over the limit of {limit} bytes. Send a smaller one."
-    return HttpProblem(413, text, rule="request.body_too_large")
+    return HttpProblem(413, text, rule=rules.REQUEST_BODY_TOO_LARGE)
 
 
 def _cancel(task: "asyncio.Task[T]") -> None:

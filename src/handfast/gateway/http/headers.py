@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from enum import Enum, auto
 from functools import lru_cache
 
+from handfast.core.call import rules
 from handfast.gateway.http.exchange import Headers, HttpExchange, HttpProblem
 
 _TO_UPSTREAM = frozenset(
@@ -92,18 +93,18 @@ def check_repeated(http: HttpExchange) -> None:
     times = Counter(name for name, _ in http.headers)
     if any(count > 1 and (name in _SINGLE or name.startswith(_EXTENSION)) for name, count in times.items()):
         text = "A header that may stand only once is repeated. Send each header once."
-        raise HttpProblem(400, text, rule="request.repeated_header")
+        raise HttpProblem(400, text, rule=rules.REQUEST_REPEATED_HEADER)
 
 
 def check_described(http: HttpExchange) -> None:
     """A body that is not plain JSON in UTF-8 could be read as another one. Raises: HttpProblem 415."""
     if _form(http.header(b"content-type") or b"") is not Form.JSON:
         text = "The body must be application/json in UTF-8. Send it so, with no other parameter."
-        raise HttpProblem(415, text, rule="request.unreadable")
+        raise HttpProblem(415, text, rule=rules.REQUEST_UNREADABLE)
     encoding = http.header(b"content-encoding")
     if encoding and encoding.lower() != b"identity":
         text = "The body must not be encoded. Send it without Content-Encoding."
-        raise HttpProblem(415, text, rule="request.unreadable")
+        raise HttpProblem(415, text, rule=rules.REQUEST_UNREADABLE)
 
 
 # --- what a server is sent -------------------------------------------------------------------------------------------

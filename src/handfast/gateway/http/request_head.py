@@ -5,6 +5,7 @@ from urllib.parse import unquote
 
 import httptools
 
+from handfast.core.call import rules
 from handfast.gateway.http.exchange import Headers, HttpProblem
 
 # Two and a half times what Apache takes. Each is an object or two, of many times its length.
@@ -43,7 +44,7 @@ def read_head(head: bytes) -> RequestHead:
     """`head` ends with its only empty line. Raises: HttpProblem 400 and 431."""
     if head.count(b"\n") > _HEADERS + 2:
         text = f"The request has more than {_HEADERS} headers. Send fewer."
-        raise HttpProblem(431, text, rule="request.head_too_large")
+        raise HttpProblem(431, text, rule=rules.REQUEST_HEAD_TOO_LARGE)
     try:
         method, target, version = head[: head.index(b"\r\n")].split(b" ")
         is_version_1_0 = _VERSIONS[version]
@@ -90,7 +91,7 @@ def expects_go_ahead(head: RequestHead) -> bool:
 
 def bad_request(why: str) -> HttpProblem:
     text = f"The request is not HTTP as it should be: {why}. Send it as RFC 9112 has it."
-    return HttpProblem(400, text, rule="request.malformed")
+    return HttpProblem(400, text, rule=rules.REQUEST_MALFORMED)
 
 
 def _split_target(target: bytes) -> tuple[str, bytes]:

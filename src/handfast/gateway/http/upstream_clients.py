@@ -1,26 +1,9 @@
 """The connections to one server, by what they are for: nothing else takes one that a call needs."""
 
-from enum import IntEnum, auto
 from typing import Final
 
 from handfast.gateway.http.client import HttpClient
-
-
-class Purpose(IntEnum):
-    """What a request to a server is for. A number, because that is hashed faster."""
-
-    CALL = auto()  # a call, or the list of tools that it is judged by
-    REQUEST = auto()  # whatever else a client sends
-    NOTICE = auto()  # what handfast tells the server itself: nobody waits for it
-    LISTENING = auto()  # a stream that may never end
-
-
-def purpose_of(method: str | None) -> Purpose:
-    """Of a client's message, by its method; an answer has none."""
-    if method == "subscriptions/listen":
-        return Purpose.LISTENING
-    return Purpose.CALL if method == "tools/call" else Purpose.REQUEST
-
+from handfast.wire.methods import Purpose
 
 # Other requests than calls at one server, of all callers.
 REQUESTS: Final = 256

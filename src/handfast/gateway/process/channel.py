@@ -27,7 +27,7 @@ _CLOSED = "The gateway closed the server before it answered. Repeat the call if 
 _GIVEN_UP = 10_000  # remembered of one child; most servers answer none, and each takes 60 bytes
 
 
-class Listener(Protocol):
+class RequestListener(Protocol):
     """Whoever waits for the answer to a request."""
 
     def deliver(self, message: Message) -> None:
@@ -40,7 +40,7 @@ class Listener(Protocol):
         """No answer will come from this child; `was_sent`: it may have begun to work on it."""
 
 
-class Owner(Protocol):
+class ChannelOwner(Protocol):
     """Who gets what the child says without saying to whom."""
 
     def uncorrelated(self, channel: "Channel", message: Message) -> bool:
@@ -53,17 +53,19 @@ class Owner(Protocol):
     def exited(self, channel: "Channel", code: int) -> None: ...
 
 
-class _Open(NamedTuple):
-    listener: Listener
+class _SentRequest(NamedTuple):
+    listener: RequestListener
     alias: Alias
 
 
 class Channel:
-    def __init__(self, launch: Launch, owner: Owner, *, limits: Limits, on_stderr: Callable[[bytes], None]) -> None:
+    def __init__(
+        self, launch: Launch, owner: ChannelOwner, *, limits: Limits, on_stderr: Callable[[bytes], None]
+    ) -> None:
         self._launch = launch
         self._owner = owner
         self._limits = limits
-        self._open: dict[int, _Open] = {}
+        self._open: dict[int, _SentRequest] = {}
         self._own: dict[int, asyncio.Future[Message]] = {}
         self._given_up: set[int] = set()  # requests that the child may still answer; full, it stays so
         self._ids = count(1)
@@ -134,12 +136,12 @@ class Channel:
 
     # --- to the child ----------------------------------------------------------------------------------------------
 
-    def send_request(self, message: Message, listener: Listener) -> int:
+    def send_request(self, message: Message, listener: RequestListener) -> int:
         """Send a client's request under an id of ours, which is also its progress token. Raises: AmbiguousKeys."""
         assert message.id is not None
         own_id = next(self._ids)
         alias = Alias(own_id, message, token_of(message))
-        self._open[own_id] = _Open(listener, alias)
+        self._open[own_id] = _SentRequest(listener, alias)
         if self.is_alive:
             self._child.send(alias.take_raw())
         else:
@@ -150,7 +152,7 @@ class Channel:
         """Send what carries no id of the client's: a notification, an answer to the child."""
         self._child.send(raw)
 
-    def send_cancel(self, message: Message, listener: Listener | None, client_id: RequestId) -> None:
+    def send_cancel(self, message: Message, listener: RequestListener | None, client_id: RequestId) -> None:
         """Pass on a client's notifications/cancelled, for the request it means and no other client's."""
         for own_id, entry in self._open.items():
             if entry.alias.client_id == client_id and (listener is None or entry.listener is listener):
@@ -261,7 +263,7 @@ class Channel:
                 return True
         return False
 
-    def _entry(self, token: msgspec.Raw | None) -> _Open | None:
+    def _entry(self, token: msgspec.Raw | None) -> _SentRequest | None:
         number = read_number(token)
         return None if number is None else self._open.get(number)
 

@@ -125,7 +125,8 @@ class Child(asyncio.SubprocessProtocol):
         self.close_stdin()
         for number in (signal.SIGTERM, signal.SIGKILL):
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.gone.wait(), grace)
+                async with asyncio.timeout(grace):
+                    await self.gone.wait()
                 return
             self._signal_all(number)
         await self.gone.wait()

@@ -3,10 +3,11 @@
 import asyncio
 from collections.abc import Callable
 
+from handfast.core.call import rules
 from handfast.core.call.exchange import Status
 from handfast.gateway.admission.server_health import Era, ServerHealth, State
 from handfast.gateway.calls.server_side import ServerSide
-from handfast.gateway.process.channel import Channel, Owner
+from handfast.gateway.process.channel import Channel, ChannelOwner
 from handfast.gateway.process.child import ChildStartFailed
 from handfast.gateway.process.launch import Launch
 from handfast.gateway.process.server_output import ServerOutput
@@ -22,7 +23,7 @@ class Children:
         self,
         server: ServerSide,
         launch: Launch,
-        owner: Owner,
+        owner: ChannelOwner,
         *,
         health: ServerHealth,
         limits: Callable[[], Limits],
@@ -39,7 +40,7 @@ class Children:
         self._shared: dict[str, asyncio.Task[Channel]] = {}
         self._is_closed = False
 
-    async def start(self, owner: Owner | None = None) -> Channel:
+    async def start(self, owner: ChannelOwner | None = None) -> Channel:
         """A new child, for `owner` where it is not for everybody.
 
         Raises: UpstreamResting, ChildStartFailed, ConnectionError.
@@ -50,7 +51,9 @@ class Children:
         try:
             await channel.start()
         except ChildStartFailed as problem:
-            self._server.journal.server_state(self._server.name, "failed", f"It did not start: {problem}", Status.ERROR)
+            self._server.journal.server_state(
+                self._server.name, rules.SERVER_FAILED, f"It did not start: {problem}", Status.ERROR
+            )
             self._health.failed(f"The server {problem}")
             raise
         self._running.add(channel)
@@ -59,7 +62,7 @@ class Children:
             await self.stop(channel)
             raise ConnectionError("the gateway is stopping")
         self._server.learner.restart()
-        self._server.journal.server_state(self._server.name, "started", f"Started as process {channel.pid}.")
+        self._server.journal.server_state(self._server.name, rules.SERVER_STARTED, f"Started as process {channel.pid}.")
         return channel
 
     async def greet(self, channel: Channel, render: Callable[[int], bytes]) -> Message:
@@ -72,7 +75,8 @@ class Children:
         """A child that does not answer this is of no use. Raises: ConnectionError, TimeoutError."""
         seconds = self._limits().handshake_timeout_s
         try:
-            greeting = await asyncio.wait_for(channel.ask(render), seconds)
+            async with asyncio.timeout(seconds):
+                greeting = await channel.ask(render)
         except BaseException as problem:
             if isinstance(problem, TimeoutError):
                 self._health.failed(f"It did not answer initialize within {seconds:g} s.")
@@ -122,7 +126,7 @@ class Children:
         self._stopping.discard(channel)
         status = Status.ERROR if code else Status.SUCCESS
         reason = f"Process {channel.pid} exited with code {code}."
-        self._server.journal.server_state(self._server.name, "exited", reason, status)
+        self._server.journal.server_state(self._server.name, rules.SERVER_EXITED, reason, status)
 
     def dismiss(self, text: str) -> None:
         """Every request under way ends with this text."""

@@ -11,7 +11,9 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Final
+from typing import IO, Final
+
+from handfast.pipes import connect_pipe
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _IS_POSIX: Final = os.name == "posix"
@@ -50,7 +52,13 @@ async def start_process(
         cwd=cwd,
         start_new_session=leads_session,
     )
-    await _PipedProcess(process, protocol, loop).connect()
+    try:
+        piped = _PipedProcess(process, protocol, loop)
+    except OSError:
+        process.kill()
+        process.wait()  # at once
+        raise
+    await piped.connect()
 
 
 class _PipedProcess(asyncio.SubprocessTransport):
@@ -67,7 +75,7 @@ class _PipedProcess(asyncio.SubprocessTransport):
         self._protocol = protocol
         self._loop = loop
         files = {_STDIN: process.stdin, _STDOUT: process.stdout, _STDERR: process.stderr}
-        self._unconnected = {fd: file for fd, file in files.items() if file is not None}
+        self._unconnected = {fd: _take_over(file) for fd, file in files.items() if file is not None}
         self._pipes: dict[int, asyncio.BaseTransport] = {}
 
     async def connect(self) -> None:
@@ -75,13 +83,13 @@ class _PipedProcess(asyncio.SubprocessTransport):
         self._protocol.connection_made(self)
         try:
             for fd in list(self._unconnected):
-                connect = self._loop.connect_write_pipe if fd == _STDIN else self._loop.connect_read_pipe
-                self._pipes[fd], _ = await connect(partial(_Pipe, self._protocol, fd), self._unconnected.pop(fd))
+                pipe = connect_pipe(partial(_Pipe, self._protocol, fd), self._unconnected.pop(fd), writes=fd == _STDIN)
+                self._pipes[fd] = await pipe
         except BaseException:
             self.close()
             raise
         finally:
-            # Not before: a protocol closes what has ended, and a file must not be closed while the loop takes it up.
+            # Not before: a protocol closes what has ended, and nothing may be closed while the loop takes it up.
             self._watch()
 
     def _watch(self) -> None:
@@ -121,10 +129,16 @@ class _PipedProcess(asyncio.SubprocessTransport):
     def close(self) -> None:
         for pipe in self._pipes.values():
             pipe.close()
-        for file in self._unconnected.values():
-            file.close()
+        while self._unconnected:
+            os.close(self._unconnected.popitem()[1])
         if self._process.poll() is None:
             self._process.kill()
+
+
+def _take_over(file: IO[bytes]) -> int:
+    """The descriptor of a file that will close nothing any more. Raises: OSError."""
+    with file:
+        return os.dup(file.fileno())
 
 
 class _Pipe(asyncio.Protocol):

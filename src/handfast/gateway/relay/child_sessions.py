@@ -1,32 +1,72 @@
-"""ChildSessions: the sessions of legacy clients with one stdio server, on children of their own or on shared ones."""
+"""The sessions of legacy clients with one stdio server, on children of their own or on shared ones."""
 
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
-from handfast.gateway.admission.room import REFUSED, H, NoRoom, Room
+from handfast.gateway.admission.room import Room
+from handfast.gateway.calls.backlog import Backlog
 from handfast.gateway.calls.conversation import Conversation
 from handfast.gateway.calls.server_side import ServerSide
-from handfast.gateway.calls.session_owner import UNKNOWN_SESSION, note_evicted, refuse_stranger
-from handfast.gateway.http.event_log import EventLog, EventShelf
-from handfast.gateway.http.exchange import HttpExchange, HttpProblem
+from handfast.gateway.http.event_log import EventShelf
+from handfast.gateway.http.exchange import HttpExchange
 from handfast.gateway.process.channel import Channel
 from handfast.gateway.process.children import Children
-from handfast.gateway.relay.session import Session
+from handfast.gateway.relay.post_answer import PostAnswer
+from handfast.gateway.sessions.listening_session import ListeningSession
+from handfast.gateway.sessions.session_table import RELAYED_SESSIONS, SessionTable, Sweeper
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.message import Message
 from handfast.wire.splice import replace_values
 
-_SESSIONS = 10_000  # on shared children, where a session costs a kilobyte
 
+class ChildSession(ListeningSession):
+    """A session with its conversation, and the channel to its process."""
 
-def _find_leaver(room: Room[H], address: str, most: int) -> H | None:
-    """Raises: HttpProblem 503."""
-    try:
-        return room.find_leaver(address, most)
-    except NoRoom as problem:
-        raise HttpProblem(503, str(problem), rule=REFUSED) from None
+    def __init__(
+        self,
+        shelf: EventShelf,
+        conversation: Conversation,
+        channel: Channel,
+        opening: Message,
+        *,
+        actor: str,
+        address: str,
+        owns_channel: bool,
+        now: Callable[[], float],
+    ) -> None:
+        super().__init__(shelf, actor=actor, address=address, now=now)
+        self.conversation = conversation
+        self.channel = channel
+        self.owns_channel = owns_channel
+        self.moving = asyncio.Lock()  # held while it gets a child of its own
+        self.opening = opening  # the client's initialize, for a child of its own later on
+        self.version = ""  # the revision it asked for, which its shared child was greeted with
+        self.answers: list[PostAnswer] = []  # requests under way, oldest first
+        self._outbox = Backlog()  # for a client that is not listening at the moment
+
+    @property
+    def is_busy(self) -> bool:
+        return bool(self.conversation.open_requests)
+
+    def take(self, message: Message) -> None:
+        """Something from the child that names no request: most likely about the one under way, else for the stream."""
+        for answer in reversed(self.answers):
+            if answer.is_reachable:
+                answer.deliver(message)
+                return
+        self._outbox.append(message)
+        self._outbox.drop_oldest()
+        self.wake_listener()
+
+    async def take_next(self) -> bool:
+        if not self._outbox:
+            return False
+        reply = await self.conversation.from_server(self._outbox.popleft())
+        if reply is not None:
+            self.say(reply)
+        return True
 
 
 @dataclass(slots=True, eq=False)
@@ -45,24 +85,16 @@ class ChildSessions:
         self._server = server
         self._children = children
         self._limits = limits
-        self._open: dict[str, Session] = {}
-        self._sharing: Room[Session] = Room()
-        self._owning: Room[Session | _Starting] = Room()
+        self._table: SessionTable[ChildSession] = SessionTable(
+            server.journal, server.name, now=server.now, most=RELAYED_SESSIONS
+        )
+        self._owning: Room[ChildSession | _Starting] = Room()  # a process each, which counts for more than a session
         self._shelf = EventShelf()
-        self._sweeper: asyncio.Task[None] | None = None
+        self._sweeper = Sweeper(self._end_idle, lambda: limits().session_idle_s)
 
-    def find(self, http: HttpExchange) -> Session:
+    def find(self, http: HttpExchange) -> ChildSession:
         """The caller's session. Raises: HttpProblem."""
-        session_id = http.header(b"mcp-session-id")
-        if session_id is None:
-            raise HttpProblem(400, "There is no Mcp-Session-Id header. Send initialize first.")
-        session = self._open.get(session_id.decode("latin-1"))
-        if session is None:
-            raise HttpProblem(404, UNKNOWN_SESSION, rule="session.unknown")
-        if session.actor != http.actor:
-            refuse_stranger(self._server, http.actor)
-        session.last_used = self._server.now()
-        return session
+        return self._table.find(http)
 
     def open(
         self,
@@ -73,37 +105,33 @@ class ChildSessions:
         opening: Message,
         *,
         owns_channel: bool,
-    ) -> Session:
-        now = self._server.now
-        log = EventLog(self._shelf, now=now)
-        session = Session(
-            conversation, channel, log, actor=actor, address=address, owns_channel=owns_channel, now=now()
+    ) -> ChildSession:
+        session = ChildSession(
+            self._shelf,
+            conversation,
+            channel,
+            opening,
+            actor=actor,
+            address=address,
+            owns_channel=owns_channel,
+            now=self._server.now,
         )
-        session.opening = opening
-        conversation.session, conversation.address = session.id.encode(), address
+        conversation.session, conversation.address = session.id, address
         if owns_channel:
+            self._table.add(session)
             self._owning.add(session)
-        else:
-            leaver = _find_leaver(self._sharing, address, _SESSIONS)
-            if leaver is not None:
-                note_evicted(self._server)
-                self._open.pop(leaver.id, None)
-                self._sharing.remove(leaver)
-                leaver.close()
-            self._sharing.add(session)
-        self._open[session.id] = session
-        if self._sweeper is None:
-            self._sweeper = asyncio.create_task(self._sweep())
+        elif (leaver := self._table.admit(session)) is not None:
+            leaver.close()
+        self._sweeper.start()
         return session
 
-    def on(self, channel: Channel) -> list[Session]:
-        return [session for session in self._open.values() if session.channel is channel]
+    def on(self, channel: Channel) -> list[ChildSession]:
+        return [session for session in self._table if session.channel is channel]
 
-    async def end(self, session: Session, reason: str = "") -> None:
+    async def end(self, session: ChildSession, reason: str = "") -> None:
         """With a `reason` the calls under way in it end too."""
-        self._open.pop(session.id, None)
+        self._table.remove(session)
         self._owning.remove(session)
-        self._sharing.remove(session)
         session.close()
         if reason:
             session.conversation.close(reason)
@@ -112,14 +140,13 @@ class ChildSessions:
             await self._children.stop(session.channel)
 
     def stop_listening(self) -> None:
-        for session in self._open.values():
+        for session in self._table:
             session.stop_listening()
 
     def close(self) -> None:
         """The children are for somebody else to stop."""
-        if self._sweeper is not None:
-            self._sweeper.cancel()
-        for session in self._open.values():
+        self._sweeper.stop()
+        for session in self._table:
             session.close()
 
     # --- which child --------------------------------------------------------------------------------------------
@@ -127,23 +154,21 @@ class ChildSessions:
     @contextlib.asynccontextmanager
     async def room_for_own(self, address: str) -> AsyncIterator[None]:
         """Own children are bounded, those that are being started included. Raises: HttpProblem 503."""
-        leaver = _find_leaver(self._owning, address, self._limits().sessions)
+        leaver = self._table.find_leaver(self._owning, address, self._limits().sessions)
         starting = _Starting(address, self._server.now())
         self._owning.add(starting)
         try:
-            if isinstance(leaver, Session):
-                note_evicted(self._server)
+            if isinstance(leaver, ChildSession):
                 await self.end(leaver)
             yield
         finally:
             self._owning.remove(starting)
 
-    async def give_own_child(self, session: Session) -> None:
+    async def give_own_child(self, session: ChildSession) -> None:
         """A log level or a subscription is the client's alone, and a shared child cannot keep clients apart."""
         async with session.moving:
             if session.owns_channel:
                 return
-            assert session.opening is not None
             opening = session.opening
             async with self.room_for_own(session.address):
                 channel = await self._children.start()
@@ -152,11 +177,11 @@ class ChildSessions:
                 )
                 session.channel = channel
                 session.owns_channel = True
-                self._sharing.remove(session)
-                if session.id in self._open:  # it may have ended meanwhile
+                self._table.free_room(session)
+                if session.id in self._table:  # it may have ended meanwhile
                     self._owning.add(session)
 
-    async def move_to_next(self, session: Session) -> Channel:
+    async def move_to_next(self, session: ChildSession) -> Channel:
         """The child in place of a shared one that died: sessions leave nothing of their own in those.
 
         Raises: UpstreamResting, ChildStartFailed, ConnectionError, TimeoutError.
@@ -169,12 +194,8 @@ class ChildSessions:
         session.channel = channel
         return channel
 
-    async def _sweep(self) -> None:
-        while True:
-            seconds = self._limits().session_idle_s
-            await asyncio.sleep(min(30.0, seconds / 2))
-            now = self._server.now()
-            for session in list(self._open.values()):
-                session.log.forget_delivered()
-                if session.is_idle and now - session.last_used > seconds:
-                    await self.end(session)
+    async def _end_idle(self, seconds: float) -> None:
+        for session in self._table:
+            session.log.forget_delivered()
+        for session in self._table.idle_for(seconds):
+            await self.end(session)

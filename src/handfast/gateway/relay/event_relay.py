@@ -1,7 +1,7 @@
 """A stream of server-sent events relayed event by event, each written anew from its fields and judged as it passes."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 from handfast.gateway.calls.conversation import Conversation, is_sign_of_life
 from handfast.gateway.calls.pending import Pending
@@ -31,7 +31,7 @@ class EventRelay:
         self._pending = pending
         self._held: list[bytes] | None = None
         self._held_bytes = 0
-        self._on_answer: Callable[[], Awaitable[None]] | None = None
+        self._on_answer: Callable[[], None] | None = None
         self._has_ids = False
         self._has_dropped = False
         self.was_overlong = False  # something was dropped that may have been the answer
@@ -43,7 +43,7 @@ class EventRelay:
         """Whether a client may ask for the rest elsewhere: not where the answer may be what was dropped here."""
         return self._has_ids and not self._has_dropped
 
-    def hold(self, on_answer: Callable[[], Awaitable[None]]) -> None:
+    def hold(self, on_answer: Callable[[], None]) -> None:
         """Send nothing before the answer was paired; `on_answer` opens the client's stream then."""
         self._held, self._on_answer = [], on_answer
 
@@ -132,9 +132,9 @@ class EventRelay:
             return found.restore_progress(message)
         return self._conversation.session is not None
 
-    async def _release(self, on_answer: Callable[[], Awaitable[None]]) -> None:
+    async def _release(self, on_answer: Callable[[], None]) -> None:
         self._on_answer = None
-        await on_answer()
+        on_answer()
         held, self._held = self._held or (), None
         for chunk in held:
             await self._http.send_chunk(chunk)

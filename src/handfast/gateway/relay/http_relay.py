@@ -8,11 +8,11 @@ from functools import partial
 from itertools import count
 from secrets import randbelow
 
-from handfast.catalog.listing import SessionLost
+from handfast.catalog.listing import ListingSessionLost
+from handfast.core.call import rules
 from handfast.gateway.admission.request_places import LISTENING as LISTENING_TEXTS
 from handfast.gateway.admission.request_places import REQUESTS as REQUEST_TEXTS
 from handfast.gateway.admission.request_places import PlacesRefused, RequestPlaces
-from handfast.gateway.admission.room import REFUSED, NoRoom, Room
 from handfast.gateway.admission.server_era import EraRefused, ServerEra
 from handfast.gateway.admission.server_health import ServerHealth, State, UpstreamResting
 from handfast.gateway.callers.identity import address_of_opener, address_of_peer, address_of_request
@@ -21,7 +21,6 @@ from handfast.gateway.calls.conversation import Conversation
 from handfast.gateway.calls.param_headers import refuse_mismatch, refuse_param_mismatch
 from handfast.gateway.calls.repeats import note_repeat
 from handfast.gateway.calls.server_side import ServerSide
-from handfast.gateway.calls.session_owner import ENDED, UNKNOWN_SESSION, note_evicted, refuse_stranger
 from handfast.gateway.http.client import (
     Response,
     UpstreamFailed,
@@ -32,33 +31,33 @@ from handfast.gateway.http.client import (
 )
 from handfast.gateway.http.exchange import JSON, STREAM_HEADERS, Headers, HttpExchange, HttpProblem
 from handfast.gateway.http.headers import Form, UpstreamHeaders, form_of, has_extensions, to_client
-from handfast.gateway.http.upstream_clients import LISTENING, REQUESTS, Purpose, UpstreamClients
+from handfast.gateway.http.upstream_clients import LISTENING, REQUESTS, UpstreamClients
 from handfast.gateway.relay.event_relay import EventRelay
 from handfast.gateway.relay.post_relay import PostRelay, without_answer
+from handfast.gateway.sessions.session_table import ENDED, RELAYED_SESSIONS, SessionTable, Sweeper, refuse_unknown
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.codes import UPSTREAM_FAILED
 from handfast.wire.eras import META_VERSION
 from handfast.wire.message import BadMessage, Message, RequestId, read_message
+from handfast.wire.methods import Purpose
 from handfast.wire.replies import error_reply, notification
 from handfast.wire.sse import OverlongEvent, SseAssembler
 
-# Remembered for who opened them and for streams that are resumed. How long a session lives is the server's to say.
-_SESSIONS = 10_000
-_SWEEP_SECONDS = 30.0
 _RECONNECT_SECONDS = 0.2  # a server that starts anew is back by then, and nobody minds so short a wait
 _NOTICE_SECONDS = 10.0  # for the server to say that it has heard
 _ACCEPT = (b"accept", b"application/json, text/event-stream")
 
 
 @dataclass(slots=True, eq=False)
-class _Known:
-    """A session that the server gave: who opened it, and what is open in it."""
+class _ServerSession:
+    """A session that the server gave, and whose end is the server's to say: who opened it, and what is open in it."""
 
     id: bytes
     actor: str
     conversation: Conversation
     opened: float
     last_used: float
+    streams: int = 0  # of its client that listen
 
     @property
     def address(self) -> str:
@@ -70,7 +69,7 @@ class _Known:
 
     @property
     def is_idle(self) -> bool:
-        return not self.conversation.open_requests
+        return not self.conversation.open_requests and not self.streams
 
 
 class HttpRelay:
@@ -85,7 +84,7 @@ class HttpRelay:
         health: ServerHealth,
         limits: Callable[[], Limits],
     ) -> None:
-        self._server = server
+        self.server = server
         self._clients = UpstreamClients(url)
         self._headers = headers
         self.health = health
@@ -97,11 +96,12 @@ class HttpRelay:
         )
         self.request_places = RequestPlaces(lambda: REQUESTS, REQUEST_TEXTS, on_refusal=note)
         self._era: ServerEra | None = None
-        self._sessions: dict[bytes, _Known] = {}
-        self._room: Room[_Known] = Room()
+        self._sessions: SessionTable[_ServerSession] = SessionTable(
+            server.journal, server.name, now=server.now, most=RELAYED_SESSIONS
+        )
         # Unlike any that this server was sent before, by this process or another, and exact where numbers are doubles.
         self.next_id: Callable[[], int] = count(10**13 + randbelow(8 * 10**13)).__next__
-        self._sweeper: asyncio.Task[None] | None = None
+        self._sweeper = Sweeper(self._fail_overdue, lambda: self.call_timeout)
         self._listening: set[Response] = set()
         self._reason = "The gateway stopped before the answer came."
         self._telling: set[asyncio.Task[None]] = set()
@@ -129,13 +129,12 @@ class HttpRelay:
 
     def stop(self) -> None:
         """Do nothing more of its own accord."""
-        if self._sweeper is not None:
-            self._sweeper.cancel()
+        self._sweeper.stop()
 
     async def close(self) -> None:
         self.is_closed = True
         await self._clients.close()
-        for known in self._sessions.values():
+        for known in self._sessions:
             known.conversation.close(self._reason)
 
     # --- the three methods -----------------------------------------------------------------------------------------
@@ -145,7 +144,7 @@ class HttpRelay:
         if may_refuse and message.method == "initialize" and await self._is_only_modern():
             raise EraRefused
         conversation = self._conversation(http)
-        mismatch = refuse_mismatch(self._server, http, message)
+        mismatch = refuse_mismatch(self.server, http, message)
         if mismatch is not None:
             await http.respond(400, [JSON], mismatch)
             return
@@ -165,7 +164,7 @@ class HttpRelay:
         has_others = has_extensions(http.by_name)
         headers = self._headers.choose(http.headers, has_others=has_others)
         if has_others:
-            mismatch = refuse_param_mismatch(self._server, conversation, headers, message)
+            mismatch = refuse_param_mismatch(self.server, conversation, headers, message)
             if mismatch is not None:
                 await http.respond(400, [JSON], mismatch)
                 return
@@ -198,11 +197,17 @@ class HttpRelay:
     async def get(self, http: HttpExchange) -> None:
         """The client's listening stream, or one that it resumes; answers on it are judged like any other."""
         conversation = self._conversation(http)
+        known = self._sessions.peek(http.header(b"mcp-session-id") or b"")
+        if known is not None:
+            known.streams += 1
         try:
             with self.listening_places.hold(conversation.address or address_of_peer(http)):
                 await self._listen(http, conversation)
         except PlacesRefused as problem:
             raise HttpProblem(503, str(problem), code=UPSTREAM_FAILED) from None
+        finally:
+            if known is not None:
+                known.streams -= 1
 
     async def _listen(self, http: HttpExchange, conversation: Conversation) -> None:
         response = await self._request_or_explain(http, "GET", Purpose.LISTENING)
@@ -210,7 +215,7 @@ class HttpRelay:
             raise without_answer(response, status_of_success=405)  # no stream is offered, and clients go on without
         http.watch(response.abort)
         self._listening.add(response)
-        await http.start_stream(200, [*STREAM_HEADERS, *to_client(response.headers)])
+        http.start_stream(200, [*STREAM_HEADERS, *to_client(response.headers)])
         try:
             await EventRelay(http, conversation, self.message_limit()).run(response)
         except UpstreamFailed:
@@ -247,7 +252,7 @@ class HttpRelay:
     async def _request_or_explain(self, http: HttpExchange, verb: str, purpose: Purpose) -> Response:
         """Raises: HttpProblem 502."""
         try:
-            return await self._request(verb, self._headers.choose_without_body(http.headers), purpose=purpose)
+            return await self.send(verb, self._headers.choose_without_body(http.headers), purpose=purpose)
         except UpstreamFailed as problem:
             raise HttpProblem(502, str(problem), code=UPSTREAM_FAILED, rule="") from None
 
@@ -256,57 +261,51 @@ class HttpRelay:
     def _conversation(self, http: HttpExchange) -> Conversation:
         """What the caller's session has open. Raises: HttpProblem where the session is somebody else's."""
         session = http.header(b"mcp-session-id")
-        known = self._sessions.get(session) if session is not None else None
-        if known is None or session is None:
-            if session is not None and http.actor:
-                # Nobody knows who opened it, before a restart say. Anonymous callers are all one and may go on.
-                raise HttpProblem(404, UNKNOWN_SESSION, rule="session.unknown")
-            conversation = self.new_conversation(http.headers)
-            if session is not None:
-                conversation.address = address_of_peer(http)
-            return conversation
-        if known.actor != http.actor:
-            refuse_stranger(self._server, http.actor)
-        known.last_used = self._server.now()
-        return known.conversation
+        if session is None:
+            return self.new_conversation(http.headers)
+        known = self._sessions.get(session, http)
+        if known is not None:
+            return known.conversation
+        if http.actor:
+            # It is not known who opened it, before a restart say. Anonymous callers are all one and may go on.
+            refuse_unknown()
+        conversation = self.new_conversation(http.headers)
+        conversation.address = address_of_peer(http)
+        return conversation
 
     def new_conversation(self, headers: Headers) -> Conversation:
-        return Conversation(self._server, partial(self._list_page, headers))
+        return Conversation(self.server, partial(self._list_page, headers))
 
     def remember(self, session: bytes, conversation: Conversation, *, actor: str, is_new: bool) -> bool:
         """Only after the server accepted the session: nobody can crowd others out with invented ids.
 
         False where it cannot be remembered: then no stream of this conversation can be resumed.
         """
-        known = self._sessions.get(session)
+        known = self._sessions.peek(session)
         if known is not None and known.conversation is conversation:
             return True
         if known is not None and not is_new:
             return False  # two requests at once were the first that is known of it, and the other was answered first
         if known is not None:
             self._end(session)  # the server gives an id for the second time
+        now = self.server.now()
         try:
-            leaver = self._room.find_leaver(conversation.address, _SESSIONS)
-        except NoRoom as problem:
-            self._server.journal.diagnose(self._server.name, REFUSED, f"A session is not remembered: {problem}")
+            leaver = self._sessions.admit(_ServerSession(session, actor, conversation, opened=now, last_used=now))
+        except HttpProblem as problem:
+            self.server.journal.diagnose(
+                self.server.name, rules.SESSION_NO_ROOM, f"A session is not remembered: {problem}"
+            )
             return False
         if leaver is not None:
-            note_evicted(self._server)
-            self._forget(leaver.id)
-        now = self._server.now()
-        known = self._sessions[session] = _Known(session, actor, conversation, opened=now, last_used=now)
-        self._room.add(known)
-        if self._sweeper is None:
-            self._sweeper = asyncio.create_task(self._sweep())
+            leaver.conversation.session = None  # nothing in it can be resumed
+        self._sweeper.start()
         return True
 
-    async def _sweep(self) -> None:
+    async def _fail_overdue(self, _seconds: float) -> None:
         """A call whose stream broke off may be resumed, but not for ever."""
-        while True:
-            await asyncio.sleep(min(_SWEEP_SECONDS, self.call_timeout / 2))
-            for conversation in [known.conversation for known in self._sessions.values()]:
-                for request_id, pending, text in conversation.take_overdue(self._server.now(), self._limits()):
-                    conversation.fail(request_id, pending, text, rule="upstream.timeout")
+        for conversation in [known.conversation for known in self._sessions]:
+            for request_id, pending, text in conversation.take_overdue(self.server.now(), self._limits()):
+                conversation.fail(request_id, pending, text, rule=rules.UPSTREAM_TIMEOUT)
 
     async def _list_page(self, headers: Headers, conversation: Conversation, cursor: bytes | None) -> Message:
         """Ask for a page of the tools on our own account, in the session and era of the client that needs it."""
@@ -318,19 +317,19 @@ class HttpRelay:
         if META_VERSION.encode() in body:
             kept.append((b"mcp-method", b"tools/list"))
         try:
-            response = await self._request(
+            response = await self.send(
                 "POST",
                 self._headers.choose([*kept, _ACCEPT]),
                 body,
                 purpose=Purpose.CALL,
-                timeout=self._server.learner.timeout,
+                timeout=self.server.learner.timeout,
                 repeats=self._repeats_own,
             )
             if response.status >= 400:  # that is no list without tools
                 response.abort()
                 if response.status == 404 and any(name == b"mcp-session-id" for name, _ in kept):
                     conversation.has_lost_session = True
-                    raise SessionLost
+                    raise ListingSessionLost
                 raise ConnectionError(f"the server answered tools/list with HTTP status {response.status}")
             try:
                 return await self._find_answer(response, request_id)
@@ -362,18 +361,6 @@ class HttpRelay:
             response.release()
         return message
 
-    async def send(
-        self,
-        headers: Headers,
-        body: bytes,
-        *,
-        purpose: Purpose,
-        repeats: Callable[[UpstreamFailed], bool],
-        is_cancelled: Callable[[], bool],
-    ) -> Response:
-        """A client's message. Raises: UpstreamFailed."""
-        return await self._request("POST", headers, body, purpose=purpose, repeats=repeats, is_cancelled=is_cancelled)
-
     async def request(
         self, verb: str, headers: Headers, body: bytes = b"", *, purpose: Purpose, is_harmless: bool = False
     ) -> Response:
@@ -383,9 +370,9 @@ class HttpRelay:
             """Always where nothing was sent, else only where that does no harm."""
             return (is_harmless or isinstance(problem, UpstreamRefused)) and self._repeats_own(problem)
 
-        return await self._request(verb, self._headers.choose(headers), body, purpose=purpose, repeats=repeats)
+        return await self.send(verb, self._headers.choose(headers), body, purpose=purpose, repeats=repeats)
 
-    async def _request(
+    async def send(
         self,
         verb: str,
         headers: Headers,
@@ -409,20 +396,8 @@ class HttpRelay:
             except (UpstreamHungUp, UpstreamRefused) as problem:
                 send = partial(client.request, verb, headers, body, response_timeout=seconds)
                 response = await self._try_again(problem, send, repeats)
-        except UpstreamTimeout as problem:
-            # A slow tool looks the same as a server that hangs, and must not take the others along.
-            health.note_error(str(problem))
-            health.release()
-            raise
         except UpstreamFailed as problem:
-            if isinstance(problem, UpstreamProtocolError) and is_cancelled():
-                health.release()  # to end what was cancelled without an answer is a server's right
-            elif isinstance(problem, UpstreamHungUp):
-                # It took the connection and the request. One tool that crashes must not take the others along.
-                health.note_error(str(problem))
-                health.release()
-            elif not self.is_closed:
-                health.failed(str(problem))
+            self._note_failure(problem, is_cancelled)
             raise
         except BaseException:
             health.release()
@@ -432,6 +407,18 @@ class HttpRelay:
         if response.status >= 500:
             health.note_error(f"It answered with HTTP status {response.status}.")
         return response
+
+    def _note_failure(self, problem: UpstreamFailed, is_cancelled: Callable[[], bool]) -> None:
+        health = self.health
+        if isinstance(problem, UpstreamProtocolError) and is_cancelled():
+            health.release()  # to end what was cancelled without an answer is a server's right
+        elif isinstance(problem, UpstreamTimeout | UpstreamHungUp):
+            # A slow tool looks the same as a server that hangs, and one that crashes has taken the request: neither
+            # must take the other tools along.
+            health.note_error(str(problem))
+            health.release()
+        elif not self.is_closed:
+            health.failed(str(problem))
 
     async def _try_again(
         self,
@@ -455,7 +442,7 @@ class HttpRelay:
             raise UpstreamHungUp(text) from None
 
     def _repeats_own(self, problem: UpstreamFailed) -> bool:
-        note_repeat(None, self._server, str(problem))
+        note_repeat(None, self.server, str(problem))
         return True
 
     def lose(self, session: bytes) -> None:
@@ -464,9 +451,11 @@ class HttpRelay:
         It may also have refused that one request, so whatever is relayed goes on.
         """
         if not self._end(session):
-            self._server.journal.diagnose(self._server.name, "session.unknown", "The server does not know the session.")
+            self.server.journal.diagnose(
+                self.server.name, rules.SESSION_UNKNOWN, "The server does not know the session."
+            )
             return
-        self._server.learner.restart()
+        self.server.learner.restart()
 
     def _end(self, session: bytes) -> bool:
         known = self._forget(session)
@@ -474,10 +463,10 @@ class HttpRelay:
             known.conversation.close_unattended("The server ended the session before the answer came.")
         return known is not None
 
-    def _forget(self, session: bytes) -> _Known | None:
-        known = self._sessions.pop(session, None)
+    def _forget(self, session: bytes) -> _ServerSession | None:
+        known = self._sessions.peek(session)
         if known is not None:
-            self._room.remove(known)
+            self._sessions.remove(known)
             known.conversation.session = None  # nothing in it can be resumed
         return known
 
@@ -504,8 +493,4 @@ class HttpRelay:
 
     async def _send_quietly(self, headers: Headers, body: bytes) -> None:
         with contextlib.suppress(UpstreamFailed):
-            (await self._request("POST", headers, body, purpose=Purpose.NOTICE)).dismiss()
-
-    @property
-    def server(self) -> ServerSide:
-        return self._server
+            (await self.send("POST", headers, body, purpose=Purpose.NOTICE)).dismiss()

@@ -1,21 +1,22 @@
-"""The answer to one POST in front of a stdio child: plain JSON when the answer is all there is, a stream otherwise."""
+"""One POST in front of a stdio child: what belongs to the request, and its answer."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from handfast.core.call import rules
 from handfast.core.call.exchange import Status
-from handfast.gateway.admission.server_health import Era, ServerHealth, State, UpstreamResting
+from handfast.gateway.admission.server_health import ServerHealth, UpstreamResting
 from handfast.gateway.callers.caller_ids import CallerIds, Foreign, SharedRequest, asks_with_ids, brings_ids
 from handfast.gateway.callers.identity import caller_of
 from handfast.gateway.calls.backlog import Backlog
-from handfast.gateway.calls.call_time import CallTime
+from handfast.gateway.calls.call_time import CallTime, CallTimer, note_answer
 from handfast.gateway.calls.conversation import Conversation, is_sign_of_life
 from handfast.gateway.calls.pending import Pending
 from handfast.gateway.calls.repeats import is_repeatable, note_repeat
 from handfast.gateway.calls.server_side import ServerSide
 from handfast.gateway.http.event_log import EventLog
-from handfast.gateway.http.event_stream import OPEN_AFTER_SECONDS, EventStream, may_open_early
-from handfast.gateway.http.exchange import JSON, STREAM_HEADERS, HttpExchange
+from handfast.gateway.http.event_stream import StreamedAnswer
+from handfast.gateway.http.exchange import STREAM_HEADERS, HttpExchange
 from handfast.gateway.process.channel import Channel
 from handfast.gateway.process.child import ChildStartFailed
 from handfast.gateway.settings.blocks import Limits
@@ -51,10 +52,8 @@ class PostAnswer:
         self._message = message
         self._request_id = message.id
         self._health = health
-        self._log = log
-        self._stream: EventStream | None = None
-        self._may_open_early = log is not None
-        self._is_long = False
+        self._answer = StreamedAnswer(http, log)
+        self._is_resumable = log is not None
         self._is_answered = False
         self._began = server.now()
         self._pending: Pending = conversation.open_requests[message.id]
@@ -63,8 +62,7 @@ class PostAnswer:
         self._pending.when_over = self._wake
         self._waiter: asyncio.Future[None] | None = None
         self._failure: tuple[str, int] | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        self._time: CallTime | None = None  # without an end for a subscription
+        self._timer: CallTimer | None = None
         self._cancel_upstream: Callable[[str], None] = lambda _reason: None
         self._other_channel = other_channel
         self._ids = ids
@@ -95,7 +93,7 @@ class PostAnswer:
         if self.hold_back is None:
             if self._arrived.drop_oldest():
                 reason = "Notifications for a client that reads too slowly were dropped."
-                self._server.journal.diagnose(self._server.name, "client.slow", reason)
+                self._server.journal.diagnose(self._server.name, rules.CLIENT_SLOW, reason)
         elif not self._is_congested:
             self._is_congested = True
             self.hold_back(True)
@@ -116,7 +114,7 @@ class PostAnswer:
     @property
     def is_reachable(self) -> bool:
         """Whether what is delivered here can still get to the client: before the answer, now or when it resumes."""
-        return not self._is_answered and (self._stream is not None or not self._http.has_left)
+        return not self._is_answered and (self._answer.is_open or not self._http.has_left)
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
@@ -153,7 +151,8 @@ class PostAnswer:
             await self._relay(limits)
         except Foreign as problem:
             reply = await self._conversation.refuse_foreign(self._request_id, self._pending, problem)
-            await self._finish(http_status(read_message(reply)) if self._pending.is_modern else 200, reply)
+            status = http_status(read_message(reply)) if self._pending.is_modern else 200
+            await self._answer.finish(reply, status=status)
         finally:
             self._conversation.open_requests.pop(self._request_id, None)
             if self._pending.call is not None:
@@ -162,10 +161,12 @@ class PostAnswer:
                 self._server.path.conclude(self._pending.call, Status.CANCELLED, reason=reason)
 
     async def _relay(self, limits: Limits) -> None:
+        time = None  # a subscription has no end
         if self._pending.method != "subscriptions/listen":
-            self._time = CallTime(limits, asyncio.get_running_loop().time())
+            time = CallTime(limits, asyncio.get_running_loop().time())
         self._http.watch(self._client_left)
-        self._arm()
+        on_silence = self._answer.open_early if self._is_resumable else None
+        timer = self._timer = CallTimer(time, self._time_out, on_silence=on_silence)
         self._health.in_progress += self._pending.call is not None
         try:
             while not await self._relay_next():
@@ -174,36 +175,11 @@ class PostAnswer:
             self._health.in_progress -= self._pending.call is not None
             self._http.unwatch()
             self._recover()
-            if self._timer is not None:
-                self._timer.cancel()
+            timer.cancel()
             self._pending.when_over = None  # or both would be left to the garbage collector
 
-    def _arm(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        loop, time = asyncio.get_running_loop(), self._time
-        now = loop.time()
-        if time is not None:
-            time.extend(now)
-        if self._may_open_early and (time is None or time.due - now > OPEN_AFTER_SECONDS):
-            # One timer for both: most answers need neither.
-            self._timer = loop.call_at(now + OPEN_AFTER_SECONDS, self._grow_long)
-        elif time is not None:
-            self._timer = loop.call_at(time.due, self._time_out)
-
-    def _grow_long(self) -> None:
-        """A long silence is easily cut off: the client gets an id to come back with, if it knows what that is."""
-        self._may_open_early = False
-        if self._time is not None:
-            self._timer = asyncio.get_running_loop().call_at(self._time.due, self._time_out)
-        if may_open_early(self._http):
-            self._is_long = True
-            self._wake()
-
-    def _time_out(self) -> None:
-        assert self._time is not None
+    def _time_out(self, text: str) -> None:
         self._cancel_upstream("timeout")
-        text = self._time.describe()
         self._health.note_error(text)
         self.fail(text, code=UPSTREAM_TIMEOUT)
 
@@ -231,24 +207,22 @@ class PostAnswer:
                     continue
                 await self._send_failure(*self._failure)
                 return True
-            if self._is_long and self._stream is None and not self._http.has_left:
-                await self._open_stream()
-                continue
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
         message = self._arrived.popleft()
         if self._is_congested and self._arrived.is_low:
             self._recover()
-        if is_sign_of_life(message, self._pending):
-            self._arm()
+        if is_sign_of_life(message, self._pending) and self._timer is not None:
+            self._timer.extend()
         is_last = message.is_answer
         if is_last:
-            self._note_answer(message)
+            seconds = self._server.now() - self._began
+            note_answer(self._health, self._pending, seconds, has_error=message.has_error)
         reply = await self._conversation.from_server(message)
         if is_last:
             await self._send_last(reply, message)
         elif reply is not None:
-            await self._send_event(reply)
+            await self._answer.write(reply)
         return is_last
 
     async def _is_sent_again(self, failure: tuple[str, int]) -> bool:
@@ -267,33 +241,15 @@ class PostAnswer:
         self._failure, self._is_lost = None, False
         note_repeat(self._pending, self._server, failure[0])
         self._send(channel)
-        self._arm()
+        if self._timer is not None:
+            self._timer.extend()
         return True
-
-    def _note_answer(self, message: Message) -> None:
-        health, pending = self._health, self._pending
-        if health.state is not State.UP:
-            health.succeeded()
-        if pending.call is not None:
-            health.answered(self._server.now() - self._began)
-        if not message.has_error and (pending.is_modern or pending.method == "initialize"):
-            health.era = Era.MODERN if pending.is_modern else Era.LEGACY
-
-    async def _open_stream(self) -> EventStream:
-        self._may_open_early = False
-        self._stream = EventStream(self._http, self._log)
-        await self._stream.start([])
-        return self._stream
-
-    async def _send_event(self, reply: bytes) -> None:
-        stream = self._stream or await self._open_stream()
-        await stream.write(reply)
 
     async def _send_last(self, reply: bytes | None, message: Message) -> None:
         if reply is None:
             reply = self._conversation.fail(self._request_id, self._pending, "The server's answer was not usable.")
         status = http_status(message) if self._pending.is_modern and reply is message.raw else 200
-        await self._finish(status, reply)
+        await self._answer.finish(reply, status=status)
 
     async def _end_unanswered(self) -> None:
         """A legacy client cancelled: no answer is due, and nothing the server says later may still end up here.
@@ -302,24 +258,16 @@ class PostAnswer:
         """
         if self._pending.ended:
             self._cancel_upstream("the session ended")
-            await self._finish(200, error_reply(self._request_id, UPSTREAM_FAILED, self._pending.ended))
-            return
-        if self._stream is not None:
+            await self._answer.finish(error_reply(self._request_id, UPSTREAM_FAILED, self._pending.ended))
+        elif self._answer.is_open:
             # Its events have ids, and clients come back for the rest of such a stream until they see an answer.
-            await self._finish(200, error_reply(self._request_id, INVALID_REQUEST, "The request was cancelled."))
-            return
-        await self._http.start_stream(200, STREAM_HEADERS)
-        await self._http.end_stream()
+            await self._answer.finish(error_reply(self._request_id, INVALID_REQUEST, "The request was cancelled."))
+        else:
+            self._http.start_stream(200, STREAM_HEADERS)
+            await self._http.end_stream()
 
     async def _send_failure(self, text: str, code: int) -> None:
         self._conversation.open_requests.pop(self._request_id, None)
-        rule = "upstream.timeout" if code == UPSTREAM_TIMEOUT else "upstream.failed"
+        rule = rules.UPSTREAM_TIMEOUT if code == UPSTREAM_TIMEOUT else rules.UPSTREAM_FAILED
         reply = self._conversation.fail(self._request_id, self._pending, text, code=code, rule=rule)
-        await self._finish(200, reply)
-
-    async def _finish(self, status: int, reply: bytes) -> None:
-        if self._stream is None:
-            await self._http.respond(status, [JSON], reply)
-            return
-        await self._stream.write(reply)
-        await self._stream.end()
+        await self._answer.finish(reply)

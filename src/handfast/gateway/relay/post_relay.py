@@ -1,27 +1,27 @@
 """One POST to an HTTP server on its way up, and its answer on its way down."""
 
 import asyncio
-from collections.abc import Callable
+from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING
 
+from handfast.core.call import rules
 from handfast.core.call.exchange import Status
-from handfast.gateway.admission.server_health import Era
-from handfast.gateway.calls.call_time import CallTime, too_silent
+from handfast.gateway.calls.call_time import CallTime, CallTimer, note_answer
 from handfast.gateway.calls.conversation import Conversation, overlong_text
 from handfast.gateway.calls.pending import Pending
 from handfast.gateway.calls.repeats import is_repeatable, note_repeat
 from handfast.gateway.http.client import Response, UpstreamFailed, UpstreamRefused, UpstreamTimeout
-from handfast.gateway.http.exchange import JSON, STREAM_HEADERS, Headers, HttpExchange, HttpProblem
+from handfast.gateway.http.event_stream import StreamedAnswer
+from handfast.gateway.http.exchange import JSON, Headers, HttpExchange, HttpProblem
 from handfast.gateway.http.headers import Form, form_of, to_client
 from handfast.gateway.http.response import describe_status
-from handfast.gateway.http.upstream_clients import purpose_of
 from handfast.gateway.relay.event_relay import NOT_ASKED, EventRelay
 from handfast.wire.alias import Alias, token_of
 from handfast.wire.codes import INVALID_REQUEST, UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from handfast.wire.message import BadMessage, Message, read_message
+from handfast.wire.methods import purpose_of
 from handfast.wire.replies import error_reply
-from handfast.wire.sse import render_event
 
 if TYPE_CHECKING:
     from handfast.gateway.relay.http_relay import HttpRelay
@@ -29,6 +29,15 @@ if TYPE_CHECKING:
 
 # A server may send an answer on another stream of the session as well.
 _ELSEWHERE = "The answer to this request was sent on another stream of its session."
+
+
+class _Over(Enum):
+    """Why the server's answer is waited for no more."""
+
+    NO = auto()
+    WITHDRAWN = auto()  # cancelled by a client that is still there
+    SESSION_ENDED = auto()
+    CLIENT_LEFT = auto()  # nothing more is said to it, whatever else happens
 
 
 class PostRelay:
@@ -43,14 +52,12 @@ class PostRelay:
         self._request_id = message.id if message.is_request else None
         self._pending = self._open_pending()
         self._limit = upstream.message_limit(message.method)
-        self._events = EventRelay(http, conversation, self._limit, self._pending)
+        self._answer = StreamedAnswer(http)
+        self._events: EventRelay | None = None
         self._response: Response | None = None
         self._given: bytes | None = None  # a session that the server gives with its answer
-        self._is_cancelled = False
-        self._is_stopped = False
-        self._is_withdrawn = False  # by a client that is still there
-        self._time: CallTime | None = None
-        self._has_timed_out = False
+        self._over = _Over.NO
+        self._timeout = ""  # why the call was given up, where that is its time
 
     async def run(self, headers: Headers, body: bytes) -> None:
         """`body` goes up as it is; a request under an id of ours."""
@@ -70,6 +77,7 @@ class PostRelay:
             body = pending.alias.take_raw()
         try:
             self._response = await self._upstream.send(
+                "POST",
                 headers,
                 body,
                 purpose=purpose_of(self._message.method),
@@ -80,14 +88,11 @@ class PostRelay:
         except UpstreamFailed as problem:
             await self._explain(problem)
         except asyncio.CancelledError:
-            if self._is_withdrawn and self._task is not None:
-                self._task.uncancel()
-                await self._end_withdrawn()
-            elif self._is_stopped and self._task is not None:
-                self._task.uncancel()
-                await self._answer(_ELSEWHERE)
-            elif not self._is_cancelled:
+            if self._over is _Over.NO:
                 raise
+            if self._task is not None:
+                self._task.uncancel()
+            await self._end_early()
         finally:
             health.in_progress -= self._is_call()
             self._http.unwatch()
@@ -99,7 +104,7 @@ class PostRelay:
     def _repeats(self, problem: UpstreamFailed) -> bool:
         """Whether to send it once more: always where nothing was sent, else only where that does no harm."""
         pending, server = self._pending, self._upstream.server
-        if self._has_been_cancelled() or (pending is not None and pending.call and pending.call.is_recorded):
+        if self._has_been_cancelled() or (pending is not None and pending.call and pending.call.end):
             return False
         if not isinstance(problem, UpstreamRefused) and (pending is None or not is_repeatable(pending, server)):
             return False
@@ -123,7 +128,7 @@ class PostRelay:
         """A modern client cancels by leaving; a legacy one may come back for the answer, so its call runs on."""
         if self._pending is None or not (self._pending.is_modern or self._pending.is_cancelled):
             return
-        self._is_cancelled = True
+        self._over = _Over.CLIENT_LEFT
         if self._pending.call is not None:
             self._upstream.server.path.conclude(
                 self._pending.call, Status.CANCELLED, reason="The client closed the connection."
@@ -138,30 +143,29 @@ class PostRelay:
 
     def _stop(self) -> None:
         """Its session ended, or the client cancelled the request: nothing that could still come is waited for."""
-        if self._has_ended():
-            self._is_stopped = True
-            self._stop_waiting()
-        elif self._http.has_left:
-            self._client_left()
-        else:
-            self._is_withdrawn = True
-            self._stop_waiting()
-
-    async def _end_withdrawn(self) -> None:
-        """A cancelled request is owed no answer, but clients ask again for what ends without one."""
-        if self._request_id is not None:
-            self._conversation.open_requests.pop(self._request_id, None)
-        reply = error_reply(self._request_id, INVALID_REQUEST, "The request was cancelled.")
-        if not self._http.has_started:
-            await self._http.respond(200, [JSON], reply)
+        if self._over is _Over.CLIENT_LEFT:
             return
-        await self._http.send_chunk(render_event(reply))
-        await self._http.end_stream()
+        if self._http.has_left and not self._has_ended():
+            self._client_left()
+            return
+        self._over = _Over.SESSION_ENDED if self._has_ended() else _Over.WITHDRAWN
+        self._stop_waiting()
+
+    async def _end_early(self) -> None:
+        """A cancelled request is owed no answer, but clients ask again for what ends without one."""
+        if self._over is _Over.SESSION_ENDED:
+            await self._fail(_ELSEWHERE)
+        elif self._over is _Over.WITHDRAWN:
+            if self._request_id is not None:
+                self._conversation.open_requests.pop(self._request_id, None)
+            reply = error_reply(self._request_id, INVALID_REQUEST, "The request was cancelled.")
+            await self._answer.finish(reply)
 
     def _abandon(self) -> None:
         """Without a session nothing can be resumed: what is still open here ends here, on record."""
         pending = self._open_pending()
-        if pending is None or self._request_id is None or (self._conversation.session and not self._is_cancelled):
+        may_be_resumed = self._conversation.session and self._over is not _Over.CLIENT_LEFT
+        if pending is None or self._request_id is None or may_be_resumed:
             return
         del self._conversation.open_requests[self._request_id]
         if pending.call is not None:
@@ -241,7 +245,7 @@ class PostRelay:
         self._note_answer(has_error=message.has_error)
         reply = await self._conversation.from_server(message)
         if reply is None:
-            await self._answer(_ELSEWHERE)
+            await self._fail(_ELSEWHERE)
             return
         is_error = reply is message.raw and 400 <= response.status < 600
         await self._http.respond(response.status if is_error else 200, [JSON, *to_client(response.headers)], reply)
@@ -250,7 +254,7 @@ class PostRelay:
         """What is no answer to this request goes no further; the client gets our own error, and a status to act on."""
         response.abort()
         if response.status < 400:
-            await self._answer(f"The server's answer could not be used: {reason}")
+            await self._fail(f"The server's answer could not be used: {reason}")
             return
         problem = without_answer(response)
         reply = self._give_up(problem.text)
@@ -259,85 +263,86 @@ class PostRelay:
         await self._http.respond(problem.status, [JSON, *problem.headers], reply)
 
     async def _relay_stream(self, response: Response) -> None:
+        events = self._events = EventRelay(self._http, self._conversation, self._limit, self._pending)
         if self._given is None:
-            await self._start_stream(response)
+            self._start_stream(response)
         else:  # whose session it is only the answer tells
-            self._events.hold(partial(self._start_stream, response))
+            events.hold(partial(self._start_stream, response))
         is_endless = self._message.method == "subscriptions/listen" or self._pending is None
         timer = None if is_endless else self._start_timer()
         try:
-            await self._events.run(response, on_progress=timer.reset if timer else None)
+            await events.run(response, on_progress=timer.extend if timer else None)
         finally:
             if timer is not None:
                 timer.cancel()
         text = "The server closed its answer before it was complete."
-        if self._events.was_overlong:
+        if events.was_overlong:
             text = overlong_text(self._limit)
         if self._open_pending() is None and not self._has_ended():
             response.release()
             self._note_answer(has_error=False)
-        elif not self._http.has_started:
-            await self._answer(text)
-            return
-        elif not self._is_resumable() and not self._is_cancelled:
-            await self._send_event(text)
-        await self._http.end_stream()
+            await self._answer.end()
+        elif not self._answer.is_open:
+            await self._fail(text)
+        else:
+            await self._end_stream("" if self._is_resumable() or self._over is _Over.CLIENT_LEFT else text)
 
-    async def _start_stream(self, response: Response) -> None:
+    def _start_stream(self, response: Response) -> None:
         self._paired(response)
-        await self._http.start_stream(200, [*STREAM_HEADERS, *to_client(response.headers)])
+        self._answer.open(to_client(response.headers))
+
+    async def _end_stream(self, text: str, *, code: int = UPSTREAM_FAILED) -> None:
+        """Without a text it just ends: a client that can resume the stream will ask for the rest of it."""
+        reply = self._give_up(text, code=code) if text else None
+        if reply is not None:
+            await self._answer.write(reply)
+        await self._answer.end()
 
     def _is_resumable(self) -> bool:
         """Whether the client may still get its answer elsewhere: only in a session, which 2026-07-28 has not."""
         is_modern = self._pending is not None and self._pending.is_modern
         is_kept = self._conversation.session is not None and not self._upstream.is_closed
-        return self._events.is_resumable and is_kept and not is_modern and not self._has_ended()
+        is_resumable = self._events is not None and self._events.is_resumable
+        return is_resumable and is_kept and not is_modern and not self._has_ended()
 
     def _note_answer(self, *, has_error: bool) -> None:
-        health, pending = self._upstream.health, self._pending
-        if pending is None:
-            return
-        if pending.call is not None:
-            health.answered(self._upstream.server.now() - self._began)
-        if not has_error and (pending.is_modern or pending.method == "initialize"):
-            health.era = Era.MODERN if pending.is_modern else Era.LEGACY
+        if self._pending is not None:
+            seconds = self._upstream.server.now() - self._began
+            note_answer(self._upstream.health, self._pending, seconds, has_error=has_error)
 
     def _is_call(self) -> bool:
         return self._pending is not None and self._pending.call is not None
 
-    def _start_timer(self) -> "_IdleTimer":
-        now = asyncio.get_running_loop().time()
-        self._time = self._upstream.call_time(now - (self._upstream.server.now() - self._began))
-        self._time.extend(now)
-        return _IdleTimer(self._time, self._time_out)
+    def _start_timer(self) -> CallTimer:
+        time = self._call_time()
+        time.extend(asyncio.get_running_loop().time())
+        return CallTimer(time, self._time_out)
 
-    def _time_out(self) -> None:
-        self._has_timed_out = True
+    def _call_time(self) -> CallTime:
+        now = asyncio.get_running_loop().time()
+        return self._upstream.call_time(now - (self._upstream.server.now() - self._began))
+
+    def _time_out(self, text: str) -> None:
+        self._timeout = text
         if self._response is not None:
             self._response.abort()
 
     async def _explain(self, problem: UpstreamFailed) -> None:
         """The server failed us; the client gets one clear error in whatever form is still open."""
-        is_timeout = self._has_timed_out or isinstance(problem, UpstreamTimeout)
-        text = str(problem)
-        if is_timeout:
-            text = too_silent(self._upstream.call_timeout) if self._time is None else self._time.describe()
+        if isinstance(problem, UpstreamTimeout) and not self._timeout:
+            self._timeout = self._call_time().describe()
+        text, code = self._timeout or str(problem), UPSTREAM_TIMEOUT if self._timeout else UPSTREAM_FAILED
+        if self._timeout:
             self._tell_timeout()
-        code = UPSTREAM_TIMEOUT if is_timeout else UPSTREAM_FAILED
-        if self._is_cancelled:
-            return
-        if self._is_withdrawn:
-            await self._end_withdrawn()
+        if self._over in (_Over.CLIENT_LEFT, _Over.WITHDRAWN):
+            await self._end_early()
             return
         if self._response is not None and not self._has_been_cancelled():
             self._upstream.health.note_error(text)
-        if not self._http.has_started:
-            await self._answer(text, code=code)
-            return
-        # A stream that can be resumed just ends: the client will ask for the rest of it.
-        if is_timeout or not self._is_resumable():
-            await self._send_event(text, code=code)
-        await self._http.end_stream()
+        if not self._answer.is_open:
+            await self._fail(text, code=code)
+        else:
+            await self._end_stream(text if self._timeout or not self._is_resumable() else "", code=code)
 
     def _tell_timeout(self) -> None:
         """To a modern server the closed connection says it."""
@@ -355,19 +360,14 @@ class PostRelay:
         if pending is None or request_id is None:
             return None
         del self._conversation.open_requests[request_id]
-        rule = "upstream.timeout" if code == UPSTREAM_TIMEOUT else "upstream.failed"
+        rule = rules.UPSTREAM_TIMEOUT if code == UPSTREAM_TIMEOUT else rules.UPSTREAM_FAILED
         return self._conversation.fail(request_id, pending, text, code=code, rule=rule)
 
-    async def _answer(self, text: str, *, code: int = UPSTREAM_FAILED) -> None:
+    async def _fail(self, text: str, *, code: int = UPSTREAM_FAILED) -> None:
         reply = self._give_up(text, code=code)
         if reply is None:
             raise HttpProblem(502, text, code=code, rule="")
-        await self._http.respond(200, [JSON], reply)
-
-    async def _send_event(self, text: str, *, code: int = UPSTREAM_FAILED) -> None:
-        reply = self._give_up(text, code=code)
-        if reply is not None:
-            await self._http.send_chunk(render_event(reply))
+        await self._answer.finish(reply)
 
 
 def without_answer(response: Response, *, status_of_success: int = 502) -> HttpProblem:
@@ -380,23 +380,3 @@ def without_answer(response: Response, *, status_of_success: int = 502) -> HttpP
     # A session is the client's of the answer that gives it, and this is nobody's.
     headers = [header for header in to_client(response.headers) if header[0] != b"mcp-session-id"]
     return HttpProblem(status, text, code=UPSTREAM_FAILED, rule="", headers=headers)
-
-
-class _IdleTimer:
-    """Fires when the call's time is up; re-arming costs two list operations, not a task."""
-
-    def __init__(self, time: CallTime, on_idle: Callable[[], None]) -> None:
-        self._time = time
-        self._on_idle = on_idle
-        self._handle = asyncio.get_running_loop().call_at(time.due, on_idle)
-
-    def reset(self) -> None:
-        self._handle.cancel()
-        loop = asyncio.get_running_loop()
-        self._time.extend(loop.time())
-        self._handle = loop.call_at(self._time.due, self._on_idle)
-
-    def cancel(self) -> None:
-        """For good. Lets go of what it would have called, which may know this timer in turn."""
-        self._handle.cancel()
-        del self._on_idle

@@ -6,6 +6,7 @@ from functools import partial
 
 import msgspec
 
+from handfast.core.call import rules
 from handfast.gateway.admission.server_era import EraRefused, ServerEra
 from handfast.gateway.admission.server_health import ServerHealth, UpstreamResting
 from handfast.gateway.callers.caller_ids import CallerIds
@@ -14,30 +15,26 @@ from handfast.gateway.calls.conversation import Conversation
 from handfast.gateway.calls.param_headers import refuse_mismatch, refuse_param_mismatch
 from handfast.gateway.calls.refused_requests import note_refused
 from handfast.gateway.calls.server_side import ServerSide
-from handfast.gateway.calls.session_owner import ENDED
-from handfast.gateway.calls.task_results import TASK_METHODS
 from handfast.gateway.http.exchange import JSON, ClientLeft, HttpExchange, HttpProblem
 from handfast.gateway.process.channel import Channel
 from handfast.gateway.process.child import ChildStartFailed
 from handfast.gateway.process.children import MODERN, Children
 from handfast.gateway.process.launch import Launch
-from handfast.gateway.relay.child_sessions import ChildSessions
+from handfast.gateway.relay.child_sessions import ChildSession, ChildSessions
 from handfast.gateway.relay.list_notices import ListNotices, is_list_notice
 from handfast.gateway.relay.post_answer import PostAnswer
-from handfast.gateway.relay.session import Session
+from handfast.gateway.sessions.session_table import ENDED
 from handfast.gateway.settings.blocks import Isolation, Limits
 from handfast.wire.codes import INVALID_REQUEST, METHOD_NOT_FOUND, UPSTREAM_FAILED
-from handfast.wire.eras import INTERACTIVE, is_modern
+from handfast.wire.eras import is_modern
 from handfast.wire.headers import check_envelope, check_modern_headers
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message
+from handfast.wire.methods import FOR_SESSION, INTERACTIVE, NEEDS_OWN_PROCESS
 from handfast.wire.replies import error_reply, request
 from handfast.wire.scan import NotJson
 from handfast.wire.splice import replace_values
 
 _DEAF = "The server does not read what it is sent. Try again later, or restart it."
-_NEEDS_OWN_CHILD = frozenset(("logging/setLevel", "resources/subscribe", "resources/unsubscribe", *TASK_METHODS))
-# Only the handshake's revisions have them, and in a process without a handshake they would hold for every caller.
-_FIXED_FOR_ALL = frozenset(("initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"))
 _AGAIN = "This session has had its initialize. Open another one."
 
 
@@ -125,8 +122,7 @@ class StdioRelay:
 
     async def _post(self, http: HttpExchange, message: Message, *, may_refuse: bool) -> None:
         session_id = http.header(b"mcp-session-id")
-        version = http.header(b"mcp-protocol-version")
-        if session_id is None and message.method is not None and is_modern(message, version):
+        if is_modern(message, http.header(b"mcp-protocol-version"), session_id):
             await self._post_modern(http, message)
             return
         if session_id is None and message.method == "initialize":
@@ -134,7 +130,9 @@ class StdioRelay:
             return
         session = self._sessions.find(http)
         if message.method == "initialize":
-            self._server.journal.diagnose(self._server.name, "session.initialized", f"initialize was refused. {_AGAIN}")
+            self._server.journal.diagnose(
+                self._server.name, rules.SESSION_INITIALIZED, f"initialize was refused. {_AGAIN}"
+            )
             await http.respond(200, [JSON], error_reply(message.id, INVALID_REQUEST, _AGAIN))
             return
         if not session.owns_channel and self._may_isolate() and _needs_own_child(message):
@@ -186,7 +184,7 @@ class StdioRelay:
         session.version = version
         await http.respond(200, [JSON, _session_header(session)], raw)
 
-    async def _open_own(self, http: HttpExchange, session: Session, message: Message, *, may_refuse: bool) -> None:
+    async def _open_own(self, http: HttpExchange, session: ChildSession, message: Message, *, may_refuse: bool) -> None:
         """The client's own handshake with its own child."""
         conversation = session.conversation
         step = await conversation.from_client(message)
@@ -223,7 +221,7 @@ class StdioRelay:
 
         return Conversation(self._server, ask_for_page)
 
-    async def _post_in_session(self, http: HttpExchange, session: Session, message: Message) -> None:
+    async def _post_in_session(self, http: HttpExchange, session: ChildSession, message: Message) -> None:
         if message.method == "notifications/initialized" and not session.owns_channel:
             await session.conversation.from_client(message)
             await http.respond(202, [])  # the shared child had its handshake
@@ -241,7 +239,7 @@ class StdioRelay:
             self._send_plain(session, message)
         await http.respond(202, [])
 
-    def _send_plain(self, session: Session, message: Message) -> None:
+    def _send_plain(self, session: ChildSession, message: Message) -> None:
         if message.method != "notifications/cancelled":
             session.channel.send(message.raw)
             return
@@ -249,7 +247,7 @@ class StdioRelay:
         for answer in session.answers:
             session.channel.send_cancel(message, answer, client_id)
 
-    async def _relay(self, http: HttpExchange, session: Session, message: Message) -> None:
+    async def _relay(self, http: HttpExchange, session: ChildSession, message: Message) -> None:
         step = await session.conversation.from_client(message, http)
         if step.to_server is None:
             await http.respond(200 if step.to_client else 202, [JSON], step.to_client or b"")
@@ -284,7 +282,7 @@ class StdioRelay:
             note_refused(partial(self._server.journal.diagnose, self._server.name), message, problem)
             await http.respond(400, [JSON], problem)
             return
-        if message.method in _FIXED_FOR_ALL:
+        if message.method in FOR_SESSION:
             text = f"There is no {message.method} in this revision. Send initialize without _meta to use an older one."
             await http.respond(404, [JSON], error_reply(message.id, METHOD_NOT_FOUND, text))
             return
@@ -328,7 +326,8 @@ class StdioRelay:
             raise ServerDeaf(_DEAF)
         self._waiting_for_room += 1
         try:
-            await asyncio.wait_for(channel.room(), limits.call_timeout_s)
+            async with asyncio.timeout(limits.call_timeout_s):
+                await channel.room()
         except TimeoutError:
             self.health.note_error(_DEAF)
             raise ServerDeaf(_DEAF) from None
@@ -341,7 +340,7 @@ class StdioRelay:
         """A session's own child speaks to that session; a shared one to nobody, but for news about its lists."""
         if message.is_answer:  # to no request that is open: it must not stand in for the answer to another
             self._server.journal.diagnose(
-                self._server.name, "message.unpaired", "An answer from the server belongs to no open request."
+                self._server.name, rules.MESSAGE_UNPAIRED, "An answer from the server belongs to no open request."
             )
             return True
         sessions = self._sessions.on(channel)
@@ -358,7 +357,7 @@ class StdioRelay:
             return True
         if message.is_request:
             reason = "A request from a shared server was refused: it cannot be known whose it is."
-            self._server.journal.diagnose(self._server.name, "message.unowned", reason)
+            self._server.journal.diagnose(self._server.name, rules.MESSAGE_UNOWNED, reason)
         return False
 
     def _tell_clients(self, channel: Channel, message: Message) -> None:
@@ -372,12 +371,12 @@ class StdioRelay:
 
     def unreadable(self, problem: BadMessage) -> None:
         self._server.journal.diagnose(
-            self._server.name, "message.unreadable", f"Dropped from the server: {problem.reason}"
+            self._server.name, rules.MESSAGE_UNREADABLE, f"Dropped from the server: {problem.reason}"
         )
 
     def overlong(self, limit: int) -> None:
         reason = f"A message over the limit of {limit} bytes was dropped."
-        self._server.journal.diagnose(self._server.name, "message.too_large", reason)
+        self._server.journal.diagnose(self._server.name, rules.MESSAGE_TOO_LARGE, reason)
 
     def exited(self, channel: Channel, code: int) -> None:
         self.children.exited(channel, code)
@@ -391,14 +390,14 @@ async def _list_nothing(_conversation: Conversation, _cursor: bytes | None) -> M
     raise ConnectionError("the server is not running")
 
 
-def _session_header(session: Session) -> tuple[bytes, bytes]:
-    return b"mcp-session-id", session.id.encode()
+def _session_header(session: ChildSession) -> tuple[bytes, bytes]:
+    return b"mcp-session-id", session.id
 
 
 def _needs_own_child(message: Message) -> bool:
     """What a shared child cannot keep apart: log levels, subscriptions and tasks."""
     if message.method != "tools/call":
-        return message.method in _NEEDS_OWN_CHILD
+        return message.method in NEEDS_OWN_PROCESS
     try:
         return "task" in message.params()
     except (AmbiguousKeys, NotJson):

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any
 
+from handfast.core.call import rules
 from handfast.crashes import describe_crash
 from handfast.gateway.admission.call_places import CLOSED
+from handfast.gateway.admission.server_era import find_modern
 from handfast.gateway.calls.conversation import Conversation
 from handfast.gateway.calls.server_side import ServerSide
 from handfast.gateway.process.child import Child
@@ -20,7 +22,7 @@ from handfast.gateway.process.server_output import ServerOutput
 from handfast.gateway.settings.blocks import Limits
 from handfast.pipes import InputPipe, OutputPipe
 from handfast.wire.codes import INTERNAL_ERROR, REQUEST_TOO_LARGE, UPSTREAM_TIMEOUT
-from handfast.wire.eras import MODERN_META, is_discovery, says_modern
+from handfast.wire.eras import MODERN_META, opens_modern
 from handfast.wire.lines import LineAssembler, OverlongLine
 from handfast.wire.message import BadMessage, Message, RequestId, read_message
 from handfast.wire.replies import error_reply, notification, request
@@ -28,7 +30,6 @@ from handfast.wire.replies import error_reply, notification, request
 _FORWARDED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGQUIT", "SIGWINCH")
 _SWEEP_SECONDS = 1.0
 _GRACE_SECONDS = 1.5  # twice that is less than the four seconds after which official clients kill us
-_PROBE_SECONDS = 10.0  # a server that is silent for so long does not know what it was asked
 _BROKEN = "handfast failed on this message. The operator finds the cause in its error output."
 _log = logging.getLogger("handfast.gateway")
 
@@ -114,10 +115,11 @@ class Wrapper:
             await asyncio.wait(self._tasks)
         for request_id, pending in list(self._conversation.open_requests.items()):
             text = "The server exited before it answered. Start it again and repeat the call if that is safe."
-            self._output.write_line(self._conversation.fail(request_id, pending, text, rule="upstream.exited"))
+            self._output.write_line(self._conversation.fail(request_id, pending, text, rule=rules.UPSTREAM_EXITED))
         self._conversation.open_requests.clear()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._output.flush(), 5)
+            async with asyncio.timeout(5):
+                await self._output.flush()
         self._server.learner.close()
 
     # --- from the client -------------------------------------------------------------------------------------------
@@ -141,19 +143,20 @@ class Wrapper:
         self._child.close_stdin()
         while self._conversation.open_requests and not self._child.gone.is_set():
             with contextlib.suppress(TimeoutError):  # what it was asked it may still finish
-                await asyncio.wait_for(self._child.gone.wait(), _SWEEP_SECONDS)
+                async with asyncio.timeout(_SWEEP_SECONDS):
+                    await self._child.gone.wait()
         await self._child.stop(grace=_GRACE_SECONDS)
 
     def _line_from_client(self, line: bytes | OverlongLine) -> None:
         if isinstance(line, OverlongLine):
             text = f"The message is over the limit of {self._limit} bytes. Send a smaller one."
-            self._server.journal.diagnose(self._server.name, "message.refused", text)
+            self._server.journal.diagnose(self._server.name, rules.MESSAGE_REFUSED, text)
             self._output.write_line(error_reply(None, REQUEST_TOO_LARGE, text))
             return
         try:
             message = read_message(line)
         except BadMessage as problem:
-            self._server.journal.diagnose(self._server.name, "message.refused", problem.reason)
+            self._server.journal.diagnose(self._server.name, rules.MESSAGE_REFUSED, problem.reason)
             self._output.write_line(error_reply(problem.id, problem.code, problem.reason))
             return
         if self._held is not None:
@@ -161,11 +164,12 @@ class Wrapper:
             return
         if self._is_first and self._may_misfit:
             self._is_first = False
-            if says_modern(message):
+            is_modern = opens_modern(message)
+            if is_modern:
                 self._held = [line]
                 self._spawn(self._go_on_if_modern())
                 return
-            self._opening = line if message.method == "initialize" else None
+            self._opening = line if is_modern is False else None
         task = self._spawn(self._from_client(message))
         self._from_client_tasks.add(task)
         task.add_done_callback(self._from_client_tasks.discard)
@@ -267,7 +271,7 @@ class Wrapper:
         asked = self._ask(lambda request_id: request(request_id, "server/discover", {"_meta": MODERN_META}))
         self._is_probing = True
         try:
-            return is_discovery(await asyncio.wait_for(asked, _PROBE_SECONDS))
+            return await find_modern(asked)
         except (TimeoutError, asyncio.CancelledError):
             return False
         finally:
@@ -286,7 +290,9 @@ class Wrapper:
                 if pending.is_cancelled:
                     continue  # its client does not wait for it any more
                 self._output.write_line(
-                    self._conversation.fail(request_id, pending, text, code=UPSTREAM_TIMEOUT, rule="upstream.timeout")
+                    self._conversation.fail(
+                        request_id, pending, text, code=UPSTREAM_TIMEOUT, rule=rules.UPSTREAM_TIMEOUT
+                    )
                 )
                 self._child.send(
                     notification("notifications/cancelled", {"requestId": request_id, "reason": "timeout"})

@@ -6,7 +6,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from handfast.core.call.recording import KEEP_BYTES, WHOLE_REFUSALS, Durability, OnFailure
-from handfast.wire.methods import LISTS
+from handfast.wire.methods import LIST_KINDS
 
 PORT = "([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 HOST = r"([A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\])"
@@ -196,7 +196,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def answer_bytes(self, method: str | None) -> int:
         """How large the answer to a request may be."""
-        return min(self.list_bytes, self.message_bytes) if method in LISTS else self.message_bytes
+        return min(self.list_bytes, self.message_bytes) if method in LIST_KINDS else self.message_bytes
 
 
 class Listening(Struct, frozen=True, kw_only=True):

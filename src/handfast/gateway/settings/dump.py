@@ -1,29 +1,16 @@
-"""Turns settings back into the shape of the file: whole, to write them, or masked, to show them."""
+"""Turns settings back into the shape of the file, masked, to show them."""
 
-import json
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from urllib.parse import urlsplit
 
 from handfast.core.call.policy import Overrides
 from handfast.core.words.redaction import scrub_text
-from handfast.gateway.settings import Settings, TracedSettings
-from handfast.gateway.settings.keys import BLOCKS, GLOBAL_KEYS, POLICY_BLOCKS, SERVER_KEYS, TOP_KEYS
+from handfast.gateway.settings import TracedSettings
+from handfast.gateway.settings.keys import GLOBAL_KEYS, POLICY_BLOCKS, SERVER_KEYS
 from handfast.gateway.settings.server import ServerSettings
-from handfast.gateway.settings.variables import escape
 
 MASK = "***"
-
-
-def dump_settings(settings: Settings) -> str:
-    """A file that loads to equal settings. Holds secrets: for a file that only the operator reads."""
-    document: dict[str, object] = {
-        "mcpServers": {name: _server(server, escape) for name, server in settings.servers.items()}
-    }
-    for name, keys in BLOCKS.items():
-        document[name] = {key: _plain(getattr(getattr(settings, name), key)) for key in keys}
-    document |= {name: _plain(getattr(settings, name)) for name in TOP_KEYS}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def masked_settings(traced: TracedSettings) -> dict[str, object]:
@@ -32,7 +19,7 @@ def masked_settings(traced: TracedSettings) -> dict[str, object]:
     shown: dict[str, object] = {}
     for dotted, key in GLOBAL_KEYS.items():
         holder = getattr(settings, key.block) if key.block else settings
-        value = _plain(getattr(holder, key.name))
+        value = plain_value(getattr(holder, key.name))
         if dotted == "activity.store" and isinstance(value, str):
             value = masked_url(value) if "://" in value else value
         shown[dotted] = {"value": value, "origin": traced.origins[dotted].value}
@@ -50,7 +37,7 @@ def masked_url(url: str) -> str:
 
 
 def _masked(server: ServerSettings) -> dict[str, object]:
-    shown = _server(server, lambda _: MASK)
+    shown = render_server(server, lambda _: MASK)
     shown["transport"] = server.transport.value
     if server.command is not None:
         shown["command"] = scrub_text(server.command)  # some write a whole command line here
@@ -61,7 +48,8 @@ def _masked(server: ServerSettings) -> dict[str, object]:
     return shown
 
 
-def _server(server: ServerSettings, text: Callable[[str], str]) -> dict[str, object]:
+def render_server(server: ServerSettings, text: Callable[[str], str]) -> dict[str, object]:
+    """An entry of `mcpServers`; `text` writes what may hold a secret."""
     launch: dict[str, object] = {
         "command": text(server.command) if server.command is not None else None,
         "args": [text(item) for item in server.args],
@@ -73,7 +61,7 @@ def _server(server: ServerSettings, text: Callable[[str], str]) -> dict[str, obj
     }
     entry = {name: value for name, value in launch.items() if value}
     own: dict[str, object] = _overrides(server.overrides)
-    own |= {name: _plain(getattr(server, name)) for name in SERVER_KEYS}
+    own |= {name: plain_value(getattr(server, name)) for name in SERVER_KEYS}
     own["tools"] = {tool: _overrides(overrides) for tool, overrides in server.tools.items()}
     return {**entry, "handfast": own}
 
@@ -81,13 +69,13 @@ def _server(server: ServerSettings, text: Callable[[str], str]) -> dict[str, obj
 def _overrides(overrides: Overrides) -> dict[str, object]:
     sides: tuple[Mapping[str, object], ...] = (overrides.input, overrides.output)
     return {
-        block: {name: _plain(value) for name, value in side.items()}
+        block: {name: plain_value(value) for name, value in side.items()}
         for block, side in zip(POLICY_BLOCKS, sides, strict=True)
         if side
     }
 
 
-def _plain(value: object) -> object:
+def plain_value(value: object) -> object:
     """A value as JSON writes it; sets in a stable order."""
     if isinstance(value, frozenset):
         return sorted(value)

@@ -34,8 +34,3 @@ def expand(text: str, environ: Mapping[str, str]) -> str:
         return value
 
     return _FORM.sub(fill, text)
-
-
-def escape(text: str) -> str:
-    """The text such that `expand` gives it back unchanged."""
-    return text.replace("${", "$${")

@@ -20,7 +20,7 @@ _NONE: Mapping[str, object] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class Requester:
     """Where a request comes from, and how to reach whoever waits for its answer."""
 
     caller: str
@@ -44,7 +44,7 @@ class Origin:
 
 
 class Backend(Protocol):
-    async def request(self, message: Message, origin: Origin) -> bytes:
+    async def request(self, message: Message, origin: Requester) -> Message:
         """The answer to a modern request, under the id that it came with; errors are answers too.
 
         What is sent to `origin` comes before. Cancelling this coroutine cancels the request. A `subscriptions/listen`
@@ -74,7 +74,7 @@ def leave(backend: Backend, caller: str) -> None:
 
 
 def ignore(_notification: bytes) -> None:
-    """For an Origin that has nobody to tell."""
+    """For a Requester that has nobody to tell."""
 
 
 async def ask(
@@ -89,4 +89,4 @@ async def ask(
     """A request of handfast's own, for a caller that can do this much."""
     whole = {**(params or {}), "_meta": {**MODERN_META, META_CAPABILITIES: capabilities}}
     message = read_message(request("handfast", method, whole))
-    return read_message(await backend.request(message, Origin(caller, ignore, address=address)))
+    return await backend.request(message, Requester(caller, ignore, address=address))

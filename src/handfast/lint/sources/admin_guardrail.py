@@ -1,17 +1,198 @@
 """`mcp-admin-guardrail`: an admin tool's handler calls `require_admin_guardrails` first, and not under a condition."""
 
 import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
-from handfast.lint.catalogue import find
-from handfast.lint.findings import Finding
-from handfast.lint.sources.admin_handlers import AdminTool, AdminTools, Handler
-from handfast.lint.sources.file import SourceFile
-from handfast.lint.sources.modules import Modules
-from handfast.lint.sources.own_calls import last_name, own_calls
-from handfast.lint.sources.scopes import Function
+from handfast.lint.findings import Finding, make_finding
+from handfast.lint.sources.modules import External, Local, Modules, SourceFile
+from handfast.lint.sources.scopes import Assigned, Function, last_name, own_calls, source_text
 
+BUILDER = "admin_tool"
+ATTACHER = "with_handler"
+# What these make only says that the tool is not there yet.
+_PLACEHOLDERS = ("make_placeholder_handler", "make_handlers_for_tools")
+
+Handler = tuple[SourceFile, Function | ast.Lambda]
 ID = "mcp-admin-guardrail"
 GUARD = "require_admin_guardrails"
+
+
+@dataclass(frozen=True, slots=True)
+class AdminTool:
+    """One use of `admin_tool`, and the functions that handle it."""
+
+    node: ast.Call | ast.Name | ast.Attribute
+    name: str  # as it is written, for messages
+    handlers: tuple[Handler, ...]
+    unseen: str = ""  # why its handler cannot be found, as the end of a sentence
+
+
+class AdminTools:
+    """Finds the admin tools of one file."""
+
+    def __init__(self, file: SourceFile, modules: Modules) -> None:
+        self._file = file
+        self._modules = modules
+
+    def find(self) -> list[AdminTool]:
+        found = [self._read(call) for call in self._calls if self._modules.may_be(call.func, self._file, BUILDER)]
+        return found + list(self._uncalled())
+
+    @cached_property
+    def _calls(self) -> list[ast.Call]:
+        return [node for node in self._file.scopes.around if isinstance(node, ast.Call)]
+
+    def _read(self, call: ast.Call) -> AdminTool:
+        name = _argument(call, "name", 0)
+        shown = _text(name)
+        decorated = self._decorated.get(call)
+        if decorated is not None:
+            return AdminTool(call, shown, ((self._file, decorated),))
+        given = _keyword(call, "handler")
+        candidates = [given] if given is not None else self._attached(call) or self._positional(call)
+        candidates = candidates or self._mapped(name)
+        if not candidates:
+            return AdminTool(call, shown, (), "no handler is given, and no handler map in this file has its name")
+        return self._judge(call, shown, candidates)
+
+    def _judge(self, call: ast.Call, shown: str, candidates: list[ast.expr]) -> AdminTool:
+        handlers: list[Handler] = []
+        unseen = ""
+        for candidate in candidates:
+            found = self._functions(candidate)
+            if found is None:
+                unseen = f"its handler, {_text(candidate)}, is not a function that can be found from here"
+            else:
+                handlers += found
+        return AdminTool(call, shown, tuple(handlers), unseen)
+
+    def _functions(self, expr: ast.expr) -> list[Handler] | None:
+        """The functions that an expression can stand for; None as soon as one of them cannot be seen."""
+        if isinstance(expr, ast.Call):
+            return self._made(expr)
+        found: list[Handler] = []
+        for meaning in self._modules.meanings(self._of_own_class(expr), self._file):
+            if not isinstance(meaning, Local) or isinstance(meaning.node, ast.ClassDef):
+                return None
+            found.append((meaning.file, meaning.node))
+        return found
+
+    def _made(self, call: ast.Call) -> list[Handler] | None:
+        """`partial(handler, ...)` is its handler; a placeholder needs no guardrail."""
+        if any(self._modules.is_surely(call.func, self._file, name) for name in _PLACEHOLDERS):
+            return []
+        meanings = self._modules.meanings(call.func, self._file)
+        if meanings == {External("functools.partial")} and call.args:
+            return self._functions(call.args[0])
+        return None
+
+    def _of_own_class(self, expr: ast.expr) -> ast.expr:
+        """`self.delete` as `Class.delete`, where the class that is meant is written around it."""
+        if isinstance(expr, ast.Attribute) and isinstance(expr.value, ast.Name) and expr.value.id in ("self", "cls"):
+            scope = self._file.scopes.scope_at(expr)
+            while scope.parent is not None:
+                if isinstance(scope.node, ast.ClassDef):
+                    node = ast.Name(scope.node.name, ast.Load())
+                    self._file.scopes.around[node] = scope.parent
+                    qualified = ast.Attribute(node, expr.attr, ast.Load())
+                    self._file.scopes.around[qualified] = scope.parent
+                    return qualified
+                scope = scope.parent
+        return expr
+
+    def _attached(self, tool: ast.Call) -> list[ast.expr]:
+        """What `with_handler` gives to a tool that is made there, or was before, under a name."""
+        attached = [call for call in self._calls if self._modules.may_be(call.func, self._file, ATTACHER)]
+        pairs = [(_argument(call, "spec", 0), _argument(call, "handler", 1)) for call in attached]
+        return [handler for spec, handler in pairs if handler is not None and self._is_made_by(spec, tool)]
+
+    def _is_made_by(self, expr: ast.expr | None, tool: ast.Call) -> bool:
+        if not isinstance(expr, ast.Name):
+            return expr is tool
+        holder = self._file.scopes.scope_at(expr).holder(expr.id)
+        bindings = holder.bindings[expr.id] if holder is not None else []
+        return any(isinstance(binding, Assigned) and binding.value is tool for binding in bindings)
+
+    def _positional(self, call: ast.Call) -> list[ast.expr]:
+        """A function among the plain arguments: no other argument is one."""
+        return [arg for arg in call.args[1:] if isinstance(arg, ast.Lambda) or self._functions(arg)]
+
+    def _mapped(self, name: ast.expr | None) -> list[ast.expr]:
+        """What the handler maps of this file have under a tool's name; maps of other things have it too."""
+        key = self._key(name)
+        named = (
+            [] if key is None else [(value, self._functions(value)) for other, value in self._entries if other == key]
+        )
+        handlers = [value for value, found in named if found and all(_takes_arguments(node) for _, node in found)]
+        return handlers or [value for value, found in named if found is None]
+
+    @cached_property
+    def _entries(self) -> list[tuple[str, ast.expr]]:
+        entries: list[tuple[ast.expr | None, ast.expr]] = []
+        for node in ast.walk(self._file.tree):
+            match node:
+                case ast.Dict():
+                    entries += zip(node.keys, node.values, strict=True)
+                case ast.Assign(targets=[ast.Subscript(slice=key)], value=value):
+                    entries.append((key, value))
+                case ast.Call(func=ast.Name(id="dict")):
+                    entries += [(ast.Constant(k.arg), k.value) for k in node.keywords if k.arg is not None]
+        # A text under the same key is a title or a description.
+        handlers = [(self._key(key), value) for key, value in entries if not isinstance(value, ast.Constant)]
+        return [(key, value) for key, value in handlers if key is not None]
+
+    def _key(self, expr: ast.expr | None) -> str | None:
+        """A tool's name as something to compare: the text itself, or how the expression is written."""
+        if expr is None:
+            return None
+        if isinstance(expr, ast.Name):
+            scope = self._file.scopes.scope_at(expr)
+            holder = scope.holder(expr.id)
+            bindings = holder.bindings[expr.id] if holder is not None else []
+            if len(bindings) == 1 and isinstance(bindings[0], Assigned) and isinstance(bindings[0].value, ast.Constant):
+                expr = bindings[0].value
+        return source_text(expr)
+
+    @cached_property
+    def _decorated(self) -> dict[ast.expr, Function]:
+        return {decorator: node for _, node in self._file.scopes.functions for decorator in node.decorator_list}
+
+    def _uncalled(self) -> Iterator[AdminTool]:
+        """`admin_tool` handed on as a value: what is registered through it is out of sight."""
+        seen = {call.func for call in self._calls} | self._renamed
+        read = [node for node in self._file.scopes.around if isinstance(node, ast.Name | ast.Attribute)]
+        for node in read:
+            if node not in seen and self._modules.may_be(node, self._file, BUILDER):
+                yield AdminTool(node, BUILDER, (), "admin_tool is handed on here instead of being called")
+
+    @cached_property
+    def _renamed(self) -> set[ast.expr]:
+        """`admin = admin_tool` is followed by name, so it hides nothing."""
+        scopes = [self._file.scopes.module, *self._file.scopes.own.values()]
+        bindings = [b for scope in scopes for found in scope.bindings.values() for b in found]
+        return {binding.value for binding in bindings if isinstance(binding, Assigned)}
+
+
+def _takes_arguments(node: Function | ast.Lambda) -> bool:
+    """Whether it could be a handler: those are called with `arguments` by its name."""
+    named = [arg.arg for arg in (*node.args.args, *node.args.kwonlyargs)]
+    return "arguments" in named or node.args.kwarg is not None
+
+
+def _keyword(call: ast.Call, name: str) -> ast.expr | None:
+    return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
+
+
+def _argument(call: ast.Call, name: str, place: int) -> ast.expr | None:
+    given = call.args[place] if len(call.args) > place else None
+    return _keyword(call, name) if given is None else given
+
+
+def _text(expr: ast.expr | None) -> str:
+    text = "?" if expr is None else " ".join(source_text(expr).split())
+    return text if len(text) <= 60 else f"{text[:59]}…"
 
 
 def check_admin_tools(file: SourceFile, modules: Modules) -> list[Finding]:
@@ -20,7 +201,7 @@ def check_admin_tools(file: SourceFile, modules: Modules) -> list[Finding]:
     for tool in AdminTools(file, modules).find():
         if tool.unseen and not _is_allowed_at(tool, file):
             text = f"The admin tool {tool.name}: {tool.unseen}."
-            found.append(find("mcp-admin-guardrail-unseen", text, file=file.shown, line=tool.node.lineno))
+            found.append(make_finding("mcp-admin-guardrail-unseen", text, file=file.shown, line=tool.node.lineno))
         found += [finding for handler in tool.handlers for finding in _check_handler(tool, handler, modules)]
     return found
 
@@ -35,7 +216,7 @@ def _check_handler(tool: AdminTool, handler: Handler, modules: Modules) -> list[
     if not fault or file.is_allowed(ID, *_header(node, file)):
         return []
     text = f"The handler of the admin tool {tool.name}: {_name(node)} {fault}."
-    return [find(ID, text, file=file.shown, line=node.lineno)]
+    return [make_finding(ID, text, file=file.shown, line=node.lineno)]
 
 
 def _header(node: Function | ast.Lambda, file: SourceFile) -> tuple[int, int]:

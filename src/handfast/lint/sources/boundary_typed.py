@@ -1,17 +1,121 @@
-"""`boundary-typed`: a registered function itself calls `parse_typed` with its own label, written out."""
+"""`boundary-typed`: the boundaries a project registers, and whether each calls `parse_typed` with its own label."""
 
 import ast
+import os
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
 
-from handfast.lint.catalogue import find
-from handfast.lint.findings import Finding
-from handfast.lint.sources.boundaries import Boundary
-from handfast.lint.sources.file import SourceFile
-from handfast.lint.sources.modules import Modules
-from handfast.lint.sources.own_calls import last_name, own_calls
-from handfast.lint.sources.scopes import Function
+from handfast.lint.findings import Finding, make_finding
+from handfast.lint.sources.modules import Modules, SourceFile
+from handfast.lint.sources.scopes import Function, last_name, own_calls
 
+FILE_NAME = "pyproject.toml"
+_KEYS = ("boundaries",)
+_ROW_KEYS = ("file", "function", "label", "lenient")
 ID = "boundary-typed"
 HELPER = "parse_typed"
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """A function that takes in data from outside."""
+
+    file: str  # from the project's folder, with "/" between its parts
+    function: str  # by qualified name: decode_token, Service.decode_token, outer.inner
+    label: str
+    lenient: bool = False  # registered so that it is known, and not held to parse_typed
+
+
+# handfast's own. A boundary is listed with the code that makes it one, never before.
+OWN_BOUNDARIES: Final = (
+    Boundary("src/handfast/toolkit/running/arguments_model.py", "parse_arguments", "mcp.tool"),
+    # A tool without a model is held to its input schema, and its handler reads the arguments one by one.
+    Boundary("src/handfast/toolkit/writing/builders.py", "run_of_handler", "mcp.tool.dual_path", lenient=True),
+)
+
+
+class ProjectUnreadable(ValueError):
+    """The project's own settings for this command are wrong; the text says where and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """Where a project is, and what it registers."""
+
+    root: Path
+    boundaries: tuple[Boundary, ...] = ()
+    registry: str = FILE_NAME  # the file that lists the boundaries, as it is shown
+
+
+def find_project(paths: Sequence[Path]) -> Project:
+    """The project around these paths: the nearest pyproject.toml above them all. Raises: ProjectUnreadable."""
+    absolute = [path.resolve() for path in paths] or [Path.cwd()]
+    common = Path(os.path.commonpath(absolute))
+    start = common if common.is_dir() else common.parent
+    for folder in (start, *start.parents):
+        if (folder / FILE_NAME).is_file():
+            return _read(folder / FILE_NAME)
+    return Project(start)
+
+
+def _read(path: Path) -> Project:
+    shown = os.path.relpath(path)
+    try:
+        content = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        raise ProjectUnreadable(f"{shown}: cannot be read as TOML. Correct it: {problem}") from None
+    boundaries = _read_boundaries(_table(content), shown)
+    if _name(content) == "handfast":
+        return Project(path.parent, (*OWN_BOUNDARIES, *boundaries), "src/handfast/lint/sources/boundary_typed.py")
+    return Project(path.parent, boundaries, shown)
+
+
+def _name(content: dict[str, Any]) -> object:  # Any: TOML
+    project = content.get("project")
+    return project.get("name") if isinstance(project, dict) else None
+
+
+def _table(content: dict[str, Any]) -> object:  # Any: TOML
+    found: object = content
+    for key in ("tool", "handfast", "lint"):
+        found = found.get(key, {}) if isinstance(found, dict) else {}
+    return found
+
+
+def _read_boundaries(table: object, shown: str) -> tuple[Boundary, ...]:
+    where = f"{shown}: tool.handfast.lint"
+    if not isinstance(table, dict):
+        raise ProjectUnreadable(f"{where} must be a table.")
+    _refuse_unknown(table, _KEYS, where)
+    rows = table.get("boundaries", [])
+    if not isinstance(rows, list):
+        raise ProjectUnreadable(f"{where}.boundaries must be a list of tables with file, function and label.")
+    return tuple(_read_row(row, f"{where}.boundaries[{place}]") for place, row in enumerate(rows))
+
+
+def _read_row(row: object, where: str) -> Boundary:
+    if not isinstance(row, dict):
+        raise ProjectUnreadable(f"{where} must be a table with file, function and label.")
+    _refuse_unknown(row, _ROW_KEYS, where)
+    for key in _ROW_KEYS[:3]:
+        if not isinstance(row.get(key), str) or not row[key]:
+            raise ProjectUnreadable(f"{where}.{key} must be a text that is not empty.")
+    lenient = row.get("lenient", False)
+    if not isinstance(lenient, bool):
+        raise ProjectUnreadable(f"{where}.lenient must be true or false.")
+    return Boundary(row["file"], row["function"], row["label"], lenient)
+
+
+def _refuse_unknown(table: dict[str, Any], known: Sequence[str], where: str) -> None:  # Any: TOML
+    for key in table:
+        if key not in known:
+            near = get_close_matches(key, known, 1)
+            advice = f"did you mean {near[0]}?" if near else f"known are: {', '.join(known)}."
+            raise ProjectUnreadable(f"{where} has no key '{key}'; {advice}")
 
 
 def check_boundary(boundary: Boundary, file: SourceFile, modules: Modules, registry: str) -> list[Finding]:
@@ -21,16 +125,18 @@ def check_boundary(boundary: Boundary, file: SourceFile, modules: Modules, regis
         text = (
             f"The boundary '{boundary.label}' is to be in the function '{boundary.function}', which {file.shown} lacks."
         )
-        return [find("boundary-typed-missing", text, file=registry)]
+        return [make_finding("boundary-typed-missing", text, file=registry)]
     names = {name for name, _ in functions}
     if len(names) > 1:
         text = f"The boundary '{boundary.label}' names '{boundary.function}', which {file.shown} has more than once."
-        return [find("boundary-typed-missing", text, f"Name one of {', '.join(sorted(names))}.", file=registry)]
+        return [make_finding("boundary-typed-missing", text, f"Name one of {', '.join(sorted(names))}.", file=registry)]
     if boundary.lenient:
         return []
     judged = [(node, _fault(node, boundary, file, modules)) for _, node in functions]
     return [
-        find(ID, f"The boundary '{boundary.label}': {fault}.", _hint(boundary), file=file.shown, line=node.lineno)
+        make_finding(
+            ID, f"The boundary '{boundary.label}': {fault}.", _hint(boundary), file=file.shown, line=node.lineno
+        )
         for node, fault in judged
         if fault and not file.is_allowed(ID, node.lineno, node.lineno)
     ]

@@ -8,15 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from handfast.lint.catalogue import find
-from handfast.lint.findings import Finding
-from handfast.lint.sources.admin_guardrail import check_admin_tools
-from handfast.lint.sources.admin_handlers import BUILDER
-from handfast.lint.sources.boundaries import Boundary
-from handfast.lint.sources.boundary_typed import check_boundary
-from handfast.lint.sources.file import read_source
-from handfast.lint.sources.modules import Modules
-from handfast.lint.sources.project import Project
+from handfast.lint.findings import Finding, make_finding
+from handfast.lint.sources.admin_guardrail import BUILDER, check_admin_tools
+from handfast.lint.sources.boundary_typed import Boundary, Project, check_boundary
+from handfast.lint.sources.modules import Modules, read_source
 from handfast.regular_file import read_regular
 
 _SKIPPED = frozenset(("__pycache__", "node_modules", "site-packages"))
@@ -84,7 +79,7 @@ def _by_file(project: Project) -> dict[Path, list[Boundary]]:
 def _missing_files(project: Project) -> list[Finding]:
     """A boundary whose file is gone is found whichever files are judged: nothing else would name it."""
     return [
-        find(
+        make_finding(
             "boundary-typed-missing",
             f"The boundary '{boundary.label}' is to be in {boundary.file}, which does not exist.",
             file=project.registry,

@@ -1,14 +1,128 @@
-"""What a name stands for across the files of a project: imports are followed to where something is defined."""
+"""The Python files of a project, each parsed once, and what a name stands for across them, by way of its imports."""
 
 import ast
+import io
+import re
+import sys
+import tokenize
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
-from handfast.lint.sources.file import SourceFile, read_source
-from handfast.lint.sources.scopes import Assigned, Binding, Bound, Defined, Function, Imported, Scope
+from handfast.lint.findings import Finding, make_finding
+from handfast.lint.sources.scopes import (
+    Assigned,
+    Binding,
+    Bound,
+    Defined,
+    Function,
+    Imported,
+    NameScope,
+    Scopes,
+    read_scopes,
+)
+from handfast.regular_file import read_regular
 
+_MARK = re.compile(r"#\s*lint-allow:\s*(?P<id>[\w-]+)(?P<rest>(?:(?!#\s*lint-allow:).)*)")
+_REASON = re.compile(r"\s*--\s*(?P<reason>.*)")
+_VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 _MOST_STEPS = 32  # a chain of re-exports is shorter; a circle ends here
+
+
+@dataclass(frozen=True, slots=True)
+class OptOut:
+    """`# lint-allow: <id> -- <reason>`, wherever it stands."""
+
+    id: str
+    line: int
+    has_reason: bool
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file that parses. `shown` is its name in findings, as the user would write it."""
+
+    path: Path
+    shown: str
+    source: bytes
+    tree: ast.Module
+
+    @cached_property
+    def scopes(self) -> Scopes:
+        return read_scopes(self.tree)
+
+    @cached_property
+    def _tokens(self) -> list[tokenize.TokenInfo]:
+        tokens: list[tokenize.TokenInfo] = []
+        try:
+            # Comments are not in the tree, and a string may look like one: only the tokens tell.
+            tokens.extend(tokenize.tokenize(io.BytesIO(self.source).readline))
+        except (tokenize.TokenError, SyntaxError):
+            return []  # no opt-out is seen, so all the more is found
+        return tokens
+
+    @cached_property
+    def opt_outs(self) -> list[OptOut]:
+        if b"lint-allow" not in self.source:
+            return []  # nearly always, and tokens take longer than all the rest
+        comments = [token for token in self._tokens if token.type == tokenize.COMMENT]
+        return [
+            OptOut(mark["id"], comment.start[0], _has_reason(mark["rest"]))
+            for comment in comments
+            for mark in _MARK.finditer(comment.string)
+        ]
+
+    def is_allowed(self, rule_id: str, first: int, last: int) -> bool:
+        """Whether an opt-out with a reason stands on one of these lines."""
+        return any(o.id == rule_id and o.has_reason and first <= o.line <= last for o in self.opt_outs)
+
+    def header_end(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+        """The line of the colon before a function's body."""
+        first = node.body[0]
+        decorators: list[ast.expr] = getattr(first, "decorator_list", [])  # they stand before their function
+        begin = min([(first.lineno, first.col_offset), *((d.lineno, d.col_offset) for d in decorators)])
+        colons = [t.start[0] for t in self._tokens if t.string == ":" and node.lineno <= t.start[0] and t.start < begin]
+        return max(colons, default=node.lineno)
+
+    def missing_reasons(self) -> list[Finding]:
+        return [
+            make_finding(f"{o.id}-reason", f"The opt-out from {o.id} gives no reason.", file=self.shown, line=o.line)
+            for o in self.opt_outs
+            if not o.has_reason and o.id in ("boundary-typed", "mcp-admin-guardrail")
+        ]
+
+
+def _has_reason(rest: str) -> bool:
+    given = _REASON.match(rest)
+    # A lone dash or dot is no reason.
+    return given is not None and any(char.isalnum() for char in given["reason"])
+
+
+def read_source(path: Path, shown: str) -> SourceFile | Finding:
+    """The parsed file, or why it is none."""
+    try:
+        source = read_regular(path)
+    except OSError as problem:
+        reason = problem.strerror or "it cannot be opened"
+        return make_finding("source-unreadable", f"The file cannot be read: {reason}.", file=shown)
+    try:
+        return SourceFile(path, shown, source, _parse(source))
+    except SyntaxError as problem:
+        said = problem.msg.removesuffix(".")
+        return make_finding(
+            "source-unreadable", f"This is not Python {_VERSION}: {said}.", file=shown, line=problem.lineno or 1
+        )
+    except (ValueError, RecursionError, MemoryError):
+        text = "This is not Python: the text is binary or nested too deeply."
+        return make_finding("source-unreadable", text, file=shown, line=1)
+
+
+def _parse(source: bytes) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an odd escape in a user's file is not ours to report
+        return ast.parse(source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +144,11 @@ class Local:
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
+class UnknownMeaning:
     """What only a run can tell."""
 
 
-Meaning = External | Local | Unknown
+Meaning = External | Local | UnknownMeaning
 
 
 class Modules:
@@ -48,7 +162,7 @@ class Modules:
 
     def meanings(self, expr: ast.expr, file: SourceFile) -> set[Meaning]:
         """Everything that an expression can stand for where it is read; more than one where bindings compete."""
-        return _Search(self, package_of(file.path)[0]).of_expression(
+        return _MeaningSearch(self, package_of(file.path)[0]).of_expression(
             expr, file.scopes.scope_at(expr), file, _MOST_STEPS
         )
 
@@ -80,17 +194,17 @@ class Modules:
         return self._files[path]
 
 
-class _Search:
+class _MeaningSearch:
     """One question about one expression. Each name is looked into once, however many ways lead to it."""
 
     def __init__(self, modules: Modules, beside: Path) -> None:
         self._modules = modules
         self._beside = beside
-        self._known: dict[tuple[Scope, str], set[Meaning]] = {}
+        self._known: dict[tuple[NameScope, str], set[Meaning]] = {}
 
-    def of_expression(self, expr: ast.expr, scope: Scope, file: SourceFile, steps: int) -> set[Meaning]:
+    def of_expression(self, expr: ast.expr, scope: NameScope, file: SourceFile, steps: int) -> set[Meaning]:
         if steps <= 0:
-            return {Unknown()}
+            return {UnknownMeaning()}
         match expr:
             case ast.Name():
                 return self._of_name(expr.id, scope, file, steps - 1)
@@ -100,27 +214,27 @@ class _Search:
             case ast.Lambda():
                 return {Local(file, expr)}
             case _:
-                return {Unknown()}
+                return {UnknownMeaning()}
 
-    def _of_name(self, name: str, scope: Scope, file: SourceFile, steps: int) -> set[Meaning]:
+    def _of_name(self, name: str, scope: NameScope, file: SourceFile, steps: int) -> set[Meaning]:
         holder = scope.holder(name)
         if steps <= 0:
-            return {Unknown()}
+            return {UnknownMeaning()}
         if holder is None:
             return self._of_star(name, scope.module, file, steps)
         if (holder, name) not in self._known:
-            self._known[holder, name] = {Unknown()}  # what stands for itself stands for nothing that can be told
+            self._known[holder, name] = {UnknownMeaning()}  # a name that refers to itself has no known meaning
             found = [self._of_binding(binding, holder, file, steps - 1) for binding in holder.bindings[name]]
             self._known[holder, name] = set().union(*found)
         return self._known[holder, name]
 
-    def _of_star(self, name: str, module: Scope, file: SourceFile, steps: int) -> set[Meaning]:
+    def _of_star(self, name: str, module: NameScope, file: SourceFile, steps: int) -> set[Meaning]:
         stars = [Imported(f"{star.dotted}.{name}", star.level) for star in module.stars]
         found = {meaning for star in stars for meaning in self._of_import(star, file, steps - 1)}
         # Which of several modules a name comes from cannot be seen; if handfast is among them, it is taken.
-        return {m for m in found if isinstance(m, External) and m.is_handfasts(name)} or found or {Unknown()}
+        return {m for m in found if isinstance(m, External) and m.is_handfasts(name)} or found or {UnknownMeaning()}
 
-    def _of_binding(self, binding: Binding, scope: Scope, file: SourceFile, steps: int) -> set[Meaning]:
+    def _of_binding(self, binding: Binding, scope: NameScope, file: SourceFile, steps: int) -> set[Meaning]:
         match binding:
             case Imported():
                 return self._of_import(binding, file, steps)
@@ -129,11 +243,11 @@ class _Search:
             case Defined():
                 return {Local(file, binding.node)}
             case Bound():
-                return {Unknown()}
+                return {UnknownMeaning()}
 
     def _of_import(self, imported: Imported, file: SourceFile, steps: int) -> set[Meaning]:
         dotted = _absolute(imported, file)
-        return {Unknown()} if dotted is None else self._of_dotted(dotted, steps)
+        return {UnknownMeaning()} if dotted is None else self._of_dotted(dotted, steps)
 
     def _of_dotted(self, dotted: str, steps: int) -> set[Meaning]:
         module, _, name = dotted.rpartition(".")
@@ -149,9 +263,11 @@ class _Search:
                 return self._of_dotted(f"{holder.dotted}.{name}", steps)
             case Local(file, ast.ClassDef() as node):
                 found = file.scopes.own[node].bindings.get(name, [])
-                return {Local(file, b.node) if isinstance(b, Defined) else Unknown() for b in found} or {Unknown()}
+                return {Local(file, b.node) if isinstance(b, Defined) else UnknownMeaning() for b in found} or {
+                    UnknownMeaning()
+                }
             case _:
-                return {Unknown()}
+                return {UnknownMeaning()}
 
 
 def _from_here(path: Path) -> str:

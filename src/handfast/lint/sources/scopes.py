@@ -1,4 +1,4 @@
-"""Which names each scope of a Python file binds, and to what: Python's own rules, as far as a text can tell."""
+"""What the text of one Python file says: the names each scope binds, and the calls a function makes itself."""
 
 import ast
 from collections.abc import Iterator, Sequence
@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 ScopeNode = ast.Module | Function | ast.Lambda | ast.ClassDef | Comprehension
+_Order = tuple[int, ...]
+_Part = tuple[ast.AST | None, bool]  # and whether it may be passed over
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +42,11 @@ Binding = Imported | Assigned | Defined | Bound
 
 
 @dataclass(slots=True, eq=False)
-class Scope:
+class NameScope:
     """One scope, what it binds, and where names that it does not bind are looked up."""
 
     node: ScopeNode
-    parent: "Scope | None" = None
+    parent: "NameScope | None" = None
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
     stars: list[Imported] = field(default_factory=list)  # modules of which it imports everything
     is_global: set[str] = field(default_factory=set)
@@ -54,13 +56,13 @@ class Scope:
         self.bindings.setdefault(name, []).append(binding)
 
     @property
-    def module(self) -> "Scope":
+    def module(self) -> "NameScope":
         scope = self
         while scope.parent is not None:
             scope = scope.parent
         return scope
 
-    def holder(self, name: str) -> "Scope | None":
+    def holder(self, name: str) -> "NameScope | None":
         """The scope whose binding of the name is seen from here; None where no scope binds it."""
         for scope in self._seen():
             if name in scope.is_global:
@@ -69,7 +71,7 @@ class Scope:
                 return scope
         return None
 
-    def _seen(self) -> Iterator["Scope"]:
+    def _seen(self) -> Iterator["NameScope"]:
         yield self
         scope = self.parent
         while scope is not None:
@@ -83,29 +85,31 @@ class Scope:
 class Scopes:
     """All scopes of one file, and the scope that each call and each name stands in."""
 
-    module: Scope
-    own: dict[ast.AST, Scope] = field(default_factory=dict)  # the scope that a function, class or lambda opens
-    around: dict[ast.AST, Scope] = field(default_factory=dict)  # the scope that a call, name or attribute is read in
+    module: NameScope
+    own: dict[ast.AST, NameScope] = field(default_factory=dict)  # the scope that a function, class or lambda opens
+    around: dict[ast.AST, NameScope] = field(
+        default_factory=dict
+    )  # the scope that a call, name or attribute is read in
     functions: list[tuple[str, Function]] = field(default_factory=list)  # by qualified name: Class.method, outer.inner
 
-    def scope_at(self, node: ast.expr) -> Scope:
+    def scope_at(self, node: ast.expr) -> NameScope:
         """The scope that a name, attribute, call or lambda of this file is read in."""
         return self.around.get(node, self.module)
 
 
 def read_scopes(tree: ast.Module) -> Scopes:
     """Survey a parsed file. Without recursion: a chain of a thousand operators is as deep a tree."""
-    reader = _Reader(Scopes(Scope(tree)))
+    reader = _ScopeReader(Scopes(NameScope(tree)))
     reader.run()
     return reader.found
 
 
-class _Reader:
+class _ScopeReader:
     def __init__(self, found: Scopes) -> None:
         self.found = found
-        self.pending: list[tuple[ast.AST, Scope]] = []
+        self.pending: list[tuple[ast.AST, NameScope]] = []
         self.opened = [found.module]
-        self.names: dict[Scope, str] = {found.module: ""}  # the qualified name of each scope that has one
+        self.names: dict[NameScope, str] = {found.module: ""}  # the qualified name of each scope that has one
 
     def run(self) -> None:
         module = self.found.module
@@ -117,17 +121,17 @@ class _Reader:
         for scope in self.opened:
             _move_declared(scope)
 
-    def push(self, nodes: Sequence[ast.AST | None], scope: Scope) -> None:
+    def push(self, nodes: Sequence[ast.AST | None], scope: NameScope) -> None:
         self.pending.extend((node, scope) for node in reversed(nodes) if node is not None)
 
-    def open(self, node: ScopeNode, parent: Scope, name: str = "") -> Scope:
-        scope = Scope(node, parent)
+    def open(self, node: ScopeNode, parent: NameScope, name: str = "") -> NameScope:
+        scope = NameScope(node, parent)
         self.opened.append(scope)
         self.found.own[node] = scope
         self.names[scope] = f"{self.names[parent]}{name}." if name else self.names[parent]
         return scope
 
-    def read(self, node: ast.AST, scope: Scope) -> None:
+    def read(self, node: ast.AST, scope: NameScope) -> None:
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 self.read_function(node, scope)
@@ -143,7 +147,7 @@ class _Reader:
             case _:
                 self.read_plain(node, scope)
 
-    def read_function(self, node: Function, scope: Scope) -> None:
+    def read_function(self, node: Function, scope: NameScope) -> None:
         scope.bind(node.name, Defined(node))
         self.found.functions.append((f"{self.names[scope]}{node.name}", node))
         self.push([*node.decorator_list, *_evaluated_outside(node.args), node.returns], scope)
@@ -152,21 +156,21 @@ class _Reader:
         _bind_type_parameters(node, own)
         self.push(node.body, own)
 
-    def read_class(self, node: ast.ClassDef, scope: Scope) -> None:
+    def read_class(self, node: ast.ClassDef, scope: NameScope) -> None:
         scope.bind(node.name, Defined(node))
         self.push([*node.decorator_list, *node.bases, *node.keywords], scope)
         own = self.open(node, scope, node.name)
         _bind_type_parameters(node, own)
         self.push(node.body, own)
 
-    def read_comprehension(self, node: Comprehension, scope: Scope) -> None:
+    def read_comprehension(self, node: Comprehension, scope: NameScope) -> None:
         own = self.open(node, scope)
         first, *others = node.generators
         self.push([first.iter], scope)  # the only part that is evaluated outside
         self.push([first.target, *first.ifs, *others], own)
         self.push([node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt], own)
 
-    def read_plain(self, node: ast.AST, scope: Scope) -> None:
+    def read_plain(self, node: ast.AST, scope: NameScope) -> None:
         if isinstance(node, ast.Call | ast.Attribute) or (
             isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
         ):
@@ -195,7 +199,7 @@ class _Reader:
                 _bind_captured(node, scope)
                 self.push(list(ast.iter_child_nodes(node)), scope)
 
-    def assign(self, targets: Sequence[ast.expr], value: ast.expr, scope: Scope) -> None:
+    def assign(self, targets: Sequence[ast.expr], value: ast.expr, scope: NameScope) -> None:
         for target in targets:
             if isinstance(target, ast.Name):
                 scope.bind(target.id, Assigned(value))
@@ -210,18 +214,18 @@ def _evaluated_outside(args: ast.arguments) -> list[ast.AST | None]:
     return [*args.defaults, *args.kw_defaults, *(arg.annotation for arg in every if arg is not None)]
 
 
-def _bind_parameters(args: ast.arguments, scope: Scope) -> None:
+def _bind_parameters(args: ast.arguments, scope: NameScope) -> None:
     for arg in (*args.posonlyargs, *args.args, args.vararg, *args.kwonlyargs, args.kwarg):
         if arg is not None:
             scope.bind(arg.arg, Bound())
 
 
-def _bind_type_parameters(node: Function | ast.ClassDef, scope: Scope) -> None:
+def _bind_type_parameters(node: Function | ast.ClassDef, scope: NameScope) -> None:
     for parameter in getattr(node, "type_params", []):  # Python 3.12 and newer
         scope.bind(parameter.name, Bound())
 
 
-def _bind_imports(node: ast.Import, scope: Scope) -> None:
+def _bind_imports(node: ast.Import, scope: NameScope) -> None:
     for alias in node.names:
         if alias.asname:
             scope.bind(alias.asname, Imported(alias.name))
@@ -230,7 +234,7 @@ def _bind_imports(node: ast.Import, scope: Scope) -> None:
             scope.bind(first, Imported(first))
 
 
-def _bind_imports_from(node: ast.ImportFrom, scope: Scope) -> None:
+def _bind_imports_from(node: ast.ImportFrom, scope: NameScope) -> None:
     for alias in node.names:
         if alias.name == "*":
             scope.stars.append(Imported(node.module or "", node.level))
@@ -239,7 +243,7 @@ def _bind_imports_from(node: ast.ImportFrom, scope: Scope) -> None:
             scope.bind(alias.asname or alias.name, Imported(dotted, node.level))
 
 
-def _bind_captured(node: ast.AST, scope: Scope) -> None:
+def _bind_captured(node: ast.AST, scope: NameScope) -> None:
     """Names that stand in the tree as plain text: `except E as x`, and what a pattern captures."""
     name: object = None
     match node:
@@ -251,13 +255,13 @@ def _bind_captured(node: ast.AST, scope: Scope) -> None:
         scope.bind(name, Bound())
 
 
-def _outside_comprehensions(scope: Scope) -> Scope:
+def _outside_comprehensions(scope: NameScope) -> NameScope:
     while scope.parent is not None and isinstance(scope.node, Comprehension):
         scope = scope.parent
     return scope
 
 
-def _move_declared(scope: Scope) -> None:
+def _move_declared(scope: NameScope) -> None:
     """What a function binds under `global` or `nonlocal` is bound further out."""
     for name in scope.is_global & scope.bindings.keys():
         if scope.parent is not None:
@@ -267,3 +271,95 @@ def _move_declared(scope: Scope) -> None:
         outer = scope.holder(name)
         if outer is not None:
             outer.bindings[name].extend(moved)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCall:
+    node: ast.Call
+    is_conditional: bool  # under an `if`, in a loop, in an `except`: a run may pass it over
+
+
+def own_calls(function: Function | ast.Lambda) -> list[OwnCall]:
+    """Every call in a function's body, first written first; of `a().b()` the inner one is first."""
+    body: Sequence[ast.AST] = [function.body] if isinstance(function, ast.Lambda) else function.body
+    found: list[tuple[_Order, OwnCall]] = []
+    pending: list[tuple[ast.AST, bool, _Order | None]] = [(node, False, None) for node in body]
+    while pending:
+        node, is_conditional, text = pending.pop()
+        if isinstance(node, ast.Call):
+            found.append((_order(node, text), OwnCall(node, is_conditional)))
+        if isinstance(node, ast.JoinedStr) and text is None:
+            text = _extent(node)
+        pending += [(part, is_conditional or may_skip, text) for part, may_skip in _parts(node) if part is not None]
+    return [call for _, call in sorted(found, key=lambda pair: pair[0])]
+
+
+def _extent(node: ast.expr) -> _Order:
+    return node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
+
+
+def _order(node: ast.Call, text: _Order | None) -> _Order:
+    # Before Python 3.12 the places of what stands in an f-string are off, so the string's own place counts.
+    return (*(text or _extent(node)), *_extent(node))
+
+
+def _parts(node: ast.AST) -> Iterator[_Part]:
+    """What of a node runs with the function, and whether a run may pass it over."""
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            yield from _always([*node.decorator_list, *node.args.defaults, *node.args.kw_defaults])
+        case ast.Lambda():
+            yield from _always([*node.args.defaults, *node.args.kw_defaults])
+        case ast.If() | ast.IfExp() | ast.While():
+            yield node.test, False
+            yield from _maybe(_listed(node.body) + _listed(node.orelse))
+        case ast.For() | ast.AsyncFor():
+            yield from _always([node.target, node.iter])
+            yield from _maybe([*node.body, *node.orelse])
+        case ast.Try() | ast.TryStar():
+            yield from _always([*node.body, *node.finalbody])
+            yield from _maybe([*node.handlers, *node.orelse])
+        case ast.Match():
+            yield node.subject, False
+            yield from _maybe(node.cases)
+        case ast.BoolOp():
+            yield node.values[0], False
+            yield from _maybe(node.values[1:])
+        case ast.Compare():
+            yield from _always([node.left, node.comparators[0]])
+            yield from _maybe(node.comparators[1:])
+        case ast.Assert():
+            yield from _maybe([node.test, node.msg])  # python -O leaves assertions out
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            yield node.generators[0].iter, False
+            yield from _maybe([part for part in ast.iter_child_nodes(node) if part is not node.generators[0]])
+            first = node.generators[0]
+            yield from _maybe([first.target, *first.ifs])
+        case _:
+            yield from _always(list(ast.iter_child_nodes(node)))
+
+
+def _listed(part: ast.expr | list[ast.stmt]) -> list[ast.AST]:
+    return [*part] if isinstance(part, list) else [part]
+
+
+def _always(nodes: Sequence[ast.AST | None]) -> Iterator[_Part]:
+    return ((node, False) for node in nodes)
+
+
+def _maybe(nodes: Sequence[ast.AST | None]) -> Iterator[_Part]:
+    return ((node, True) for node in nodes)
+
+
+def last_name(call: ast.Call) -> str:
+    """The name that a call is made by, whatever it stands for: `c` of `a.b.c()`."""
+    func = call.func
+    return func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
+
+
+def source_text(expr: ast.expr) -> str:
+    """An expression as text."""
+    try:
+        return ast.unparse(expr)
+    except RecursionError:
+        return "..."  # longer than a message should be

@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from handfast.core.call.strict_json import Ambiguous, decode_judged
-from handfast.lint.catalogue import find
-from handfast.lint.findings import Finding
+from handfast.lint.findings import Finding, make_finding
 from handfast.lint.tools.definitions import Definitions, ToolDefinition
 from handfast.lint.tools.schemas import Fault, find_input_faults, find_output_faults, find_result_faults
 
@@ -20,7 +19,7 @@ def check_tools(definitions: Definitions) -> list[Finding]:
     """Everything found in one list of tools, in no particular order."""
     found = list(definitions.findings)
     for tool in definitions.tools:
-        found += [find(rule_id, message, **tool.at(path)) for rule_id, path, message in _faults(tool)]
+        found += [make_finding(rule_id, message, **tool.at(path)) for rule_id, path, message in _faults(tool)]
     return found + list(_find_duplicates(definitions.tools))
 
 
@@ -88,7 +87,7 @@ def _find_duplicates(tools: Sequence[ToolDefinition]) -> Iterator[Finding]:
         other = folded.setdefault(name.casefold(), name)
         if exact[name] == 2:
             message = "The name is given to more than one tool."
-            yield find("tool-name-duplicate", message, **tool.at("name"))
+            yield make_finding("tool-name-duplicate", message, **tool.at("name"))
         elif other != name:
             message = "Another tool has the same name, but for upper and lower case."
-            yield find("tool-name-case", message, **tool.at("name"))
+            yield make_finding("tool-name-case", message, **tool.at("name"))

@@ -8,8 +8,7 @@ import msgspec
 
 from handfast.core.call.contract import ToolContract
 from handfast.core.words.redaction import scrub_name
-from handfast.lint.catalogue import Place, find
-from handfast.lint.findings import Finding
+from handfast.lint.findings import Finding, FindingPlace, make_finding
 from handfast.wire.message import AmbiguousKeys, Members, read_level
 from handfast.wire.scan import NotJson, scan_array
 
@@ -34,9 +33,9 @@ class ToolDefinition:
     origin: str = ""
     result: ResultType | None = None  # only a toolbox knows what its handlers return
 
-    def at(self, path: str) -> Place:
+    def at(self, path: str) -> FindingPlace:
         """Where a finding about this tool is."""
-        return Place(file=self.file, origin=self.origin, tool=self.shown, path=path)
+        return FindingPlace(file=self.file, origin=self.origin, tool=self.shown, path=path)
 
     @property
     def shown(self) -> str:
@@ -57,7 +56,7 @@ def read_definitions(text: bytes, *, file: str = "", origin: str = "") -> Defini
         items = scan_array(_listed(text))
     except (AmbiguousKeys, NotJson, KeyError):
         message = "This holds no tool definitions."
-        return Definitions((), (find("tool-unreadable", message, file=file, origin=origin),))
+        return Definitions((), (make_finding("tool-unreadable", message, file=file, origin=origin),))
     tools: list[ToolDefinition] = []
     findings: list[Finding] = []
     for place, item in enumerate(items):
@@ -66,7 +65,7 @@ def read_definitions(text: bytes, *, file: str = "", origin: str = "") -> Defini
             tools.append(read)
         else:
             message = f"Tool number {place + 1} in the list {read}."
-            findings.append(find("tool-unreadable", message, file=file, origin=origin, path=str(place)))
+            findings.append(make_finding("tool-unreadable", message, file=file, origin=origin, path=str(place)))
     return Definitions(tuple(tools), tuple(findings))
 
 
@@ -139,13 +138,13 @@ def _read_specs(registered: Iterable[object], origin: str) -> Definitions:
     for spec in registered:
         name = getattr(spec, "name", None)
         if not isinstance(name, str) or not name:
-            findings.append(find("tool-unreadable", "A registered tool has no name.", origin=origin))
+            findings.append(make_finding("tool-unreadable", "A registered tool has no name.", origin=origin))
             continue
         try:
             tools.append(_of_spec(spec, name, origin))
         except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
             message = "A schema or annotation of this tool cannot be written as JSON."
-            findings.append(find("tool-unreadable", message, origin=origin, tool=scrub_name(name)))
+            findings.append(make_finding("tool-unreadable", message, origin=origin, tool=scrub_name(name)))
     return Definitions(tuple(tools), tuple(findings))
 
 

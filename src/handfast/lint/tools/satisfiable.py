@@ -53,7 +53,7 @@ def can_be_met(*schemas: CompiledSchema) -> bool:
     if any(part is None for part in parts):
         return True
     try:
-        return _Search().can_be_met([part for part in parts if part is not None], 0, frozenset())
+        return _ValueSearch().can_be_met([part for part in parts if part is not None], 0, frozenset())
     except _GivenUp:
         return True
 
@@ -67,7 +67,7 @@ def _part(content: object) -> _Part | None:
     return _Part(content, references, ignores_beside_ref=known[0] == _DRAFTS[0])
 
 
-class _Search:
+class _ValueSearch:
     def __init__(self) -> None:
         self.steps = 0
 

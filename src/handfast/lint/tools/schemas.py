@@ -1,19 +1,173 @@
-"""What is wrong with the schemas of one tool."""
+"""What is wrong with the schemas of one tool: references, headers, open objects, and what no value can meet."""
 
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from urllib.parse import urljoin
 
 from handfast.core.schema.compiled import CompiledSchema, SchemaRefused, UncompilableSchema, compile_schema, read_schema
 from handfast.core.schema.costs import mapping
 from handfast.core.schema.references import Node, References, UnresolvedReference, read_references
-from handfast.core.words.redaction import scrub_names
+from handfast.core.schema.text import ONE_SCHEMA, SCHEMA_LISTS, SCHEMA_MAPS
+from handfast.core.words.redaction import is_secret_name, scrub_name, scrub_names
 from handfast.lint.tools.definitions import ResultType
-from handfast.lint.tools.headers import find_header_faults
-from handfast.lint.tools.open_objects import find_open_objects
 from handfast.lint.tools.satisfiable import can_be_met
-from handfast.lint.tools.schema_positions import join, positions
 
+MARK = "x-mcp-header"
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
+_TYPES = ("string", "integer", "boolean")
+_SAYS = ("additionalProperties", "unevaluatedProperties")
+_OPTIONS = ("anyOf", "oneOf")
+_ONE_BELOW = ("items", "additionalItems", "unevaluatedItems", "contains", *_SAYS)
+_MAPS_BELOW = ("properties", "patternProperties")
+_NESTED = "This object does not say whether it takes undeclared keys."
+_ROOT = "The input does not say whether it takes undeclared arguments."
 Fault = tuple[str, str, str]  # the finding's id, the path within the schema, and a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    path: str  # from the root, such as properties/address/items
+    schema: Node
+    names: tuple[str, ...] | None  # of the properties that lead here, where nothing but properties does
+
+
+def schema_positions(root: object) -> Iterator[Position]:
+    """The root first, then whatever stands below it."""
+    pending: list[tuple[str, object, tuple[str, ...] | None]] = [("", root, ())]
+    while pending:
+        path, node, names = pending.pop()
+        if not isinstance(node, dict):
+            continue
+        yield Position(path, node, names)
+        pending.extend(reversed(list(_below_position(path, node, names))))
+
+
+def _below_position(
+    path: str, node: Node, names: tuple[str, ...] | None
+) -> Iterator[tuple[str, object, tuple[str, ...] | None]]:
+    for keyword, value in node.items():
+        if keyword in SCHEMA_MAPS and isinstance(value, dict):
+            for name, part in value.items():
+                leads = (*names, name) if keyword == "properties" and names is not None else None
+                yield join_path(path, keyword, name), part, leads
+        elif keyword in SCHEMA_LISTS and isinstance(value, list):
+            for place, part in enumerate(value):
+                yield join_path(path, keyword, str(place)), part, None
+        elif keyword in ONE_SCHEMA:
+            yield join_path(path, keyword), value, None
+
+
+def join_path(path: str, *steps: str) -> str:
+    """A longer path; names of the schema's author are made safe to show."""
+    scrubbed = (scrub_name(step).replace("~", "~0").replace("/", "~1") for step in steps)
+    return "/".join((path, *scrubbed) if path else scrubbed)
+
+
+def find_header_faults(schema: object) -> Iterator[tuple[str, str, str]]:
+    """What is wrong with the marks of an input schema: the finding's id, the path, and why, as a sentence."""
+    taken: set[str] = set()
+    for position in schema_positions(schema):
+        if MARK not in position.schema:
+            continue
+        why = _broken_rule(position, taken)
+        if why:
+            yield "tool-header", join_path(position.path, MARK), why
+        if position.names and is_secret_name(position.names[-1]):
+            yield "tool-header-secret", position.path, "The name of this parameter looks like that of a secret."
+
+
+def _broken_rule(position: Position, taken: set[str]) -> str:
+    header = position.schema[MARK]
+    if not position.names:
+        return "Only a parameter under nothing but properties may be repeated in a header."
+    if not isinstance(header, str) or not _TOKEN.fullmatch(header):
+        return "This is not the name of a header: letters, digits and a few signs, and no spaces."
+    if position.schema.get("type") not in _TYPES:
+        return "Only a string, an integer or a boolean may be repeated in a header."
+    if header.lower() in taken:
+        return "Another parameter is repeated in the same header."
+    taken.add(header.lower())
+    return ""
+
+
+def find_open_objects(content: object) -> Iterator[tuple[str, str, str]]:
+    """Each of them once, where it is written, however often it is used: the finding's id, its path, a sentence."""
+    if not isinstance(content, dict):
+        return
+    paths = {id(position.schema): position.path for position in schema_positions(content)}
+    for node, is_root in _OpenObjectWalk(content).open_objects():
+        yield ("tool-open-root", "", _ROOT) if is_root else ("tool-open-object", paths.get(id(node), ""), _NESTED)
+
+
+class _OpenObjectWalk:
+    def __init__(self, root: Node) -> None:
+        self.root = root
+        self.references: References = read_references(root)
+
+    def open_objects(self) -> Iterator[tuple[Node, bool]]:
+        """From the root down, through whatever applies in place; and whether it is the root itself."""
+        pending: list[tuple[Node, bool]] = [(self.root, False)]  # and whether a schema around it has said so
+        seen: set[tuple[int, bool]] = set()
+        found: set[int] = set()
+        while pending:
+            node, is_said = pending.pop()
+            if (id(node), is_said) in seen:
+                continue
+            seen.add((id(node), is_said))
+            together = self.together(node)
+            is_said = is_said or any(keyword in part for part in together for keyword in _SAYS)
+            written = next(filter(_is_object_part, together), None)
+            if written is not None and not is_said:
+                is_said = True  # an option of an object that was reported is part of it, not another one
+                if id(written) not in found:
+                    found.add(id(written))
+                    yield written, node is self.root
+            pending += [(child, False) for part in reversed(together) for child in reversed(list(_below(part)))]
+            pending += [(option, is_said) for part in reversed(together) for option in reversed(_options(part))]
+
+    def together(self, node: Node) -> list[Node]:
+        """The node, what it refers to, and everything under its allOf: all of it holds for the same value."""
+        found: dict[int, Node] = {}
+        pending = [node]
+        while pending:
+            part = pending.pop()
+            if id(part) in found:
+                continue
+            found[id(part)] = part
+            pending += self.referred(part)
+            pending += _nodes(part.get("allOf"))
+        return list(found.values())
+
+    def referred(self, node: Node) -> list[Node]:
+        reference = node.get("$ref")
+        try:
+            return self.references.targets(reference) if isinstance(reference, str) else []
+        except UnresolvedReference:
+            return []
+
+
+def _is_object_part(node: Node) -> bool:
+    declared = node.get("type")
+    names = declared if isinstance(declared, list) else [declared]
+    return "object" in names or (declared is None and "properties" in node)
+
+
+def _options(node: Node) -> list[Node]:
+    return [option for keyword in _OPTIONS for option in _nodes(node.get(keyword))]
+
+
+def _below(node: Node) -> Iterator[Node]:
+    for keyword in _MAPS_BELOW:
+        yield from _nodes(list(mapping(node, keyword).values()))
+    for keyword in _ONE_BELOW:
+        yield from _nodes([node.get(keyword)])
+    for keyword in ("prefixItems", "items"):
+        yield from _nodes(node.get(keyword))
+
+
+def _nodes(parts: object) -> list[Node]:
+    return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
 
 
 def find_input_faults(text: bytes | None) -> Iterator[Fault]:
@@ -110,11 +264,11 @@ def _targets(reference: str, references: References) -> list[Node]:
 def find_stray_references(content: object) -> Iterator[Fault]:
     """References that lead out of the schema, or nowhere."""
     references = read_references(content)
-    known = {_full(references, position.schema.get("$id")) for position in positions(content)}
-    for position in positions(content):
+    known = {_full(references, position.schema.get("$id")) for position in schema_positions(content)}
+    for position in schema_positions(content):
         reference = position.schema.get("$ref")
         if isinstance(reference, str) and (why := _astray(reference, references, known)):
-            yield "tool-schema-reference", join(position.path, "$ref"), why
+            yield "tool-schema-reference", join_path(position.path, "$ref"), why
 
 
 def _full(references: References, address: object) -> str:

@@ -11,7 +11,7 @@ from fastmcp.utilities.versions import VersionSpec, version_sort_key  # type: ig
 from mcp.types import TextContent
 
 from handfast.core.call.result import ResultView
-from handfast.toolkit.adapters.judging import Asked, Judge, Refused
+from handfast.toolkit.adapters.judging import FrameworkCall, Judge, RefusalText
 from handfast.toolkit.adapters.listed_tools import Page
 from handfast.toolkit.adapters.result_views import read_result, size_of, text_of
 from handfast.toolkit.adapters.sdk_server import hear, view_of
@@ -20,15 +20,15 @@ from handfast.toolkit.writing.actor import actor_of_environment, actor_of_reques
 CallNext = Callable[[Any], Awaitable[Any]]  # Any: FastMCP's contexts and results
 
 
-def attach(server: FastMCP, judge: Judge) -> None:
+def attach_contract(server: FastMCP, judge: Judge) -> None:
     """Put the judge around everything: what an author's own middleware does to a result is judged with it."""
-    server.middleware.insert(0, ContractMiddleware(server, judge))
+    server.middleware.insert(0, FastMcpContractMiddleware(server, judge))
     lowlevel = getattr(server, "_mcp_server", None)
     if lowlevel is not None:
         lowlevel.lifespan = judge.during(lowlevel.lifespan)
 
 
-class ContractMiddleware(Middleware):  # type: ignore[misc]  # FastMCP is not there when types are checked
+class FastMcpContractMiddleware(Middleware):  # type: ignore[misc]  # FastMCP is not there when types are checked
     """Judges a dump of what FastMCP hands around, and hands the object on."""
 
     def __init__(self, server: FastMCP, judge: Judge) -> None:
@@ -49,7 +49,7 @@ class ContractMiddleware(Middleware):  # type: ignore[misc]  # FastMCP is not th
     async def on_call_tool(self, context: MiddlewareContext, call_next: CallNext) -> Any:
         tool, version = context.message.name, _wanted_version(context)
         request = _request(context)
-        asked = Asked(
+        asked = FrameworkCall(
             tool=tool,
             arguments=text_of(context.message.arguments),
             contract=_key(tool, version),
@@ -62,11 +62,11 @@ class ContractMiddleware(Middleware):  # type: ignore[misc]  # FastMCP is not th
             forward=partial(call_next, context),
             read=read_tool_result,
         )
-        if isinstance(answer, Refused):
+        if isinstance(answer, RefusalText):
             return ToolResult(content=[TextContent(type="text", text=answer.text)], is_error=True)
         return answer
 
-    async def _learn(self, asked: Asked, version: VersionSpec | None) -> None:
+    async def _learn(self, asked: FrameworkCall, version: VersionSpec | None) -> None:
         """The list, as every list, is learnt on its way through; a tool may be there without being listed."""
         await self._server.list_tools()
         if self._judge.tools.find(asked.view, asked.contract) is not None:

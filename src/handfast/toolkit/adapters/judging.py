@@ -17,6 +17,7 @@ from mcp.types import INTERNAL_ERROR, INVALID_PARAMS
 from handfast.activity.recorder import ThreadRecorder
 from handfast.activity.store import StoreError
 from handfast.clock import Clock
+from handfast.core.call import rules
 from handfast.core.call.contract import CompiledContract
 from handfast.core.call.exchange import RAN_UNRECORDED, Exchange, Record, Recorder, RecordingFailed, RecordType, Status
 from handfast.core.call.policy import Blocked, Mode, ToolPolicy
@@ -35,14 +36,14 @@ _UNLISTED = "Calls that cannot be judged are forwarded and recorded as such."
 
 # A call waits this long for the list that it is judged by, as it does at the gateway.
 LIST_SECONDS = 5.0
-RETRY_SECONDS = 30.0  # where the list did not come in time, not every call waits for it anew
+RETRY_SECONDS = 30.0  # where the list did not come in time, not every call waits for it again
 
 T = TypeVar("T")
 Lifespan = Callable[[Any], AbstractAsyncContextManager[Any]]  # Any: the server, and whatever its author shares
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class FrameworkCall:
     """One call as a framework was asked for it."""
 
     tool: str
@@ -53,7 +54,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusalText:
     """What the agent reads in place of a result."""
 
     text: str
@@ -87,12 +88,12 @@ class Judge:
 
     async def run(
         self,
-        asked: Asked,
+        asked: FrameworkCall,
         *,
         learn: Callable[[], Awaitable[None]],
         forward: Callable[[], Awaitable[T]],
         read: Callable[[T], ResultView],
-    ) -> T | Refused:
+    ) -> T | RefusalText:
         """`learn` teaches what the caller is shown, `forward` runs the tool. Raises: MCPError, and what they raise."""
         here = self._here()
         contract = await self._contract(here, asked, learn) if self._policy.judges else None
@@ -104,39 +105,17 @@ class Judge:
             actor=asked.actor,
         )
         try:
-            return await self._judged(here.path, call, asked, forward, read)
-        except asyncio.CancelledError:
-            here.path.conclude(call, Status.CANCELLED, reason="The client cancelled the call.")
-            raise
+            result = await here.path.carry_out(call, asked.arguments, forward, view=read)
         except RecordingFailed as problem:
-            here.path.conclude(call, Status.ERROR, rule="recording.failed", reason=str(problem))
             raise MCPError(INTERNAL_ERROR, RAN_UNRECORDED if call.has_run else str(problem)) from None
-        except BaseException:
-            here.path.conclude(call, Status.ERROR, reason="The server answered with an error of its own.")
-            raise
-
-    async def _judged(
-        self,
-        path: CallPath,
-        call: Exchange,
-        asked: Asked,
-        forward: Callable[[], Awaitable[T]],
-        read: Callable[[T], ResultView],
-    ) -> T | Refused:
-        decision = await path.admit(call, asked.arguments)
-        if isinstance(decision, Blocked):
-            return Refused(decision.reason)
-        call.has_run = True
-        result = await forward()
-        decision = await path.settle(call, read(result))
-        if isinstance(decision, Blocked):
-            return Refused(blocked_text(call.tool, decision.reason))
+        if isinstance(result, Blocked):
+            return RefusalText(blocked_text(call.tool, result.reason) if call.has_run else result.reason)
         return result
 
     # --- what the tool promised ------------------------------------------------------------------------------------
 
     async def _contract(
-        self, here: _Here, asked: Asked, learn: Callable[[], Awaitable[None]]
+        self, here: _Here, asked: FrameworkCall, learn: Callable[[], Awaitable[None]]
     ) -> CompiledContract | None:
         """None where the server would not say what its tools are. Raises: MCPError, for a tool it does not have."""
         name = asked.contract or asked.tool
@@ -162,7 +141,7 @@ class Judge:
             self._warn_once(
                 "", "slow list", f"{self._server} did not list its tools in {LIST_SECONDS:g} s. {_UNLISTED}"
             )
-        except Exception as problem:  # noqa: BLE001 - the edge to somebody else's code: the call is forwarded unjudged
+        except Exception as problem:  # noqa: BLE001 - the edge to the framework's code: the call is forwarded unjudged
             self._warn_once(
                 "", "no list", f"{self._server} would not list its tools ({type(problem).__name__}). {_UNLISTED}"
             )
@@ -183,7 +162,7 @@ class Judge:
                 status=Status.WARNING,
                 server=self._server,
                 tool=call.tool,
-                rule="schema.uncompilable",
+                rule=rules.SCHEMA_UNCOMPILABLE,
                 reason=reason,
                 details={"schema": schema.digest},
             )

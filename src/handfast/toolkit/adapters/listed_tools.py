@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 from handfast.core.call.contract import CompiledContract, ToolContract
 from handfast.core.schema.compiled import DEFAULT_BOUNDS
 
-MOST_VIEWS = 256  # callers whose lists are told apart; of one more the oldest is asked for its list again
+MOST_VIEWS = 256  # callers with a list of their own; past that the oldest is forgotten and listed again
 
 Schemas = tuple[Any, Any]  # Any: the input schema and the output schema as JSON, None where there is none
 Page = Mapping[str, Schemas]
@@ -25,7 +25,7 @@ class _View:
 
 
 class ListedTools:
-    """A list may differ from caller to caller, and nobody is told about a tool that only others are shown."""
+    """A list may differ from caller to caller, and no caller learns of a tool that only others are shown."""
 
     def __init__(self) -> None:
         self._views: OrderedDict[str, _View] = OrderedDict()

@@ -13,7 +13,7 @@ from mcp.server.session import ServerSession
 from mcp.types import SERVER_INFO_META_KEY, Implementation, ToolListChangedNotification
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from handfast.toolkit.adapters.judging import Asked, Judge, Refused
+from handfast.toolkit.adapters.judging import FrameworkCall, Judge, RefusalText
 from handfast.toolkit.adapters.listed_tools import Page
 from handfast.toolkit.adapters.result_views import read_result, text_of, wire_form
 from handfast.toolkit.writing.actor import actor_of_request, label_of
@@ -24,17 +24,17 @@ AnyServer = MCPServer[Any] | Server[Any]  # Any: whatever its lifespan gives
 Context = ServerRequestContext[Any, Any]  # Any: as above, and what the transport gives
 
 
-def attach(server: AnyServer, judge: Judge) -> None:
+def attach_contract(server: AnyServer, judge: Judge) -> None:
     """Put the judge around every call, inside what the SDK itself puts around it and outside what an author does."""
     own = (type(middleware).__module__.startswith("mcp.") for middleware in server.middleware)
     place = next((index for index, is_own in enumerate(own) if not is_own), len(server.middleware))
-    server.middleware.insert(place, ContractMiddleware(server, judge))
+    server.middleware.insert(place, SdkContractMiddleware(server, judge))
     lowlevel = server if isinstance(server, Server) else getattr(server, "_lowlevel_server", None)
     if lowlevel is not None:
         lowlevel.lifespan = judge.during(lowlevel.lifespan)
 
 
-class ContractMiddleware:
+class SdkContractMiddleware:
     """Judges each tools/call between the wire's parameters and the wire's result, and learns from each tools/list."""
 
     def __init__(self, server: AnyServer, judge: Judge) -> None:
@@ -52,7 +52,7 @@ class ContractMiddleware:
 
     async def _call(self, tool: str, context: Context, call_next: CallNext) -> HandlerResult:
         params = context.params or {}
-        asked = Asked(
+        asked = FrameworkCall(
             tool=tool,
             arguments=text_of(params["arguments"]) if "arguments" in params else None,
             view=view_of(context),
@@ -64,7 +64,7 @@ class ContractMiddleware:
             forward=partial(call_next, context),
             read=read_result,
         )
-        return self._refusal(context, answer.text) if isinstance(answer, Refused) else answer
+        return self._refusal(context, answer.text) if isinstance(answer, RefusalText) else answer
 
     async def _list(self, context: Context, call_next: CallNext) -> HandlerResult:
         result = await call_next(context)

@@ -50,18 +50,18 @@ def under_contract(
 
 
 def _attach_of(server: object) -> Any:  # Any: a function that takes such a server and a judge
-    from mcp.server.lowlevel import Server  # here, so that whoever writes tools only does not load a server
+    from mcp.server.lowlevel import Server  # here, so that writing tools does not load a server
     from mcp.server.mcpserver import MCPServer
 
     if isinstance(server, MCPServer | Server):
         from handfast.toolkit.adapters import sdk_server
 
-        return sdk_server.attach
+        return sdk_server.attach_contract
     fastmcp = sys.modules.get("fastmcp.server.server")  # who has such a server has loaded it
     if fastmcp is not None and isinstance(server, fastmcp.FastMCP):
         from handfast.toolkit.adapters import fastmcp_server
 
-        return fastmcp_server.attach
+        return fastmcp_server.attach_contract
     raise ContractError(
         f"under_contract knows MCPServer and lowlevel.Server of mcp 2 and FastMCP of fastmcp 4, and not a "
         f"{type(server).__name__}. Hand it the server object itself; a Toolbox keeps its contract without it."

@@ -10,21 +10,22 @@ from typing import Any, NoReturn
 
 from handfast.core.answers.envelopes import Envelope
 from handfast.core.answers.outcome import Succeeded
+from handfast.core.call import rules
 from handfast.core.call.policy import Blocked
 from handfast.core.call.strict_json import Ambiguous, decode_arguments
-from handfast.core.dispatcher.asked import Asked, Refused, Wishes, ambiguous, read_asked, read_wishes
+from handfast.core.dispatcher.asked import DispatcherCall, DispatcherRefused, Wishes, ambiguous, read_asked, read_wishes
 from handfast.core.dispatcher.checks import HELP, action_missing, action_unknown, check_beside, not_an_object, tool_name
 from handfast.core.dispatcher.descriptions import NARROW, dispatcher_schema, how_to_call, list_actions, render_use
 from handfast.core.words.redaction import scrub_names
 from handfast.toolkit.offering.protocol_calls import about, declared_by
-from handfast.toolkit.running.dispatch import Answer, Caller, Dispatcher, RegisteredTool, text_of
-from handfast.toolkit.running.unrun import explain, refuse
+from handfast.toolkit.running.dispatch import Answer, Dispatcher, RegisteredTool, ToolCaller, text_of
+from handfast.toolkit.running.unrun import answer_with_help, refuse_call
 from handfast.toolkit.writing.schemas import ContractError
 from handfast.toolkit.writing.spec import NAME, Kind, ToolSpec
 
 Names = Mapping[str, str] | Sequence[str]  # tools by the name of their action, or tools that are called by their own
 Actions = Mapping[str, RegisteredTool]
-Dispatch = Callable[[str, Any, Caller], Awaitable[Answer]]  # Any: the arguments of the action
+Dispatch = Callable[[str, Any, ToolCaller], Awaitable[Answer]]  # Any: the arguments of the action
 
 _DANGER = (Kind.READ, Kind.WRITE, Kind.ADMIN)
 
@@ -83,7 +84,7 @@ def _run_nothing(**_: Any) -> NoReturn:  # Any: as a handler takes them
 
 
 def _judged(arguments: object) -> object:
-    """The JSON that the arguments are, so that nobody reads them in another way. Raises: Refused."""
+    """The arguments as JSON text, so that every reader takes them the same way. Raises: DispatcherRefused."""
     try:
         return decode_arguments(text_of(arguments))
     except Ambiguous as problem:
@@ -91,7 +92,7 @@ def _judged(arguments: object) -> object:
 
 
 class SeenActions(Mapping[str, RegisteredTool]):
-    """Those that are there for a caller; each is asked for only when somebody looks, since a call looks at one."""
+    """Those that are there for a caller; each is looked up only when it is needed, since a call needs one."""
 
     def __init__(self, actions: Actions, sees: Callable[[str], bool]) -> None:
         self._actions = actions
@@ -128,50 +129,54 @@ class DispatcherTool:
         text = f"{self.description.strip()} {render_use(described)}"
         return {"description": text, "inputSchema": dispatcher_schema(self.actions)}
 
-    async def call(self, arguments: object, caller: Caller, dispatcher: Dispatcher, dispatch: Dispatch) -> Answer:
+    async def call(self, arguments: object, caller: ToolCaller, dispatcher: Dispatcher, dispatch: Dispatch) -> Answer:
         """Explain, refuse, or call an action by `dispatch`. Raises: RecordingFailed."""
         seen = self if caller.sees is None else self.for_caller(caller.sees)
         return await seen._called(arguments, caller, dispatcher, dispatch)
 
-    async def _called(self, arguments: object, caller: Caller, dispatcher: Dispatcher, dispatch: Dispatch) -> Answer:
-        asked: Asked[object] = Asked()
+    async def _called(
+        self, arguments: object, caller: ToolCaller, dispatcher: Dispatcher, dispatch: Dispatch
+    ) -> Answer:
+        asked: DispatcherCall[object] = DispatcherCall()
         try:
             asked = read_asked(_judged(arguments))
             if asked.wants_help or asked.tool == HELP:
                 told = self._explain(read_wishes(asked, lambda given: given))
-                return await explain(dispatcher, self.tool, arguments, caller, told=told, rule="dispatch.help")
+                return await answer_with_help(
+                    dispatcher, self.tool, arguments, caller, told=told, rule=rules.DISPATCH_HELP
+                )
             action = self._require_action(asked)
-        except Refused as problem:
+        except DispatcherRefused as problem:
             details = {"action": asked.tool} if asked.tool in self.actions else {}
             decision = Blocked(problem.violation.rule, problem.violation.message)
             told_no = dispatcher.refused(decision)
-            return await refuse(
+            return await refuse_call(
                 dispatcher, self.tool, arguments, caller, told=told_no, rule=decision.rule, details=details
             )
         return await dispatch(action.spec.name, asked.arguments, caller)
 
-    def _require_action(self, asked: Asked[object]) -> RegisteredTool:
-        """Raises: Refused."""
+    def _require_action(self, asked: DispatcherCall[object]) -> RegisteredTool:
+        """Raises: DispatcherRefused."""
         if asked.tool is None:
-            raise Refused(action_missing(self.actions))
+            raise DispatcherRefused(action_missing(self.actions))
         action = self.actions.get(asked.tool)
         if action is None:
-            raise Refused(action_unknown(asked.tool, self.actions))
+            raise DispatcherRefused(action_unknown(asked.tool, self.actions))
         violation = check_beside(asked.beside, asked.tool, declared_by(action))
         if violation is None and not isinstance(asked.arguments, dict | None):
             violation = not_an_object()
         if violation is not None:
-            raise Refused(violation)
+            raise DispatcherRefused(violation)
         return action
 
     def _explain(self, wishes: Wishes) -> Succeeded:
-        """All actions in a line each, or one of them whole. Raises: Refused."""
+        """All actions in a line each, or one of them whole. Raises: DispatcherRefused."""
         if wishes.tool is None:
             told = self._overview(wishes)
         elif wishes.tool in self.actions:
             told = {"action": wishes.tool, **about(self.actions[wishes.tool])}
         else:
-            raise Refused(action_unknown(wishes.tool, self.actions))
+            raise DispatcherRefused(action_unknown(wishes.tool, self.actions))
         if wishes.ignored:
             told["ignored"] = scrub_names(wishes.ignored)
         return Succeeded(told)

@@ -5,18 +5,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from handfast.core.answers.errors import ErrorCode
-from handfast.core.answers.outcome import Failed, failed
+from handfast.core.answers.outcome import Failed, make_failure
+from handfast.core.call import rules
 from handfast.core.call.policy import Violation
 from handfast.core.call.protocol_arguments import ProtocolArguments, means_nothing, read_protocol, take_out
 from handfast.core.schema.compiled import CompiledSchema
 from handfast.core.schema.declared import Declared
 from handfast.toolkit.offering.published import published
-from handfast.toolkit.running.dispatch import Answer, Caller, Dispatcher, RegisteredTool, Wanted
-from handfast.toolkit.running.unrun import explain
+from handfast.toolkit.running.dispatch import Answer, Dispatcher, RegisteredTool, ToolCaller, Wanted
+from handfast.toolkit.running.unrun import answer_with_help
 
 
 async def call_with_wishes(
-    dispatcher: Dispatcher, tool: RegisteredTool, arguments: dict[str, Any], caller: Caller, *, called_as: str = ""
+    dispatcher: Dispatcher, tool: RegisteredTool, arguments: dict[str, Any], caller: ToolCaller, *, called_as: str = ""
 ) -> Answer:
     """Raises: RecordingFailed."""
     declared = declared_by(tool)
@@ -26,7 +27,9 @@ async def call_with_wishes(
         if wishes.help:
             told = _explained(dispatcher, tool)
             details = {"called_as": called_as} if called_as else {}
-            return await explain(dispatcher, tool, arguments, caller, told=told, rule="tool.help", details=details)
+            return await answer_with_help(
+                dispatcher, tool, arguments, caller, told=told, rule=rules.TOOL_HELP, details=details
+            )
         if wishes.continuation_token is not None and tool.pieces is not None:
             # The tool itself does not run, so nothing of it is asked again: neither guards nor required fields.
             return await dispatcher.dispatch(tool.pieces.continuing, arguments, caller, called_as=called_as)
@@ -49,7 +52,7 @@ def _objection(tool: RegisteredTool, wishes: ProtocolArguments, declared: Declar
 
 
 def _explained(dispatcher: Dispatcher, tool: RegisteredTool) -> Failed:
-    """Told as an error, because the tool's published output schema holds for its results and cannot hold this.
+    """Sent as an error, because the tool's published output schema holds for its results and cannot hold this.
 
     A client that keeps to the schema would never show it.
     """
@@ -57,7 +60,7 @@ def _explained(dispatcher: Dispatcher, tool: RegisteredTool) -> Failed:
         f"Nothing was run: this explains '{tool.spec.name}'. Call it again without help.\n"
         f"{json.dumps(about(tool), ensure_ascii=False)}"
     )
-    return failed(ErrorCode.INVALID_INPUT, text, dispatcher.codes, kind="help")
+    return make_failure(ErrorCode.INVALID_INPUT, text, dispatcher.codes, kind="help")
 
 
 def about(tool: RegisteredTool) -> Mapping[str, Any]:  # Any: JSON

@@ -1,11 +1,70 @@
-"""A tool as `tools/list` has it."""
+"""A tool as `tools/list` has it, also in the form that takes a list: `{"objects": [{…}, {…}]}`."""
 
 import json
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
-from handfast.toolkit.offering import list_form
+from handfast.core.call.arguments import LIST_BODY_KEYS, is_list_body
 from handfast.toolkit.running.dispatch import RegisteredTool
 from handfast.toolkit.running.piece_form import published_description, published_input
+from handfast.toolkit.writing.schemas import Json
+
+OBJECTS: Final = "objects"  # the key that is published; the others of the convention are understood as well
+MOST_OBJECTS: Final = 1_000
+
+_ABOUT: Final = "Several at once, each with the fields of one; all of them, or none."
+_ONE: Final = "OneOfList"
+
+
+def list_keys(schema: Mapping[str, Any]) -> frozenset[str]:  # Any: JSON Schema
+    """The keys under which a list is a bulk call; what a tool declares itself is its own."""
+    return LIST_BODY_KEYS.difference(schema.get("properties", ()))
+
+
+def is_list_of(arguments: object, schema: Mapping[str, Any]) -> bool:  # Any: as above
+    """Whether these arguments are a list for a tool with this input schema."""
+    return isinstance(arguments, dict) and is_list_body(arguments) and not arguments.keys() - list_keys(schema)
+
+
+def list_input(schema: Mapping[str, Any]) -> Json:
+    """How a list is judged: each of its items as one call."""
+    definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
+    one = {key: part for key, part in schema.items() if key not in definitions}
+    several = {"type": "array", "items": one, "minItems": 1, "maxItems": MOST_OBJECTS}
+    return {"type": "object", "properties": dict.fromkeys(sorted(list_keys(schema)), several), **definitions}
+
+
+def input_with_list(schema: Mapping[str, Any]) -> Json:
+    """With the list: a reader that holds a caller to this schema must let both forms through."""
+    if OBJECTS not in list_keys(schema):
+        return dict(schema)
+    one = {"type": "object", "description": "The same fields as for one."}
+    several = {"type": "array", "items": one, "minItems": 1, "maxItems": MOST_OBJECTS, "description": _ABOUT}
+    published = {**schema, "properties": {**schema.get("properties", {}), OBJECTS: several}}
+    required = published.pop("required", [])
+    if required:
+        published["anyOf"] = [{"required": required}, {"required": [OBJECTS]}]
+    return published
+
+
+def list_output(schema: Mapping[str, Any] | None) -> Json | None:
+    if not schema:
+        return None
+    definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
+    one = {key: part for key, part in schema.items() if key not in definitions}
+    return {"type": "array", "items": one, **definitions}
+
+
+def output_with_list(one: Json, several: Json) -> Json:
+    """Either answer, as they leave; what is said of one is said once, where nothing stands around it."""
+    definitions = {**several.get("$defs", {}), **one.get("$defs", {})}
+    single, listed = ({key: part for key, part in each.items() if key != "$defs"} for each in (one, several))
+    array = listed.get("properties", {}).get("result", {})
+    if array.get("items") == single:
+        definitions[_ONE] = single
+        single = {"$ref": f"#/$defs/{_ONE}"}
+        listed = {**listed, "properties": {"result": {**array, "items": single}}}
+    return {"type": "object", "anyOf": [single, listed], **({"$defs": definitions} if definitions else {})}
 
 
 def published(tool: RegisteredTool) -> dict[str, Any]:  # Any: JSON
@@ -17,8 +76,8 @@ def published(tool: RegisteredTool) -> dict[str, Any]:  # Any: JSON
 def _of_lists(tool: RegisteredTool, listed: RegisteredTool) -> dict[str, Any]:  # Any: as above
     one, several = (json.loads(each.contract.contract.output_schema or b"{}") for each in (tool, listed))
     return {
-        "inputSchema": list_form.published_input(tool.spec.input_schema),
-        "outputSchema": list_form.published_output(one, several),
+        "inputSchema": input_with_list(tool.spec.input_schema),
+        "outputSchema": output_with_list(one, several),
     }
 
 

@@ -9,12 +9,11 @@ import msgspec
 
 from handfast.core.answers.codes import CodeBook
 from handfast.core.answers.errors import ErrorCode
-from handfast.core.answers.outcome import Failed, failed
+from handfast.core.answers.outcome import Failed, make_failure
 from handfast.toolkit.running.dispatch import Answer, RegisteredTool
-from handfast.toolkit.writing.notice import Notice
+from handfast.toolkit.writing.reply import Notice
 
 META_DEPRECATED: Final = "handfast/deprecated"
-RULE: Final = "tool.renamed"
 
 Today = Callable[[], date]
 
@@ -51,7 +50,7 @@ class Renamed:
 
     def refusal(self, codes: CodeBook) -> Failed:
         text = f"{self._words}, and the old name stopped working after {self.until}. Call it by the new one."
-        return failed(ErrorCode.NOT_FOUND, text, codes, use=self.new_name)
+        return make_failure(ErrorCode.NOT_FOUND, text, codes, use=self.new_name)
 
     def told(self, answer: Answer) -> Answer:
         """The same answer, with the new name after it and in its `_meta`."""

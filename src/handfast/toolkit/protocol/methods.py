@@ -1,40 +1,82 @@
-"""What each method is answered with, in the era of whoever asks."""
+"""The answer to one POST: to a message or a batch, method by method, in the era of the client."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
 from handfast.core.call.exchange import RecordingFailed
-from handfast.toolkit.protocol.offer import Offer
-from handfast.toolkit.protocol.replies import SERVER_FAILED, Fault, Reply, failed
-from handfast.toolkit.protocol.requests import SUPPORTED, Asked
+from handfast.toolkit.protocol.requests import (
+    HEARD,
+    SERVER_FAILED,
+    SUPPORTED,
+    ClientRequest,
+    Fault,
+    Headers,
+    PostReply,
+    fail_request,
+    read_request,
+    refuse_message,
+    version_of,
+)
 from handfast.toolkit.registry import UnknownTool
 from handfast.toolkit.running.call_result import no_such_tool, result_of
+from handfast.toolkit.running.dispatch import Answer
 from handfast.wire.codes import (
     HEADER_MISMATCH,
     INTERNAL_ERROR,
     INVALID_PARAMS,
+    INVALID_REQUEST,
     METHOD_NOT_FOUND,
+    PARSE_ERROR,
     RECORDING_FAILED,
 )
 from handfast.wire.eras import LEGACY_REVISION, LEGACY_REVISIONS, META_SERVER
 from handfast.wire.headers import find_param_mismatch
 from handfast.wire.members import member, text_member
 from handfast.wire.replies import answer, error_reply
+from handfast.wire.scan import NotJson, scan_array
 
 Result = dict[str, Any]  # Any: JSON
-Method = Callable[[Asked, Offer], Result]
-
 _CAPABILITIES: Final[Mapping[str, object]] = {"tools": {}}
 _NO_METHOD: Final = "There is no such method here. This server offers tools: use tools/list and tools/call."
 # A permission that is given or taken is soon seen; a call is always judged by those of its own moment.
 _TTL_MS: Final = 60_000
 # What a caller sees is its own: nothing that stands in between may keep it for others.
 _KEPT: Final[Mapping[str, object]] = {"ttlMs": _TTL_MS, "cacheScope": "private"}
+_WITH_BATCHES: Final = (None, b"2025-03-26")  # whose clients send no header, because it came later
+_LONGEST: Final = 100  # messages in a batch: more than any client sends, and a bound on what one request costs
 
 
-def answer_request(asked: Asked, offer: Offer) -> Reply:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """What stands behind the endpoint for one caller, as the protocol needs it."""
+
+    name: str
+    version: str
+    instructions: str
+    refuses_by_protocol: bool  # arguments that were refused are an error of the protocol, and not a result
+
+    list_tools: Callable[[], Sequence[Mapping[str, Any]]]  # Any: JSON
+    call: Callable[[str, bytes | None], Answer]
+    """A tool's name and its arguments as they came. Raises: UnknownTool, RecordingFailed."""
+
+    mirrored: Callable[[str], bytes | None]
+    """The input schema of a tool that wants arguments repeated in headers; None for every other."""
+
+    report: Callable[[Exception], str]
+    """Logs an unexpected exception, and gives the id under which it is logged."""
+
+    @property
+    def server_info(self) -> dict[str, str]:
+        return {"name": self.name, "version": self.version}
+
+
+Method = Callable[[ClientRequest, Offer], Result]
+
+
+def answer_request(asked: ClientRequest, offer: Offer) -> PostReply:
     """Whatever happens, one answer under the id that was sent."""
     request_id, method = asked.message.id, asked.message.method or ""
     try:
@@ -42,13 +84,13 @@ def answer_request(asked: Asked, offer: Offer) -> Reply:
         if find is None:
             raise Fault(METHOD_NOT_FOUND, _NO_METHOD)
         result = find(asked, offer)
-        return Reply(200, answer(request_id, _stamped(result, offer) if asked.is_modern else result))
+        return PostReply(200, answer(request_id, _stamped(result, offer) if asked.is_modern else result))
     except Fault as fault:
-        return failed(request_id, fault, is_modern=asked.is_modern)
+        return fail_request(request_id, fault, is_modern=asked.is_modern)
     except Exception as error:  # noqa: BLE001 - the edge of one message, and its report is a log entry
         # With 200, as the SDK's server has it: some clients drop what a 500 says, and its number.
         data = {"request_id": offer.report(error)}
-        return Reply(200, error_reply(request_id, INTERNAL_ERROR, SERVER_FAILED, data=data))
+        return PostReply(200, error_reply(request_id, INTERNAL_ERROR, SERVER_FAILED, data=data))
 
 
 def _stamped(result: Result, offer: Offer) -> Result:
@@ -59,7 +101,7 @@ def _stamped(result: Result, offer: Offer) -> Result:
 # --- the handshake, and what replaced it -----------------------------------------------------------------------------
 
 
-def _initialize(asked: Asked, offer: Offer) -> Result:
+def _initialize(asked: ClientRequest, offer: Offer) -> Result:
     params = asked.message.params()
     version = text_member(params, "protocolVersion")
     said = [member(params, name) or b"" for name in ("capabilities", "clientInfo")]
@@ -73,7 +115,7 @@ def _initialize(asked: Asked, offer: Offer) -> Result:
     return result | _instructions(offer)
 
 
-def _discover(_asked: Asked, offer: Offer) -> Result:
+def _discover(_asked: ClientRequest, offer: Offer) -> Result:
     return {"supportedVersions": SUPPORTED, "capabilities": _CAPABILITIES, **_instructions(offer), **_KEPT}
 
 
@@ -81,21 +123,21 @@ def _instructions(offer: Offer) -> Result:
     return {"instructions": offer.instructions} if offer.instructions else {}
 
 
-def _ping(_asked: Asked, _offer: Offer) -> Result:
+def _ping(_asked: ClientRequest, _offer: Offer) -> Result:
     return {}
 
 
 # --- tools -----------------------------------------------------------------------------------------------------------
 
 
-def _list_tools(asked: Asked, offer: Offer) -> Result:
+def _list_tools(asked: ClientRequest, offer: Offer) -> Result:
     if member(asked.message.params(), "cursor") is not None:
         raise Fault(INVALID_PARAMS, "This cursor was not given here: the list comes in one piece. Leave cursor out.")
     tools = offer.list_tools()
     return {"tools": tools, **_KEPT} if asked.is_modern else {"tools": tools}
 
 
-def _call_tool(asked: Asked, offer: Offer) -> Result:
+def _call_tool(asked: ClientRequest, offer: Offer) -> Result:
     params = asked.message.params()
     name = text_member(params, "name")
     if name is None:
@@ -124,3 +166,42 @@ def _call_tool(asked: Asked, offer: Offer) -> Result:
 _BOTH: Final[Mapping[str, Method]] = {"tools/list": _list_tools, "tools/call": _call_tool}
 _LEGACY: Final[Mapping[str, Method]] = {**_BOTH, "initialize": _initialize, "ping": _ping}
 _MODERN: Final[Mapping[str, Method]] = {**_BOTH, "server/discover": _discover}
+
+
+# --- the body of one POST --------------------------------------------------------------------------------------------
+
+
+def answer_body(body: bytes, headers: Headers, offer: Offer) -> PostReply:
+    is_batch = body.lstrip(b" \t\r\n").startswith(b"[")
+    if is_batch and version_of(headers) in _WITH_BATCHES:
+        return _answer_batch(body, headers, offer)
+    return _answer_message(body, headers, offer)
+
+
+def _answer_message(raw: bytes, headers: Headers, offer: Offer) -> PostReply:
+    asked = read_request(raw, headers)
+    return asked if isinstance(asked, PostReply) else answer_request(asked, offer)
+
+
+def _answer_batch(body: bytes, headers: Headers, offer: Offer) -> PostReply:
+    try:
+        messages = scan_array(body)
+    except NotJson:
+        return refuse_message(None, PARSE_ERROR, "The batch is not valid JSON. Send an array of messages.")
+    if not 0 < len(messages) <= _LONGEST:
+        return refuse_message(
+            None, INVALID_REQUEST, f"A batch holds 1 to {_LONGEST} messages. Send them in such batches."
+        )
+    answers = [reply.body for raw in messages if (reply := _answer_in_batch(raw, headers, offer)).body]
+    return PostReply(200, b"[" + b",".join(answers) + b"]") if answers else HEARD
+
+
+def _answer_in_batch(raw: bytes, headers: Headers, offer: Offer) -> PostReply:
+    asked = read_request(raw, headers)
+    if isinstance(asked, PostReply):
+        return asked
+    if asked.message.method == "initialize":
+        return refuse_message(
+            asked.message.id, INVALID_REQUEST, "initialize must not be part of a batch. Send it alone."
+        )
+    return answer_request(asked, offer)

@@ -20,7 +20,7 @@ _log = logging.getLogger("handfast.toolkit")
 
 
 class Misshapen(Exception):
-    """The arguments are not what the model asks for; `words` say how, without anybody's values."""
+    """The arguments are not what the model asks for; `words` say how, without the values that were sent."""
 
     def __init__(self, words: tuple[str, ...]) -> None:
         super().__init__("; ".join(words))

@@ -18,7 +18,7 @@ class Deadline:
         among[self] = None
 
     def end(self) -> bool:
-        """To be called however the call went. Whether the deadline passed, and nobody else wanted the call to end."""
+        """To be called however the call went. Whether the deadline alone ended the call."""
         if self.has_passed:
             return self.task.uncancel() <= self.cancelling
         del self._among[self]

@@ -4,7 +4,6 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +14,10 @@ from pydantic import BaseModel
 from handfast.core.answers.codes import CodeBook
 from handfast.core.answers.envelopes import Envelope, render, success_payload
 from handfast.core.answers.errors import ErrorCode, ToolError
-from handfast.core.answers.outcome import Failed, Outcome, Succeeded, code_of_rule, failed, outcome_of_error
+from handfast.core.answers.outcome import Failed, Outcome, Succeeded, code_of_rule, make_failure, outcome_of_error
 from handfast.core.call.arguments import check_unknown
 from handfast.core.call.contract import CompiledContract
-from handfast.core.call.exchange import RAN_UNRECORDED, Exchange, RecordingFailed, Status
+from handfast.core.call.exchange import RAN_UNRECORDED, Exchange, RecordingFailed
 from handfast.core.call.guardrails import GUARDRAIL_PROPERTIES, check_guardrails
 from handfast.core.call.policy import (
     Blocked,
@@ -37,16 +36,16 @@ from handfast.core.call.undeclared import NameTree, Undeclared, check_inside, fi
 from handfast.core.events import MCP_ADMIN_OP_EXECUTED, MCP_SERVER_INVOKE_FAILED
 from handfast.core.schema.compiled import CompiledSchema
 from handfast.crashes import where_it_happened
-from handfast.tool_call import CallPath
+from handfast.tool_call import CallPath, UnusableResult
 from handfast.toolkit.running.arguments_model import Misshapen, parse_arguments
 from handfast.toolkit.running.deadlines import Deadline, start_deadline
 from handfast.toolkit.running.json_text import read_own, write_json
-from handfast.toolkit.running.large_results import LargeResults, Origin
+from handfast.toolkit.running.large_results import LargeResults, ResultOrigin
 from handfast.toolkit.running.outcome_counts import OutcomeCounts, count_as, count_of_record
-from handfast.toolkit.running.returned import NotJson, Returned, read_returned
+from handfast.toolkit.running.returned import Returned, read_returned
 from handfast.toolkit.writing.actor import is_known, label_of
-from handfast.toolkit.writing.call import Call, Report, unheard
-from handfast.toolkit.writing.notice import Notice
+from handfast.toolkit.writing.call import Call, Report, report_nothing
+from handfast.toolkit.writing.reply import Notice
 from handfast.toolkit.writing.spec import Kind, ToolSpec
 
 if TYPE_CHECKING:
@@ -114,8 +113,8 @@ class Answer(msgspec.Struct, frozen=True):
         return self.payload is None and self.is_error
 
 
-class Caller(msgspec.Struct, frozen=True, kw_only=True):
-    """Who calls, and what they may be told meanwhile."""
+class ToolCaller(msgspec.Struct, frozen=True, kw_only=True):
+    """Who calls, how progress is reported to them, and which tools they see."""
 
     actor: Any = None  # Any: an Actor, or another object with an id or a name
     report: Report | None = None
@@ -132,14 +131,6 @@ class Wanted:
 
 
 _NO_WISHES = ProtocolArguments()
-
-
-class _Unfit(Exception):
-    """A result that is too large for one answer, and as a whole not what the tool declares."""
-
-    def __init__(self, violation: Violation) -> None:
-        super().__init__(violation.message)
-        self.violation = violation
 
 
 class _Asked:
@@ -190,8 +181,8 @@ class _Asked:
         return ()
 
     @property
-    def reason(self) -> str:
-        return str(self.arguments.get("reason", "")) if self.is_admin else ""
+    def admin_reason(self) -> str | None:
+        return str(self.arguments.get("reason", "")) if self.is_admin else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,7 +203,7 @@ class Dispatcher:
         self,
         tool: RegisteredTool,
         arguments: object,
-        caller: Caller,
+        caller: ToolCaller,
         *,
         wanted: Wanted | None = None,
         called_as: str = "",
@@ -230,68 +221,58 @@ class Dispatcher:
         try:
             answer = await self._answer(call, tool, arguments, caller, wanted)
         except asyncio.CancelledError:
-            with suppress(RecordingFailed):  # nobody waits for an answer; the caller's wish comes first
-                self.path.conclude(call, Status.CANCELLED, reason="The caller gave up.", mode=Mode.STRICT)
             self.counts.add(tool.spec.name, count_of_record(call))
             raise
         except RecordingFailed:
             if not call.has_run:
                 self.counts.add(tool.spec.name, "failed")
-                self.path.conclude(call, Status.ERROR, reason="Records could not be written.", mode=Mode.STRICT)
                 raise
-            told = failed(ErrorCode.INTERNAL_ERROR, RAN_UNRECORDED, self.codes, request_id=call.request_id)
+            told = make_failure(ErrorCode.INTERNAL_ERROR, RAN_UNRECORDED, self.codes, request_id=call.request_id)
             answer = self.rendered(tool, told)
-        except BaseException:  # KeyboardInterrupt: the operator wants the server to end, and it does
-            self.path.conclude(call, Status.ERROR, reason="The server was stopped.", mode=Mode.STRICT)
-            raise
         self.counts.add(tool.spec.name, count_as(answer.outcome))
         if isinstance(answer.outcome, Failed):
             note_failure(call, answer.outcome)
         return answer
 
     async def _answer(
-        self, call: Exchange, tool: RegisteredTool, arguments: object, caller: Caller, wanted: Wanted | None
+        self, call: Exchange, tool: RegisteredTool, arguments: object, caller: ToolCaller, wanted: Wanted | None
     ) -> Answer:
         asked = _Asked(tool, caller.actor, wanted, self.policy)
-        decision = await self.path.admit(call, text_of(arguments), asked)
-        if isinstance(decision, Blocked):
-            return self.rendered(tool, self.refused(decision))
-        try:
+
+        async def run() -> Answer:
             returned = await self._run(call, asked, caller)
             if tool.pieces is not None:
                 returned = await self._cut(call, tool, returned, asked, arguments if wanted is None else wanted.sent)
-            return _with_ignored(await self._settled(call, tool, returned, asked), asked.ignored)
-        except NotJson as problem:
-            _log_crash(problem, call)
-            return await self._rejected(call, tool, problem.violation)
-        except _Unfit as problem:
-            return await self._rejected(call, tool, problem.violation)
+            return self._written(call, tool, returned)
 
-    async def _rejected(self, call: Exchange, tool: RegisteredTool, problem: Violation) -> Answer:
-        """A result that nobody can be told, because it cannot be written down."""
-        return self._blocked(tool, await self.path.reject(call, problem))
-
-    def _blocked(self, tool: RegisteredTool, decision: Blocked) -> Answer:
-        text = blocked_text(tool.spec.name, decision.reason)
-        return self.rendered(tool, failed(ErrorCode.OUTPUT_VIOLATION, text, self.codes))
+        try:
+            answer = await self.path.carry_out(call, text_of(arguments), run, view=_view, terms=asked)
+        finally:
+            if call.is_admin_done:
+                _note_admin(call)  # it was done, even if the caller left or the record is not yet on disk
+        if not isinstance(answer, Blocked):
+            return _with_ignored(answer, asked.ignored)
+        if not call.has_run:
+            return self.rendered(tool, self.refused(answer))
+        text = blocked_text(tool.spec.name, answer.reason)
+        return self.rendered(tool, make_failure(ErrorCode.OUTPUT_VIOLATION, text, self.codes))
 
     def refused(self, decision: Blocked) -> Failed:
         code = code_of_rule(decision.rule)
         if code is ErrorCode.INVALID_INPUT:
-            return failed(code, decision.reason, self.codes, kind="shape")
-        return failed(code, decision.reason, self.codes, violation=decision.rule.removeprefix("access."))
+            return make_failure(code, decision.reason, self.codes, kind="shape")
+        return make_failure(code, decision.reason, self.codes, violation=decision.rule.removeprefix("access."))
 
-    async def _run(self, call: Exchange, asked: _Asked, caller: Caller) -> Returned:
-        """Raises: NotJson."""
-        call.has_run = True
+    async def _run(self, call: Exchange, asked: _Asked, caller: ToolCaller) -> Returned:
+        """Raises: UnusableResult."""
         spec = asked.spec
         told = Call(
             tool=spec.name,
             request_id=call.request_id,
             app=self.app,
             actor=caller.actor,
-            reason=asked.reason,
-            report=caller.report or unheard,
+            reason=asked.admin_reason or "",
+            report=caller.report or report_nothing,
             context=caller.context,
         )
         seconds = self.timeout_s if spec.timeout_s is None else spec.timeout_s
@@ -307,12 +288,15 @@ class Dispatcher:
                 if deadline is not None:
                     is_overdue = deadline.end()
             return read_returned(value, spec, self.codes)
-        except (NotJson, KeyboardInterrupt):
+        except KeyboardInterrupt:
+            raise
+        except UnusableResult as problem:
+            _log_crash(problem, call)
             raise
         except asyncio.CancelledError as error:
             if not is_overdue and _is_cancelled():
                 raise
-            # The tool is late, or something that it waited for was cancelled; nobody gave up the call.
+            # The tool is late, or something that it waited for was cancelled; the caller still waits.
             return Returned(self._late(seconds) if is_overdue else self._failure(error, call))
         except BaseException as error:  # noqa: BLE001 - the outermost edge: whatever it is, sys.exit() too, has a code
             is_late = deadline is not None and deadline.has_passed and isinstance(error, TimeoutError)
@@ -320,19 +304,19 @@ class Dispatcher:
 
     def _late(self, seconds: float | None) -> Failed:
         text = f"The tool was not done within {seconds:g} s and was stopped. {_MAY_STAND} Look before a repeat."
-        return failed(ErrorCode.TIMEOUT, text, self.codes)
+        return make_failure(ErrorCode.TIMEOUT, text, self.codes)
 
     def _failure(self, error: BaseException, call: Exchange) -> Failed:
         if isinstance(error, ToolError) and error.code in self.codes:
             return outcome_of_error(error, self.codes)
         _log_crash(error, call)
         text = f"The tool failed in a way nobody foresaw. {_MAY_STAND} Report the request id to the operator."
-        return failed(ErrorCode.INTERNAL_ERROR, text, self.codes, request_id=call.request_id)
+        return make_failure(ErrorCode.INTERNAL_ERROR, text, self.codes, request_id=call.request_id)
 
     async def _cut(
         self, call: Exchange, tool: RegisteredTool, returned: Returned, asked: _Asked, sent: object
     ) -> Returned:
-        """The first piece in place of a result that is too large, once the whole was judged. Raises: _Unfit."""
+        """The first piece in place of a result that is too large, once the whole was judged. Raises: UnusableResult."""
         whole, form, wishes = returned.outcome, tool.pieces, asked.wishes
         assert form is not None
         assert isinstance(wishes, ProtocolArguments)  # else the call was refused
@@ -341,11 +325,11 @@ class Dispatcher:
         try:
             text = self.rendered(tool, whole).text.encode()
         except UnicodeEncodeError:
-            raise _Unfit(ambiguous_violation(Ambiguity.NOT_UNICODE)) from None
+            raise UnusableResult(ambiguous_violation(Ambiguity.NOT_UNICODE)) from None
         decision = await self.path.judge(call, ResultView(text, size=len(text)))
         if isinstance(decision, Blocked):
-            raise _Unfit(Violation(decision.rule, decision.reason))
-        origin = Origin(owner=call.actor, tool=call.tool, arguments=sent if isinstance(sent, dict) else {})
+            raise UnusableResult(Violation(decision.rule, decision.reason))
+        origin = ResultOrigin(owner=call.actor, tool=call.tool, arguments=sent if isinstance(sent, dict) else {})
         try:
             async with _clock(self.timeout_s):
                 first, notices = await self.large.first(whole, form, wishes, origin)
@@ -354,25 +338,15 @@ class Dispatcher:
         call.contract = tool.answering
         return Returned(first, (*notices, *returned.blocks))
 
-    async def _settled(self, call: Exchange, tool: RegisteredTool, returned: Returned, asked: _Asked) -> Answer:
+    def _written(self, call: Exchange, tool: RegisteredTool, returned: Returned) -> Answer:
+        """Raises: UnusableResult."""
         try:
             answer = self.rendered(tool, returned.outcome, returned.blocks)
         except UnicodeEncodeError:
-            return await self._rejected(call, tool, ambiguous_violation(Ambiguity.NOT_UNICODE))
-        text = answer.text.encode()
+            raise UnusableResult(ambiguous_violation(Ambiguity.NOT_UNICODE)) from None
         if isinstance(answer.outcome, Failed):
             call.details["code"] = answer.outcome.code
-        reason = asked.reason if asked.is_admin else None
-        if isinstance(answer.outcome, Succeeded):
-            view = ResultView(text, size=len(text), value=read_own(text))
-        else:
-            view = ResultView(None if answer.is_text else text, is_error=True, size=len(text))
-        try:
-            decision = await self.path.settle(call, view, admin_reason=reason)
-        finally:
-            if call.is_admin_done:
-                _note_admin(call)  # it was done, even if the caller left or the record is not yet on disk
-        return self._blocked(tool, decision) if isinstance(decision, Blocked) else answer
+        return answer
 
     def rendered(self, tool: RegisteredTool, outcome: Outcome, blocks: Sequence[BaseModel] = ()) -> Answer:
         if isinstance(outcome, Succeeded):
@@ -384,8 +358,15 @@ class Dispatcher:
         return Answer(told, rendered.payload, text, (), rendered.meta)
 
 
+def _view(answer: Answer) -> ResultView:
+    text = answer.text.encode()
+    if isinstance(answer.outcome, Succeeded):
+        return ResultView(text, size=len(text), value=read_own(text))
+    return ResultView(None if answer.is_text else text, is_error=True, size=len(text))
+
+
 def _writable(outcome: Failed) -> Failed:
-    """A failure always arrives: details that no JSON can hold, or that nobody would read, stay behind."""
+    """A failure always arrives: details that JSON cannot hold, or that are too large to read, are left out."""
     try:
         text = _encode_strictly([outcome.message, dict(outcome.details)]).encode()
         if len(text) <= _LONGEST_FAILURE:
@@ -414,9 +395,6 @@ class _NoClock:
     async def __aenter__(self) -> None: ...
 
     async def __aexit__(self, *_: object) -> None: ...
-
-    def expired(self) -> bool:
-        return False
 
 
 _NO_CLOCK = _NoClock()

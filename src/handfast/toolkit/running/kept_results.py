@@ -14,10 +14,10 @@ _SECONDS = 900.0  # an agent that has not come back for the next piece after a q
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptResult:
+class CutResult:
     """One result, cut. Bytes and texts only, so that a store may keep it outside this process."""
 
-    owner: str  # the actor's label; empty for a caller whom nobody knows
+    owner: str  # the actor's label; empty for an unknown caller
     tool: str
     arguments: str  # a digest of what the tool was called with
     pieces: tuple[bytes, ...]
@@ -31,14 +31,14 @@ class KeptResult:
 
 
 class ResultStore(Protocol):
-    """Keeps results by an unguessable key. It may forget any of them at any time; their callers are told to ask anew.
+    """Keeps results by an unguessable key. It may forget any of them at any time; a caller then repeats its call.
 
-    Whose a result is, and of which tool, is checked by whoever reads it.
+    Whose a result is, and of which tool, is checked by the code that reads it.
     """
 
-    async def keep(self, key: str, kept: KeptResult) -> None: ...
+    async def keep(self, key: str, kept: CutResult) -> None: ...
 
-    async def find(self, key: str) -> KeptResult | None: ...
+    async def find(self, key: str) -> CutResult | None: ...
 
 
 class MemoryResults:
@@ -59,20 +59,20 @@ class MemoryResults:
         self._most_results = most_results
         self._seconds = seconds
         self._now = now
-        self._kept: OrderedDict[str, tuple[float, KeptResult]] = OrderedDict()  # in the order in which they expire
+        self._kept: OrderedDict[str, tuple[float, CutResult]] = OrderedDict()  # in the order in which they expire
         self.bytes = 0
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    async def keep(self, key: str, kept: KeptResult) -> None:
+    async def keep(self, key: str, kept: CutResult) -> None:
         self._drop_expired()
         self._kept[key] = (self._now() + self._seconds, kept)
         self.bytes += kept.size
         while len(self._kept) > self._most_results or self.bytes > self._most_bytes:
             self._drop_oldest()
 
-    async def find(self, key: str) -> KeptResult | None:
+    async def find(self, key: str) -> CutResult | None:
         self._drop_expired()
         found = self._kept.get(key)
         return None if found is None else found[1]

@@ -12,12 +12,11 @@ from handfast.core.answers.outcome import Succeeded
 from handfast.core.answers.pieces import cut_list, cut_text, narrow
 from handfast.core.call.protocol_arguments import CONTINUATION_TOKEN, FULL, ProtocolArguments
 from handfast.toolkit.running.json_text import write_json
-from handfast.toolkit.running.kept_results import KeptResult, ResultStore
+from handfast.toolkit.running.kept_results import CutResult, ResultStore
 from handfast.toolkit.running.piece_form import PieceForm
 from handfast.toolkit.writing.actor import label_of
 from handfast.toolkit.writing.call import Call
-from handfast.toolkit.writing.notice import Notice
-from handfast.toolkit.writing.reply import Reply
+from handfast.toolkit.writing.reply import Notice, Reply
 from handfast.toolkit.writing.spec import Run
 
 _KEY_BYTES: Final = 24  # 192 random bits
@@ -34,7 +33,7 @@ _ONE_PAGE: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class ResultOrigin:
     """Whose result it is, and what it came of."""
 
     owner: str
@@ -50,7 +49,7 @@ class LargeResults:
 
     @staticmethod
     def is_to_cut(outcome: Succeeded, form: PieceForm, wishes: ProtocolArguments) -> bool:
-        """Whether the answer is a piece and not the whole. What cannot be written down is left to whoever judges it."""
+        """Whether the answer is a piece and not the whole. What is no JSON is left to the rules for results."""
         if wishes.narrowing:
             return True
         try:
@@ -59,7 +58,7 @@ class LargeResults:
             return False
 
     async def first(
-        self, outcome: Succeeded, form: PieceForm, wishes: ProtocolArguments, origin: Origin
+        self, outcome: Succeeded, form: PieceForm, wishes: ProtocolArguments, origin: ResultOrigin
     ) -> tuple[Succeeded, tuple[Notice, ...]]:
         """The first piece of a result that is known to be sound; the others are kept."""
         most = None if wishes.mode == FULL else form.most
@@ -71,7 +70,7 @@ class LargeResults:
             found, total = narrow(items, wishes)
             texts = [write_json(item) for item in found]
             pieces = cut_list(texts, most or sum(map(len, texts)) + len(texts) + 1)
-        kept = KeptResult(
+        kept = CutResult(
             owner=origin.owner,
             tool=origin.tool,
             arguments=_digest(origin.arguments),
@@ -120,7 +119,7 @@ def _opened(outcome: Succeeded, form: PieceForm) -> tuple[dict[str, Any], list[A
     return beside, data if isinstance(data, list) else []
 
 
-def _piece(kept: KeptResult, key: str, number: int) -> dict[str, Any]:  # Any: JSON
+def _piece(kept: CutResult, key: str, number: int) -> dict[str, Any]:  # Any: JSON
     about: dict[str, Any] = {"number": number + 1, "of": len(kept.pieces)}  # Any: as above
     text = kept.pieces[number]
     if kept.total_items is None:
@@ -132,12 +131,12 @@ def _piece(kept: KeptResult, key: str, number: int) -> dict[str, Any]:  # Any: J
     return {**found, "piece": about}
 
 
-def _token(kept: KeptResult, key: str, number: int) -> str | None:
+def _token(kept: CutResult, key: str, number: int) -> str | None:
     """Of the next piece. Asking twice with one token gives one piece twice: an answer that got lost is no loss."""
     return f"{key}.{number + 1}" if number + 1 < len(kept.pieces) else None
 
 
-def _notices(kept: KeptResult, key: str, number: int) -> tuple[Notice, ...]:
+def _notices(kept: CutResult, key: str, number: int) -> tuple[Notice, ...]:
     token = _token(kept, key, number)
     if token is None:
         return ()

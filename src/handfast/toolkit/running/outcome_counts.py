@@ -20,9 +20,10 @@ def count_as(outcome: Outcome) -> str:
 
 def count_of_record(call: Exchange) -> str:
     """How a call is counted that got no answer: as it is on record."""
-    if call.status is Status.SUCCESS or call.status is Status.CANCELLED:
-        return call.status.value
-    code = code_of_rule(call.rule) if call.status is Status.BLOCKED else str(call.details.get("code", ""))
+    status, rule = call.end or (None, "")
+    if status is Status.SUCCESS or status is Status.CANCELLED:
+        return status.value
+    code = code_of_rule(rule) if status is Status.BLOCKED else str(call.details.get("code", ""))
     return _NAMES.get(code, "failed")
 
 

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Protocol
 
 from handfast.activity.recorder import ThreadRecorder
-from handfast.activity.sqlite import SqliteStore
 from handfast.activity.state_folder import state_folder
+from handfast.activity.store import open_store
 from handfast.clock import Clock
 from handfast.core.call.exchange import Record, Recorder, Ticket
-from handfast.tool_call import CallPath, SlowLane
+from handfast.judgement import Lane
+from handfast.tool_call import CallPath
 
 
 class RecordedTools(Protocol):
@@ -24,7 +25,7 @@ class RecordedTools(Protocol):
 
 
 class Unrecorded:
-    """Keeps nothing: for a registry that nobody gave a recorder to."""
+    """Keeps nothing: for a registry without a recorder."""
 
     def record(self, *_: Record) -> int:
         return 0
@@ -49,10 +50,10 @@ def open_recorder(folder: Path | str | None = None) -> ThreadRecorder | None:
     """
     if folder is None and os.environ.get("HANDFAST_ACTIVITY", "").lower() == "off":
         return None
-    return ThreadRecorder(SqliteStore.open(state_folder(None if folder is None else str(folder))))
+    return ThreadRecorder(open_store(state_folder(None if folder is None else str(folder))))
 
 
-class Recording:
+class SharedRecorder:
     """What the servers of one registry share: the first one opens a recorder, the last one closes it."""
 
     def __init__(self, registry: RecordedTools) -> None:
@@ -78,5 +79,5 @@ class Recording:
             self._recorder = None
 
 
-def call_path(recorder: Recorder | None, lane: SlowLane) -> CallPath:
+def call_path(recorder: Recorder | None, lane: Lane) -> CallPath:
     return CallPath(recorder=recorder or Unrecorded(), lane=lane, clock=Clock())

@@ -12,9 +12,11 @@ from pydantic_core import PydanticSerializationError
 from handfast.core.answers.codes import CodeBook
 from handfast.core.answers.envelopes import NotAnEnvelope, read_status
 from handfast.core.answers.outcome import Outcome, Succeeded
+from handfast.core.call import rules
 from handfast.core.call.policy import OutputPolicy, Violation
 from handfast.core.call.result import ambiguous_violation, depth_violation
 from handfast.core.call.strict_json import Ambiguous, decode_judged, depth_exceeds, may_overflow
+from handfast.tool_call import UnusableResult
 from handfast.toolkit.writing.reply import Reply, ToolResult
 from handfast.toolkit.writing.schemas import adapter_of
 from handfast.toolkit.writing.spec import ToolSpec
@@ -22,14 +24,6 @@ from handfast.toolkit.writing.spec import ToolSpec
 _ANYTHING = adapter_of(Any)  # serialises each value by its own type
 _NOT_A_VALUE: Final = (GeneratorType, AsyncGeneratorType, CoroutineType)
 _MOST_LEVELS: Final = OutputPolicy().max_depth
-
-
-class NotJson(Exception):
-    """A handler returned something that no JSON text can hold, or that readers would take differently."""
-
-    def __init__(self, violation: Violation) -> None:
-        super().__init__(violation.message)
-        self.violation = violation
 
 
 class Returned(msgspec.Struct, frozen=True):
@@ -40,7 +34,7 @@ class Returned(msgspec.Struct, frozen=True):
 
 
 def read_returned(value: Any, spec: ToolSpec, codes: CodeBook) -> Returned:  # Any: whatever the handler returned
-    """Raises: NotJson, and KeyError for a code that the server did not declare."""
+    """Raises: UnusableResult, and KeyError for a code that the server did not declare."""
     if isinstance(value, Reply):
         return Returned(Succeeded(_as_json(value.data, spec)), _checked(value.blocks))
     if isinstance(value, ToolResult):
@@ -68,14 +62,14 @@ def _read(text: str) -> object:
     try:
         data = text.encode()
         if depth_exceeds(data, _MOST_LEVELS + 1):  # the form itself is one level
-            raise NotJson(depth_violation(_MOST_LEVELS))
+            raise UnusableResult(depth_violation(_MOST_LEVELS))
         value = decode_judged(data)
         if may_overflow(data):
             msgspec.json.decode(data)
     except UnicodeEncodeError:
-        raise NotJson(ambiguous_violation("it holds text that is not valid Unicode")) from None
+        raise UnusableResult(ambiguous_violation("it holds text that is not valid Unicode")) from None
     except Ambiguous as problem:
-        raise NotJson(ambiguous_violation(str(problem))) from None
+        raise UnusableResult(ambiguous_violation(str(problem))) from None
     except msgspec.MsgspecError:
         raise _unusable("the handler's text holds a number that is too large to be passed on") from None
     return value
@@ -113,5 +107,5 @@ def _content_blocks() -> TypeAdapter[Any]:
     return TypeAdapter(tuple[ContentBlock, ...])
 
 
-def _unusable(message: str) -> NotJson:
-    return NotJson(Violation("result.schema", message))
+def _unusable(message: str) -> UnusableResult:
+    return UnusableResult(Violation(rules.RESULT_SCHEMA, message))

@@ -12,8 +12,8 @@ from handfast.core.call.exchange import RecordingFailed
 from handfast.crashes import where_it_happened
 from handfast.toolkit.registry import ToolRegistry, UnknownTool
 from handfast.toolkit.running.call_result import no_such_tool, result_of
-from handfast.toolkit.running.dispatch import Answer, Caller
-from handfast.toolkit.running.recording import Recording
+from handfast.toolkit.running.dispatch import Answer, ToolCaller
+from handfast.toolkit.running.recording import SharedRecorder
 
 Context = ServerRequestContext[Any, Any]  # Any: whatever the SDK's lifespan and transport give
 
@@ -27,7 +27,7 @@ class ServedToolbox(Protocol):
     version: str
     instructions: str | None
     registry: ToolRegistry
-    recording: Recording
+    recording: SharedRecorder
 
     @property
     def actor(self) -> Callable[[Any], Any]:  # Any: the SDK's context, or one with the request; an actor
@@ -36,11 +36,11 @@ class ServedToolbox(Protocol):
 
 async def answer_call(toolbox: ServedToolbox, name: str, arguments: object, context: Context) -> dict[str, Any]:
     """Raises: MCPError."""
-    caller = Caller(actor=actor_of(toolbox, context), report=context.session.report_progress, context=context)
-    return result_of(await answered(toolbox, name, arguments, caller))
+    caller = ToolCaller(actor=actor_of(toolbox, context), report=context.session.report_progress, context=context)
+    return result_of(await dispatch_call(toolbox, name, arguments, caller))
 
 
-async def answered(toolbox: ServedToolbox, name: str, arguments: object, caller: Caller) -> Answer:
+async def dispatch_call(toolbox: ServedToolbox, name: str, arguments: object, caller: ToolCaller) -> Answer:
     """Raises: MCPError. Arguments that are bytes are JSON text as it came."""
     try:
         return await toolbox.registry.dispatch(name, arguments, caller=caller)

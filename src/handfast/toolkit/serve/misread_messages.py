@@ -1,15 +1,18 @@
-"""Messages that the SDK's reader would drop, or take in one way of several: found and answered before it."""
+"""Messages that the SDK would drop, or read in one way of several: found and answered before it reads them."""
 
+from collections.abc import Awaitable, Callable, MutableMapping
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import msgspec
 from mcp.shared.exceptions import MCPError
+from starlette.requests import Request
+from starlette.responses import Response
 
 from handfast.core.call.strict_json import Ambiguous, decode_arguments
 from handfast.toolkit.running.call_result import result_of
-from handfast.toolkit.running.dispatch import Caller
-from handfast.toolkit.serve.answering import ServedToolbox, actor_of, answered
+from handfast.toolkit.running.dispatch import ToolCaller
+from handfast.toolkit.serve.answering import ServedToolbox, actor_of, dispatch_call
 from handfast.wire.codes import INVALID_REQUEST
 from handfast.wire.eras import says_modern
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message, RequestId, read_message
@@ -18,6 +21,9 @@ from handfast.wire.replies import error_reply
 from handfast.wire.scan import NotJson
 
 _NO_REQUEST = "The message is no JSON-RPC request. Send one with jsonrpc, id, method and params."
+Event = MutableMapping[str, Any]  # Any: ASGI's own shape
+Receive = Callable[[], Awaitable[Event]]
+Send = Callable[[Event], Awaitable[None]]
 
 
 def is_plain(text: bytes) -> bool:
@@ -84,10 +90,43 @@ def _refused_call(message: Message) -> tuple[str, bytes] | None:
 async def _refuse(message: Message, name: str, arguments: bytes, toolbox: ServedToolbox, context: Any) -> OddAnswer:
     """On the one path, so that the words and the record are those of every refused call."""
     try:
-        answer = await answered(toolbox, name, arguments, Caller(actor=actor_of(toolbox, context)))
+        answer = await dispatch_call(toolbox, name, arguments, ToolCaller(actor=actor_of(toolbox, context)))
     except MCPError as problem:
         return _error(message.id, problem.error.code, problem.error.message)
     result = result_of(answer)
     if not says_modern(message):
         del result["resultType"]
     return OddAnswer(reply(message.id, result), is_error=False)
+
+
+class MisreadBodies:
+    """Stands where the SDK has checked who calls and gathered the whole body."""
+
+    def __init__(self, app: Callable[[Event, Receive, Send], Awaitable[None]], toolbox: ServedToolbox) -> None:
+        self._app = app
+        self._toolbox = toolbox
+
+    async def __call__(self, scope: Event, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+            return
+        first: Event | None = await receive()
+        body = (first or {}).get("body", b"")
+        if body and not is_plain(body):
+            await self._answer(body, scope, receive, send)
+            return
+
+        async def replay() -> Event:
+            nonlocal first
+            event, first = first, None
+            return await receive() if event is None else event
+
+        await self._app(scope, replay, send)
+
+    async def _answer(self, body: bytes, scope: Event, receive: Receive, send: Send) -> None:
+        answer = await answer_odd(body, self._toolbox, Request(scope))
+        if answer is None:
+            response = Response(status_code=202)
+        else:
+            response = Response(answer.message, 400 if answer.is_error else 200, media_type="application/json")
+        await response(scope, receive, send)

@@ -14,9 +14,8 @@ from starlette.applications import Starlette
 
 from handfast.activity.store import StoreError
 from handfast.toolkit.serve.answering import Context, ServedToolbox, answer_call
-from handfast.toolkit.serve.misread_bodies import PlainBodies
-from handfast.toolkit.serve.misread_messages import answer_odd
-from handfast.toolkit.serve.sdk_call_middleware import InPlace, is_tried
+from handfast.toolkit.serve.misread_messages import MisreadBodies, answer_odd
+from handfast.toolkit.serve.sdk_call_middleware import SdkCallMiddleware, is_tried
 from handfast.toolkit.serve.stdio import Incoming, Outgoing, stdio_streams
 
 # The list is the same for everybody and as long as the server runs; after a restart with other tools it is soon seen.
@@ -49,7 +48,7 @@ def build_server(toolbox: ServedToolbox) -> Server[Any]:
         from handfast.toolkit.serve.telemetry import spare_unheard_spans
 
         spare_unheard_spans(server.middleware)
-        server.middleware.append(InPlace(toolbox, server))
+        server.middleware.append(SdkCallMiddleware(toolbox, server))
     return server
 
 
@@ -59,7 +58,7 @@ def asgi_app(toolbox: ServedToolbox, *, state: str | None = None, **more: Any) -
     server = build_server(toolbox)
     app = server.streamable_http_app(**more)
     bodies = server.session_manager.asgi_app
-    bodies.app = PlainBodies(bodies.app, toolbox)
+    bodies.app = MisreadBodies(bodies.app, toolbox)
     own = app.router.lifespan_context
 
     @asynccontextmanager

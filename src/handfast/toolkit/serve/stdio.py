@@ -166,7 +166,7 @@ async def stdio_streams(answer: Answer) -> AsyncIterator[tuple[Incoming, Outgoin
             yield incoming, outgoing
     finally:
         await incoming.aclose()
-        with suppress(TimeoutError):  # nobody reads any more
+        with suppress(TimeoutError):  # the client does not read any more
             async with asyncio.timeout(_FLUSH_SECONDS):
                 await outgoing.pipe.flush()
 

@@ -1,4 +1,4 @@
-"""Telemetry: the SDK's spans around what comes in, made where somebody records them or passes a trace on.
+"""Telemetry: the SDK's spans around each message, made only where a tracer records them or a trace is passed on.
 
 Without a tracer provider they come to nothing, and making them costs a sixth of a call.
 """
@@ -35,7 +35,7 @@ class Telemetry(OpenTelemetryMiddleware):
 
 
 def _is_unheard(meta: Mapping[str, Any] | None) -> bool:  # Any: JSON
-    """Whether a span would be the one there is already: nobody records any, and no trace comes with the message."""
+    """Whether a span would change nothing: no tracer records any, and no trace comes with the message."""
     return (
         (not meta or meta.keys() <= _PROTOCOLS_OWN)
         and type(get_tracer_provider()) is ProxyTracerProvider

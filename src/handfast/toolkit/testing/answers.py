@@ -16,7 +16,7 @@ from handfast.toolkit.running.dispatch import RegisteredTool
 from handfast.toolkit.testing.generate.alternatives import same_json
 from handfast.toolkit.testing.judging import broken_formats, is_valid
 
-# What a tool never says of itself: these codes mean that it did something nobody foresaw.
+# What a tool never says of itself: these codes mean that it did something unexpected.
 BREACHES: Final = frozenset(
     (ErrorCode.INTERNAL_ERROR, ErrorCode.OUTPUT_VIOLATION, ErrorCode.TIMEOUT, ErrorCode.CANCELLED)
 )
@@ -59,7 +59,7 @@ def text_of(result: CallToolResult) -> str:
 def _why(outcome: Failed, name: str) -> str:
     """What its author needs to know; the rest of the text is advice for agents."""
     if outcome.code == ErrorCode.INTERNAL_ERROR:
-        return ""  # whoever watches the handler knows more
+        return ""  # the watch on the handler knows more
     before, _, after = blocked_text(name, "\0").partition("\0")
     words = outcome.message.removeprefix(before).removesuffix(after)
     return f": {words.partition('. ')[0].removesuffix('.')}"

@@ -8,11 +8,10 @@ from typing import Any
 from mcp import MCPError
 
 from handfast.toolkit.testing.driving import Driver
-from handfast.toolkit.testing.event_loop import run_to_end
 from handfast.toolkit.testing.problems import Problem, report
 from handfast.toolkit.testing.refusals import Prober
 from handfast.toolkit.testing.schema_checks import schema_problems
-from handfast.toolkit.testing.session import ERAS, for_session, in_memory
+from handfast.toolkit.testing.session import ERAS, for_session, in_memory, run_to_end
 from handfast.toolkit.testing.watch import Watch
 from handfast.toolkit.toolbox import Toolbox
 from handfast.toolkit.writing.spec import Kind

@@ -15,8 +15,7 @@ from handfast.core.schema.compiled import CompiledSchema
 from handfast.toolkit.registry import ToolRegistry
 from handfast.toolkit.running.dispatch import RegisteredTool
 from handfast.toolkit.testing.answers import breach_of, read_outcome
-from handfast.toolkit.testing.generate.arguments import Arguments, NoArguments, arguments_for
-from handfast.toolkit.testing.generate.simplest import simplest
+from handfast.toolkit.testing.generate.arguments import Arguments, NoArguments, arguments_for, simplest
 from handfast.toolkit.testing.judging import is_valid
 from handfast.toolkit.testing.problems import Problem
 from handfast.toolkit.testing.watch import Watch

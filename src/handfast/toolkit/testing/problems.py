@@ -1,4 +1,4 @@
-"""Problem: one way in which a tool breaks its contract, told so that its author can see it happen."""
+"""Problem: one way in which a tool breaks its contract, described so that its author can reproduce it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ _MOST_NAMES = 12
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """`arguments` are those that show it, made from the schema and so nobody's; None: it shows without a call."""
+    """`arguments` are those that show it, made from the schema, so no user's data; None: it shows without a call."""
 
     tool: str
     what: str

@@ -8,14 +8,13 @@ from handfast.core.answers.outcome import Failed
 from handfast.core.schema.compiled import CompiledSchema
 from handfast.toolkit.registry import ToolRegistry
 from handfast.toolkit.running.dispatch import Answer
-from handfast.toolkit.testing.generate.arguments import Arguments, NoArguments, arguments_for
-from handfast.toolkit.testing.generate.outside import outside
+from handfast.toolkit.testing.generate.arguments import Arguments, NoArguments, arguments_for, arguments_outside
 from handfast.toolkit.testing.problems import Problem
 from handfast.toolkit.testing.watch import Watch
 from handfast.toolkit.writing.actor import Actor
 
 REFUSALS: Final = frozenset((ErrorCode.INVALID_INPUT, ErrorCode.GUARDRAIL_VIOLATED))
-SOMEBODY: Final = Actor(id="assert_contract")  # guards come first, and here the arguments are in question
+PROBE_ACTOR: Final = Actor(id="assert_contract")  # guards come first, and here the arguments are in question
 _LOOKED_AT = 20
 _MOST_CHANGED = 3  # the simplest arguments, and those with most in them
 
@@ -38,7 +37,7 @@ class Prober:
             return [Problem(name, str(reason))]
         found: dict[str, Problem] = {}
         for valid in await self._let_through(name, candidates, found):
-            for what, wrong in outside(schema, valid):
+            for what, wrong in arguments_outside(schema, valid):
                 problem = await self._problem(name, what, wrong)
                 if problem is not None:
                     found.setdefault(what, problem)
@@ -69,7 +68,7 @@ class Prober:
     async def _answer(self, name: str, arguments: Arguments) -> Answer | Exception:
         self.watch.begin()
         try:
-            return await self.registry.dispatch(name, arguments, actor=SOMEBODY)
+            return await self.registry.dispatch(name, arguments, actor=PROBE_ACTOR)
         except Exception as error:  # noqa: BLE001 - the edge of the toolkit: what comes out here is told as a problem
             return error
 

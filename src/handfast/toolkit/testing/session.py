@@ -1,22 +1,33 @@
-"""in_memory: the official client on a toolbox of this process, in either era of the protocol."""
+"""in_memory: the official client on a toolbox of this process, in either era, and the loop that it runs in."""
 
-from collections.abc import AsyncIterator, Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from copy import copy
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from mcp import Client
 
 from handfast.toolkit.toolbox import Toolbox
 from handfast.toolkit.writing.spec import Run, ToolSpec
 
+T = TypeVar("T")
 Mode = Literal["auto", "legacy", "2026-07-28"]
 ERAS: tuple[Mode, ...] = ("legacy", "2026-07-28")
 
 
+def run_to_end(start: Callable[[], Coroutine[Any, Any, T]], *, instead: str) -> T:  # Any: nothing is sent into it
+    """Raises: RuntimeError, where a loop is running already; its message says what to do `instead`."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(start())
+    raise RuntimeError(f"This drives an event loop of its own, and one is running here. Use `{instead}`.")
+
+
 @asynccontextmanager
 async def in_memory(toolbox: Toolbox, *, mode: Mode = "auto", actor: Any = None) -> AsyncIterator[Client]:
-    """A session of its own; `actor` stands in for whom authentication would name. Raises: ContractError."""
+    """A session of its own; `actor` stands in for the one that authentication would give. Raises: ContractError."""
     own = for_session(toolbox, actor)
     failure: Exception | None = None
     try:

@@ -41,7 +41,7 @@ class Watch:
             except asyncio.CancelledError as error:
                 task = asyncio.current_task()
                 if task is not None and task.cancelling():
-                    raise  # somebody did cancel it
+                    raise  # it was cancelled from outside
                 self._escape(error)
             except SystemExit as error:
                 self._escape(error)

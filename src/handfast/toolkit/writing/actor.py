@@ -29,7 +29,7 @@ def is_known(actor: object) -> bool:
 
 
 def label_of(actor: object) -> str:
-    """How a record names the actor, in one line; empty for nobody. Any object with an `id` or a `name` may be one."""
+    """How a record names the actor, in one line, or nothing. Any object with an `id` or a `name` may be one."""
     if actor is None:
         return ""
     return scrubbed(identifier_of(actor) or name_of(actor), _LONGEST_LABEL)
@@ -56,12 +56,12 @@ def actor_of_environment() -> Actor | None:
 
 
 def actor_of_request(context: Any) -> Actor | None:  # Any: the SDK's request context
-    """Whom the SDK's own authentication let in over HTTP; over stdio, whom the operator named."""
+    """The actor that the SDK's authentication let in over HTTP; over stdio, the one that the operator named."""
     request = getattr(context, "request", None)
     if request is None:
         return actor_of_environment()
     user = request.scope.get("user")
     token = getattr(user, "access_token", None)
     if token is None:
-        return None  # nobody was authenticated, whatever the environment of the server says
+        return None  # not authenticated, whatever the environment of the server says
     return Actor(id=str(getattr(token, "subject", None) or token.client_id))

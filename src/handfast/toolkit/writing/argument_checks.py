@@ -1,4 +1,4 @@
-"""Arguments read one by one, where there is no args model: each is of its type, or one error says which is not."""
+"""What a handler without an args model checks: the guardrails of an admin tool, and each argument by its type."""
 
 import re
 from collections.abc import Mapping
@@ -7,9 +7,11 @@ from datetime import datetime
 from typing import Any, Literal, TypeVar, overload
 
 from handfast.core.answers.errors import ErrorCode, ToolError
-from handfast.core.call.guardrails import has_text
+from handfast.core.call import rules
+from handfast.core.call.guardrails import check_guardrails, has_text
+from handfast.core.call.policy import Violation
 from handfast.core.words.redaction import scrub_name
-from handfast.toolkit.writing.actor import identifier_of, name_of
+from handfast.toolkit.writing.actor import identifier_of, is_known, name_of
 
 DEFAULT_LIMIT = 50  # short answers: an assistant reads every line of them
 MOST_LIMIT = 500
@@ -28,6 +30,12 @@ _NAMES: dict[type, str] = {
     bool: "boolean",
     dict: "JSON object",
     list: "JSON array",
+}
+GuardrailViolation = Literal["missing_actor", "missing_confirm", "missing_reason"]
+_KINDS: dict[str, GuardrailViolation] = {
+    rules.ACCESS_MISSING_ACTOR: "missing_actor",
+    rules.ACCESS_MISSING_CONFIRM: "missing_confirm",
+    rules.ACCESS_MISSING_REASON: "missing_reason",
 }
 
 
@@ -175,3 +183,23 @@ def require_actor_id(actor: object) -> str:
 def actor_label(actor: object) -> str:
     """What to call the caller where nothing depends on it, such as in a log."""
     return name_of(actor) or identifier_of(actor) or ANONYMOUS
+
+
+class GuardrailViolationError(ToolError):
+    """A destructive call that does not bring what it must; `violation` says which."""
+
+    def __init__(self, violation: Violation) -> None:
+        kind = _KINDS[violation.rule]
+        super().__init__(ErrorCode.GUARDRAIL_VIOLATED, violation.message, {"violation": kind})
+        self.violation: GuardrailViolation = kind
+
+
+def require_admin_guardrails(arguments: Mapping[str, object], actor: object) -> None:
+    """Refuse a call without an actor who can be named, a literal `confirm: true`, or a reason that can be read.
+
+    Raises:
+        GuardrailViolationError: with what is missing, and what to do.
+    """
+    violation = check_guardrails(arguments, has_actor=is_known(actor))
+    if violation is not None:
+        raise GuardrailViolationError(violation)

@@ -70,9 +70,9 @@ def _carry_out(future: "Future[Any]", function: Callable[[], Any]) -> None:
     try:
         result = function()
     except StopIteration:
-        # No future can carry it, and whoever waits would never hear of it.
+        # No future can carry it, and the waiting call would never learn of it.
         future.set_exception(RuntimeError("a tool ended with StopIteration"))
-    except BaseException as error:  # noqa: BLE001 - the thread's edge: whoever waits for the call deals with it
+    except BaseException as error:  # noqa: BLE001 - the thread's edge: the waiting call deals with it
         future.set_exception(error)
     else:
         future.set_result(result)

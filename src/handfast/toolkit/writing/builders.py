@@ -5,18 +5,20 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from pydantic import BaseModel
 
 from handfast.core.call.guardrails import GUARDRAIL_PROPERTIES
-from handfast.toolkit.writing.args import NoArgs
-from handfast.toolkit.writing.call import Call
+from handfast.toolkit.writing.call import Call, NoArgs
 from handfast.toolkit.writing.schemas import ContractError, Json, input_schema_of, require_movable
 from handfast.toolkit.writing.spec import Kind, Run, ToolSpec
+from handfast.toolkit.writing.status_envelope import not_supported
 from handfast.toolkit.writing.typed_form import guarded_schema
 
 _HOW = "write `async def handler(*, app_state, arguments, actor=None)`"
+NOT_WIRED = "it is announced and has no handler yet"
 
 
 class ToolHandler(Protocol):
@@ -132,3 +134,37 @@ def _dumped(model: BaseModel, arguments: dict[str, Any], spec: ToolSpec) -> dict
     """A fresh copy of what the model read; the guards of an admin tool stay, and its handler checks them too."""
     guards = {key: arguments[key] for key in GUARDRAIL_PROPERTIES if spec.kind is Kind.ADMIN}
     return deepcopy({**model.model_dump(mode="python"), **guards})
+
+
+def build_handler_map(*maps: Mapping[str, ToolHandler]) -> Mapping[str, ToolHandler]:
+    """One read-only map of several.
+
+    Raises:
+        ValueError: two of them have a tool of the same name.
+    """
+    joined: dict[str, ToolHandler] = {}
+    for handlers in maps:
+        twice = sorted(joined.keys() & handlers.keys())
+        if twice:
+            message = f"Two handlers for the same tool: {', '.join(twice)}. Give each tool one."
+            raise ValueError(message)
+        joined.update(handlers)
+    return MappingProxyType(joined)
+
+
+def make_placeholder_handler(tool: str, reason: str = NOT_WIRED) -> ToolHandler:
+    """A handler for a tool that has none: it answers that the tool is not supported."""
+
+    async def answer_not_supported(*, app_state: Any, arguments: dict[str, Any], actor: Any = None) -> str:  # noqa: ARG001  # Any: of the protocol
+        return not_supported(tool, reason)
+
+    return answer_not_supported
+
+
+def make_handlers_for_tools(names: Iterable[str], reason: str = NOT_WIRED) -> Mapping[str, ToolHandler]:
+    """Such a handler for each of these tools.
+
+    Raises:
+        ValueError: a name appears twice.
+    """
+    return build_handler_map(*({name: make_placeholder_handler(name, reason)} for name in names))

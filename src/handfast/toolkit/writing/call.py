@@ -1,18 +1,30 @@
-"""Call: what a tool is told about the call it answers, beside its arguments."""
+"""What a tool is given: its typed arguments, and the call that it answers."""
 
 from collections.abc import Awaitable, Callable
 from math import isfinite
 from typing import Any
 
 import msgspec
+from pydantic import BaseModel, ConfigDict
 
 from handfast.toolkit.writing.actor import Actor
 
 Report = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
-async def unheard(_progress: float, _total: float | None, _message: str | None) -> None:
-    """Nobody asked to be told of progress."""
+class Args(BaseModel):
+    """Derive a tool's arguments, and every model inside them, from this."""
+
+    # JSON has no infinity, and a number too large for a float must not become one.
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False)
+
+
+class NoArgs(Args):
+    """The arguments of a tool that takes none."""
+
+
+async def report_nothing(_progress: float, _total: float | None, _message: str | None) -> None:
+    """Reports progress to no one: the caller did not ask for it."""
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,11 +35,11 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     app: Any = None  # Any: whatever the server was given as its application state
     actor: Actor | Any = None  # Any: another object with an id or a name
     reason: str = ""  # why, of an admin tool
-    report: Report = unheard
+    report: Report = report_nothing
     context: Any = None  # Any: the SDK's own request context, for what is not covered here; None in process
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Tell a caller that wants to know how far this is. What is no finite number is not told."""
+        """Report progress to a caller that asked for it. Numbers that are not finite are left out."""
         if not _is_number(done):
             return
         text = (

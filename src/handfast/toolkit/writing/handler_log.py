@@ -12,14 +12,14 @@ from uuid import UUID
 from pydantic import ValidationError
 
 from handfast.boundary import errors_of
-from handfast.core.answers.errors import CallRefused, ToolError
-from handfast.core.words.model_errors import UNSEEN, describe_model_errors
-from handfast.core.words.redaction import is_secret_name, redact_value, scrub_name, scrub_sentence, scrub_text
-from handfast.toolkit.events import (
+from handfast.core.answers.errors import ToolError
+from handfast.core.events import (
     MCP_HANDLER_ARGUMENT_INVALID,
     MCP_HANDLER_GUARDRAIL_VIOLATED,
     MCP_HANDLER_INVOKE_FAILED,
 )
+from handfast.core.words.model_errors import UNSEEN, describe_model_errors
+from handfast.core.words.redaction import is_secret_name, redact_value, scrub_name, scrub_sentence, scrub_text
 
 logger = logging.getLogger("handfast.toolkit.handlers")
 
@@ -60,8 +60,8 @@ def _log(level: int, event: str, tool: str, exc: BaseException, context: Mapping
         "log_level": logging.getLevelName(level).lower(),
         "tool_name": scrub_name(tool),
         "error_type": scrub_name(type(exc).__name__),
-        "error": described(exc),
-        **{scrub_name(key): scrubbed(key, value) for key, value in context.items()},
+        "error": describe_exception(exc),
+        **{scrub_name(key): scrub_context_value(key, value) for key, value in context.items()},
     }
     # No exc_info: a traceback carries the exception's own text.
     logger.log(
@@ -69,9 +69,9 @@ def _log(level: int, event: str, tool: str, exc: BaseException, context: Mapping
     )
 
 
-def described(exc: BaseException) -> str:
+def describe_exception(exc: BaseException) -> str:
     """What an exception says, without secrets; a model's errors in our words, since its own quote what was sent."""
-    if isinstance(exc, CallRefused | ToolError):
+    if isinstance(exc, ToolError):
         return scrub_text(exc.message)
     if isinstance(exc, ValidationError):
         words = describe_model_errors(errors_of(exc), UNSEEN, show_names=True)
@@ -82,7 +82,7 @@ def described(exc: BaseException) -> str:
         return ""
 
 
-def scrubbed(key: str, value: object) -> object:
+def scrub_context_value(key: str, value: object) -> object:
     """A value of the context as it may be logged: numbers as they are, all else as text without secrets."""
     if is_secret_name(key):
         return "[redacted]"
@@ -93,7 +93,7 @@ def scrubbed(key: str, value: object) -> object:
     if isinstance(value, int):
         return value if abs(value) < _LARGEST else "<int>"
     if isinstance(value, BaseException):
-        return described(value)
+        return describe_exception(value)
     if isinstance(value, str | date | time | Decimal | UUID | PurePath):
         return scrub_text(str(value))
     return _structure(value) if isinstance(value, dict | list | tuple) else f"<{scrub_name(type(value).__name__)}>"

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from handfast.toolkit.writing.args import Args
 from handfast.toolkit.writing.argument_checks import DEFAULT_LIMIT, MOST_LIMIT, coerce_pagination
+from handfast.toolkit.writing.call import Args
 
 T = TypeVar("T")
 

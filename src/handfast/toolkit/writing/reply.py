@@ -1,7 +1,9 @@
-"""What handlers may return beside plain data: a result with content blocks, or a result that says how it ended."""
+"""What handlers may return beside plain data: content blocks and notices, or a result that says how it ended."""
 
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
+
+from pydantic import BaseModel
 
 from handfast.core.answers.codes import CodeBook
 from handfast.core.answers.envelopes import Json, result_payload
@@ -10,6 +12,13 @@ from handfast.core.answers.outcome import Outcome, Succeeded, outcome_of_error
 
 T = TypeVar("T")
 _CORE_CODES = CodeBook()
+
+
+class Notice(BaseModel):
+    """As `text` content goes over the wire. Not the SDK's type: tools are dispatched without it, too."""
+
+    type: Literal["text"] = "text"
+    text: str
 
 
 class Reply(Generic[T]):

@@ -8,13 +8,13 @@ from pydantic_core import to_jsonable_python
 from handfast.core.answers.codes import CODE_OF_DOMAIN, CodeBook
 from handfast.core.answers.envelopes import Json, status_payload
 from handfast.core.answers.errors import ErrorCode, ToolError
-from handfast.core.answers.outcome import Failed, Succeeded, failed, outcome_of_error
-from handfast.core.words.redaction import scrub_name, scrub_text
-from handfast.toolkit.events import (
+from handfast.core.answers.outcome import Failed, Succeeded, make_failure, outcome_of_error
+from handfast.core.events import (
     MCP_HANDLER_CAPABILITY_GAP,
     MCP_HANDLER_NOT_IMPLEMENTED,
     MCP_HANDLER_SERVICE_FALLBACK,
 )
+from handfast.core.words.redaction import scrub_name, scrub_text
 from handfast.toolkit.writing.handler_log import logger
 from handfast.toolkit.writing.pages import PaginationMeta
 
@@ -43,7 +43,7 @@ def ok(data: object = None, *, pagination: PaginationMeta | None = None) -> str:
 
 
 def err(exc: BaseException, *, domain_code: str | None = None, tool: str | None = None) -> str:
-    """Failure. Only errors that were written for the agent speak for themselves; of others just the class is told.
+    """Failure. Only errors that were written for the agent speak for themselves; of others only the class is shown.
 
     `domain_code` is one of the standard ones, or a code that the server declared.
     """
@@ -52,7 +52,7 @@ def err(exc: BaseException, *, domain_code: str | None = None, tool: str | None 
     if isinstance(exc, ToolError):
         outcome = outcome_of_error(ToolError(code, exc.message, _writable(exc), recoverable=exc.recoverable), codes)
     else:
-        outcome = failed(code, _SENTENCES.get(domain_code or "", _UNEXPECTED), codes)
+        outcome = make_failure(code, _SENTENCES.get(domain_code or "", _UNEXPECTED), codes)
     return _failure(outcome, codes, error_type=type(exc).__name__, tool=tool or "")
 
 
@@ -75,20 +75,24 @@ def capability_gap(tool: str, reason: str) -> str:
     """The handler is there, and what it stands on cannot do this."""
     text = _log(logging.INFO, MCP_HANDLER_CAPABILITY_GAP, tool, reason)
     message = f"'{scrub_name(tool)}' cannot do this here: {text}. Use another tool."
-    return _failure(failed(ErrorCode.NOT_SUPPORTED, message, _CORE), _CORE, error_type="CapabilityGapError", tool=tool)
+    return _failure(
+        make_failure(ErrorCode.NOT_SUPPORTED, message, _CORE), _CORE, error_type="CapabilityGapError", tool=tool
+    )
 
 
 def not_supported(tool: str, reason: str) -> str:
     """The tool is announced, and there is nothing behind it."""
     text = _log(logging.WARNING, MCP_HANDLER_NOT_IMPLEMENTED, tool, reason)
     message = f"'{scrub_name(tool)}' is not supported: {text}. Use another tool."
-    return _failure(failed(ErrorCode.NOT_SUPPORTED, message, _CORE), _CORE, error_type="NotSupportedError", tool=tool)
+    return _failure(
+        make_failure(ErrorCode.NOT_SUPPORTED, message, _CORE), _CORE, error_type="NotSupportedError", tool=tool
+    )
 
 
 def service_fallback(tool: str, reason: str) -> str:
     """A handler went past its service. None of ours does; here so that one that does is heard of."""
     _log(logging.WARNING, MCP_HANDLER_SERVICE_FALLBACK, tool, reason)
-    outcome = failed(ErrorCode.INTERNAL_ERROR, _UNEXPECTED, _CORE)
+    outcome = make_failure(ErrorCode.INTERNAL_ERROR, _UNEXPECTED, _CORE)
     return _failure(outcome, _CORE, error_type="ServiceFallbackError", tool=tool)
 
 

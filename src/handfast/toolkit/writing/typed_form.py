@@ -7,9 +7,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 from pydantic import BaseModel, PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
 
 from handfast.core.call.guardrails import GUARDRAIL_PROPERTIES
-from handfast.toolkit.writing.args import NoArgs
 from handfast.toolkit.writing.blocking import BLOCKING
-from handfast.toolkit.writing.call import Call
+from handfast.toolkit.writing.call import Call, NoArgs
 from handfast.toolkit.writing.reply import Reply, ToolResult
 from handfast.toolkit.writing.schemas import ContractError, Json, adapter_of, input_schema_of, output_schema_of
 from handfast.toolkit.writing.spec import Kind, Run, ToolSpec

@@ -9,10 +9,10 @@ from rest_framework.serializers import ModelSerializer
 
 from handfast.django.discovery.drf_types import Json
 from handfast.django.discovery.parameters.filters import Filters
-from handfast.django.discovery.problems import Findings, Problem, ProblemId
+from handfast.django.discovery.problems import DiscoveryProblem, DiscoveryProblems, ProblemId
 from handfast.django.discovery.tool import QueryParameter
 from handfast.django.discovery.views.bare_view import ask_view, bare_view
-from handfast.django.discovery.views.operations import find_view, operations
+from handfast.django.discovery.views.operations import find_view, operations_of
 from tests.django.project.models import Contact, Site
 
 
@@ -22,13 +22,13 @@ class SiteSerializer(ModelSerializer[Site]):
         fields = ("id", "name", "region")
 
 
-def parameters(findings: Findings | None = None, **options: Any) -> list[QueryParameter]:
+def parameters(findings: DiscoveryProblems | None = None, **options: Any) -> list[QueryParameter]:
     own = {"queryset": Site.objects.all(), "serializer_class": SiteSerializer, **options}
     view: Any = type("Some", (generics.ListAPIView,), own)
     found = find_view(view.as_view())
     assert found is not None
-    findings = findings or Findings()
-    operation = operations(found)[0]
+    findings = findings or DiscoveryProblems()
+    operation = operations_of(found)[0]
     return Filters(findings).of(ask_view(found, operation, bare_view(found, operation, []), findings))
 
 
@@ -104,12 +104,12 @@ def test_other_backends_are_asked_and_the_first_of_a_name_stays() -> None:
 def test_a_backend_that_fails_is_a_problem_and_costs_only_itself(tables: None) -> None:
     from handfast.django.discovery.views.guarded_calls import without_database
 
-    findings = Findings()
+    findings = DiscoveryProblems()
     with without_database():
         found = parameters(findings, filter_backends=[Broken, Named])
     assert [one.name for one in found] == ["q"]
     assert list(findings) == [
-        Problem(
+        DiscoveryProblem(
             ProblemId.FILTERS_UNKNOWN,
             "Broken cannot say what it filters by: DatabaseAsked: the database was asked",
             "Let it answer for an anonymous user, or give the view a `queryset`.",
@@ -139,13 +139,13 @@ class Sites(viewsets.ReadOnlyModelViewSet[Site]):
 
 def found_by(**options: Any) -> list[list[QueryParameter]]:
     """The filters of two actions of one view."""
-    findings = Findings()
+    findings = DiscoveryProblems()
     read = Filters(findings)
     both = []
     for name in ("list", "recent"):
         view = find_view(Sites.as_view({"get": name}, **options))
         assert view is not None
-        operation = operations(view)[0]
+        operation = operations_of(view)[0]
         both.append(read.of(ask_view(view, operation, bare_view(view, operation, []), findings)))
     return both
 
@@ -165,13 +165,13 @@ def test_a_backend_of_the_projects_own_may_answer_each_action_otherwise() -> Non
 
 
 def test_an_action_with_other_fields_has_other_filters() -> None:
-    findings = Findings()
+    findings = DiscoveryProblems()
     read = Filters(findings)
     described = []
     for fields in (["name"], ["slug"]):
         view = find_view(Sites.as_view({"get": "list"}, search_fields=fields))
         assert view is not None
-        operation = operations(view)[0]
+        operation = operations_of(view)[0]
         (found,) = read.of(ask_view(view, operation, bare_view(view, operation, []), findings))
         described.append(found.schema["description"].split()[5])
     assert described == ["name;", "slug;"]

@@ -10,11 +10,11 @@ from rest_framework import generics
 
 from handfast.django.discovery.drf_types import Json
 from handfast.django.discovery.parameters.filtersets import filterset_parameters
-from handfast.django.discovery.problems import Findings
+from handfast.django.discovery.problems import DiscoveryProblems
 from handfast.django.discovery.tool import QueryParameter
 from handfast.django.discovery.views.bare_view import ask_view, bare_view
 from handfast.django.discovery.views.guarded_calls import without_database
-from handfast.django.discovery.views.operations import find_view, operations
+from handfast.django.discovery.views.operations import find_view, operations_of
 from tests.django.discovery.calling import TOOLS, call
 from tests.django.project.models import Device, Rack, Site, Tag
 from tests.django.project.serializers import DeviceSerializer
@@ -25,8 +25,8 @@ def parameters(**options: Any) -> list[QueryParameter]:
     view: Any = type("Some", (generics.ListAPIView,), own)
     found = find_view(view.as_view())
     assert found is not None
-    operation = operations(found)[0]
-    asked = ask_view(found, operation, bare_view(found, operation, []), Findings())
+    operation = operations_of(found)[0]
+    asked = ask_view(found, operation, bare_view(found, operation, []), DiscoveryProblems())
     with without_database():
         return list(filterset_parameters(DjangoFilterBackend(), asked))
 

@@ -8,15 +8,15 @@ from rest_framework.response import Response
 
 from handfast.django.discovery.drf_types import Json
 from handfast.django.discovery.parameters.pagination import Pages, read_pages
-from handfast.django.discovery.problems import Findings, Problem, ProblemId
+from handfast.django.discovery.problems import DiscoveryProblem, DiscoveryProblems, ProblemId
 
 ITEMS: Json = {"type": "array", "items": {"type": "integer"}}
 LINK: Json = {"type": ["string", "null"], "format": "uri"}
 
 
-def pages(cls: Any, findings: Findings | None = None, base: Any = generics.ListAPIView) -> Pages:
+def pages(cls: Any, findings: DiscoveryProblems | None = None, base: Any = generics.ListAPIView) -> Pages:
     view = type("Some", (base,), {"pagination_class": cls})()
-    return read_pages(view, findings or Findings())
+    return read_pages(view, findings or DiscoveryProblems())
 
 
 def named(found: Pages) -> dict[str, Json]:
@@ -146,10 +146,10 @@ def test_pages_of_the_projects_own_are_what_they_say() -> None:
 
 
 def test_pages_that_say_nothing_are_open_and_a_problem() -> None:
-    findings = Findings()
+    findings = DiscoveryProblems()
     assert pages(Silent, findings).of(ITEMS) == {}
     assert list(findings) == [
-        Problem(
+        DiscoveryProblem(
             ProblemId.PAGES_UNKNOWN,
             "Makes its pages itself and does not say what they look like.",
             "Write get_paginated_response_schema(), beside get_paginated_response().",

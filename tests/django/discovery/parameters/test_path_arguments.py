@@ -12,10 +12,10 @@ from rest_framework.versioning import URLPathVersioning
 
 from handfast.django.discovery.drf_types import Json
 from handfast.django.discovery.parameters.path_arguments import path_template
-from handfast.django.discovery.parameters.paths import PathParameter, PathTemplate, Target, path_forms
-from handfast.django.discovery.problems import Findings
+from handfast.django.discovery.parameters.paths import PathParameter, PathTemplate, UrlTarget, path_forms
+from handfast.django.discovery.problems import DiscoveryProblems
 from handfast.django.discovery.views.bare_view import ask_view, bare_view
-from handfast.django.discovery.views.operations import find_view, operations
+from handfast.django.discovery.views.operations import find_view, operations_of
 from handfast.django.discovery.views.routes import walk_routes
 from tests.django.project.models import Contact, Device, Rack, Site
 from tests.django.project.serializers import DeviceSerializer
@@ -32,9 +32,9 @@ def made(pattern: URLPattern, taken: tuple[str, ...] = ()) -> PathTemplate:
     forms = path_forms(route)
     found = find_view(route.callback)
     assert found is not None
-    operation = operations(found)[0]
+    operation = operations_of(found)[0]
     view = bare_view(found, operation, forms[0].groups)
-    return path_template(route, forms, ask_view(found, operation, view, Findings()), taken)
+    return path_template(route, forms, ask_view(found, operation, view, DiscoveryProblems()), taken)
 
 
 ID: Json = {"type": "integer", "description": "Which network device, by its id."}
@@ -120,7 +120,7 @@ def settings_of_drf() -> Any:
 def test_several_places_are_several_arguments_and_an_optional_one_is_not_required() -> None:
     template = made(re_path(r"^sites/(?P<site>\d+)/devices/(?:(?P<pk>\d+)/)?$", DETAIL))
     assert [(each.name, each.is_required) for each in template.parameters] == [("site", True), ("id", False)]
-    assert template.target({"site": 3}) == Target("/sites/3/devices/", {"site": "3"})
+    assert template.target({"site": 3}) == UrlTarget("/sites/3/devices/", {"site": "3"})
 
 
 class Versions(URLPathVersioning):
@@ -137,8 +137,8 @@ def test_a_version_has_a_default_and_few_values() -> None:
     template = made(re_path(r"^(?P<version>v1|v2)/contacts/$", Versioned.as_view({"get": "list"})))
     schema = {"type": "string", "enum": ["v1", "v2"], "default": "v2", "description": "The version of the API."}
     assert template.parameters == (PathParameter("version", "version", schema, False, False, "v2"),)
-    assert template.target({}) == Target("/v2/contacts/", {"version": "v2"})
-    assert template.target({"version": "v1"}) == Target("/v1/contacts/", {"version": "v1"})
+    assert template.target({}) == UrlTarget("/v2/contacts/", {"version": "v2"})
+    assert template.target({"version": "v1"}) == UrlTarget("/v1/contacts/", {"version": "v1"})
 
 
 def test_a_lookup_in_the_middle_of_a_detail_action_is_still_the_views_own() -> None:

@@ -18,7 +18,7 @@ from handfast.django.discovery.parameters.paths import (
     PathParameter,
     PathRefused,
     PathTemplate,
-    Target,
+    UrlTarget,
     path_forms,
 )
 from handfast.django.discovery.views.routes import walk_routes
@@ -57,7 +57,7 @@ def test_arguments_become_what_django_would_hand_the_view() -> None:
     some = uuid.UUID(int=7)
     arguments = {"the_x": 5, "the_y": str(some), "the_z": "ü ?", "the_h": 255, "other": 1}
     kwargs = {"x": 5, "y": some, "z": "ü ?", "h": 255, "extra": True}
-    assert made.target(arguments) == Target(f"/a/5/{some}/%C3%BC%20%3F/ff", kwargs)
+    assert made.target(arguments) == UrlTarget(f"/a/5/{some}/%C3%BC%20%3F/ff", kwargs)
 
 
 @pytest.mark.parametrize(
@@ -83,8 +83,8 @@ def test_what_no_path_can_hold_is_refused_by_name(route: str, arguments: dict[st
 
 def test_an_optional_part_may_be_left_out() -> None:
     made = template(re_path(r"^a/(?:(?P<x>[a-z]+)/)?$", view))
-    assert made.target({"the_x": "b"}) == Target("/a/b/", {"x": "b"})
-    assert made.target({}) == Target("/a/", {})
+    assert made.target({"the_x": "b"}) == UrlTarget("/a/b/", {"x": "b"})
+    assert made.target({}) == UrlTarget("/a/", {})
 
 
 def test_no_path_leads_to_another_host() -> None:

@@ -14,7 +14,7 @@ from django.core.validators import MaxLengthValidator, MinLengthValidator, Regex
 from rest_framework import fields, serializers
 
 from handfast.django.discovery.drf_types import AnyField, Json
-from handfast.django.discovery.problems import Findings, Problem, ProblemId
+from handfast.django.discovery.problems import DiscoveryProblem, DiscoveryProblems, ProblemId
 from handfast.django.discovery.schemas.scalar_fields import INPUT, OUTPUT
 from handfast.django.discovery.schemas.serializers import Shapes
 from tests.django.project.models import Contact, Device
@@ -37,12 +37,12 @@ def serializer_with(field: AnyField) -> serializers.Serializer[Any]:
 
 
 def taken(field: AnyField) -> Json:
-    schema: Json = Shapes(Findings()).of(serializer_with(field), "input").schema["properties"]["one"]
+    schema: Json = Shapes(DiscoveryProblems()).of(serializer_with(field), "input").schema["properties"]["one"]
     return schema
 
 
 def sent(field: AnyField) -> Json:
-    schema: Json = Shapes(Findings()).of(serializer_with(field), "output").schema["properties"]["one"]
+    schema: Json = Shapes(DiscoveryProblems()).of(serializer_with(field), "output").schema["properties"]["one"]
     return schema
 
 
@@ -375,7 +375,7 @@ def test_a_partial_update_requires_nothing_and_has_no_defaults() -> None:
     class Outer(serializers.Serializer[Any]):
         inner = Inner()
 
-    shapes = Shapes(Findings())
+    shapes = Shapes(DiscoveryProblems())
     size, name = {"type": "integer"}, {"type": "string", "minLength": 1}
     assert shapes.of(Outer(), "partial").schema == {
         "type": "object",
@@ -405,7 +405,7 @@ class Secretive(serializers.Serializer[Any]):
 
 
 def test_read_only_is_not_taken_and_write_only_is_not_sent() -> None:
-    shapes = Shapes(Findings())
+    shapes = Shapes(DiscoveryProblems())
     both = {"description": "What it is called."}
     assert shapes.of(Secretive(), "input").schema == {
         "type": "object",
@@ -430,7 +430,7 @@ def test_null_and_presence_are_promised_only_where_the_model_holds_them() -> Non
             model = Device
             fields = ("id", "name", "bought", "site_name", "rack_label", "rack_or_null", "guessed", "weight_name")
 
-    assert Shapes(Findings()).of(Some(), "output").schema == {
+    assert Shapes(DiscoveryProblems()).of(Some(), "output").schema == {
         "type": "object",
         "properties": {
             "id": {"type": "integer"},
@@ -490,7 +490,7 @@ def fetched(data: str) -> Any:
 
 
 def test_a_field_that_takes_more_than_it_hands_over_says_so_itself() -> None:
-    findings = Findings()
+    findings = DiscoveryProblems()
     made = {"code": Hexadecimal(max_value=255), "picture": Linked(), "file": Encoded(), "email": Lowered()}
     serializer = type("SomeSerializer", (serializers.Serializer,), made)
     assert Shapes(findings).of(serializer(), "input").schema["properties"] == {
@@ -530,7 +530,7 @@ class Odd(serializers.ModelSerializer[Contact]):
 
 
 def test_what_says_nothing_is_open_and_a_problem() -> None:
-    findings = Findings()
+    findings = DiscoveryProblems()
     shapes = Shapes(findings)
     assert shapes.of(Odd(), "input").schema["properties"] == {
         "untold": {},
@@ -550,25 +550,25 @@ def test_what_says_nothing_is_open_and_a_problem() -> None:
     }
     where = f"{Odd.__module__}.Odd"
     assert list(findings) == [
-        Problem(
+        DiscoveryProblem(
             ProblemId.FIELD_OPEN,
             "An agent is not told what to send for it: Untold.to_internal_value() is the project's own.",
             "Annotate its argument, such as `data: str`.",
             f"{where}.untold",
         ),
-        Problem(
+        DiscoveryProblem(
             ProblemId.FIELD_OPEN,
             "An agent is not told what it holds: Untold.to_representation() is the project's own.",
             "Annotate what it returns, such as `-> str`.",
             f"{where}.untold",
         ),
-        Problem(
+        DiscoveryProblem(
             ProblemId.FIELD_OPEN,
             "An agent is not told what it holds: find_mystery() has no return annotation.",
             "Say what find_mystery() returns, such as `-> str`.",
             f"{where}.mystery",
         ),
-        Problem(
+        DiscoveryProblem(
             ProblemId.FIELD_OPEN,
             "An agent is not told what it holds: nothing says what it holds.",
             "Annotate the property it reads, or use a typed field.",

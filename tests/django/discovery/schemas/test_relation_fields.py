@@ -6,7 +6,7 @@ import pytest
 from rest_framework import serializers
 
 from handfast.django.discovery.drf_types import AnyField, Json
-from handfast.django.discovery.problems import Findings
+from handfast.django.discovery.problems import DiscoveryProblems
 from handfast.django.discovery.schemas.serializers import Direction, Shapes
 from tests.django.project.models import Contact, Device, Rack, Site, Tag
 
@@ -20,7 +20,7 @@ def both(**declared: AnyField | None) -> tuple[Json, Json]:
     meta = type("Meta", (), {"model": Device, "fields": tuple(declared)})
     own = {name: field for name, field in declared.items() if field is not None}
     serializer = type("DeviceSerializer", (serializers.ModelSerializer,), {**own, "Meta": meta})
-    shapes = Shapes(Findings())
+    shapes = Shapes(DiscoveryProblems())
     return tuple(shapes.of(serializer(), way).schema["properties"] for way in _WAYS)
 
 

@@ -8,7 +8,7 @@ import pytest
 from rest_framework import serializers
 
 from handfast.django.discovery.drf_types import Json
-from handfast.django.discovery.problems import Findings, Problem, ProblemId
+from handfast.django.discovery.problems import DiscoveryProblem, DiscoveryProblems, ProblemId
 from handfast.django.discovery.schemas.serializers import Shape, Shapes
 from tests.django.project.serializers import RegionSerializer
 
@@ -28,7 +28,7 @@ class Outer(serializers.Serializer[Any]):
 
 
 def test_nested_serializers_stand_in_place() -> None:
-    shapes = Shapes(Findings())
+    shapes = Shapes(DiscoveryProblems())
     inner = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}
     assert shapes.of(Outer(), "input") == Shape(
         {
@@ -61,7 +61,7 @@ def test_the_fields_of_each_class_are_made_once(monkeypatch: pytest.MonkeyPatch)
         return make(self)
 
     monkeypatch.setattr(serializers.Serializer, "get_fields", counted)
-    shapes = Shapes(Findings())
+    shapes = Shapes(DiscoveryProblems())
     for _ in range(50):
         shapes.of(Outer(), "output")
         shapes.of(Outer(many=True), "output")
@@ -74,7 +74,7 @@ def test_the_fields_of_each_class_are_made_once(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_serializer_inside_itself_is_a_definition() -> None:
-    shape = Shapes(Findings()).of(RegionSerializer(), "output")
+    shape = Shapes(DiscoveryProblems()).of(RegionSerializer(), "output")
     region = {
         "type": "object",
         "properties": {
@@ -102,7 +102,7 @@ class Wife(serializers.Serializer[Any]):
 
 
 def test_two_inside_each_other_are_whole_from_either_side() -> None:
-    shapes = Shapes(Findings())
+    shapes = Shapes(DiscoveryProblems())
     for serializer, key in ((Husband(), "wife"), (Wife(), "husband")):
         shape = shapes.of(serializer, "input")
         assert not shape.pending
@@ -131,7 +131,7 @@ class Chosen(serializers.Serializer[Any]):
 def test_one_made_with_other_options_is_described_by_itself() -> None:
     number = {"type": "integer"}
     short = {"type": "object", "properties": {"a": number}, "required": ["a"]}
-    shapes = Shapes(Findings())
+    shapes = Shapes(DiscoveryProblems())
     assert shapes.of(Chosen(), "input").schema["properties"] == {"a": number, "b": number, "short": short}
     assert shapes.of(Chosen(only=("b",)), "input").schema["properties"] == {"b": number}
     assert shapes.of(Chosen(), "input").schema["properties"] == {"a": number, "b": number, "short": short}
@@ -143,7 +143,7 @@ class ByAction(serializers.Serializer[Any]):
 
 
 def test_fields_that_depend_on_who_asks_are_asked_for_every_time() -> None:
-    shapes = Shapes(Findings())
+    shapes = Shapes(DiscoveryProblems())
     found = [list(shapes.of(ByAction(context={"name": name}), "input").schema["properties"]) for name in "ab"]
     assert found == [["a"], ["b"]]
 
@@ -162,7 +162,7 @@ def test_two_classes_of_one_name_have_two_definitions() -> None:
         one = first()
         two = second()
 
-    shape = Shapes(Findings()).of(Both(), "input")
+    shape = Shapes(DiscoveryProblems()).of(Both(), "input")
     assert {name: list(each["properties"]) for name, each in shape.definitions.items()} == {
         "Node": ["a"],
         "Node2": ["b"],
@@ -194,7 +194,7 @@ class Free(serializers.BaseSerializer[Any]):
 
 
 def test_an_output_that_is_made_by_hand_is_what_it_says_or_anything() -> None:
-    findings = Findings()
+    findings = DiscoveryProblems()
     shapes = Shapes(findings)
     line = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
     assert [shapes.of(made, "output").schema for made in (Rewritten(), Typed(), Free())] == [{}, line, {}]
@@ -204,7 +204,7 @@ def test_an_output_that_is_made_by_hand_is_what_it_says_or_anything() -> None:
         (ProblemId.OUTPUT_REWRITTEN, f"{__name__}.Rewritten"),
         (ProblemId.OUTPUT_REWRITTEN, f"{__name__}.Free"),
     ]
-    assert next(iter(findings)) == Problem(
+    assert next(iter(findings)) == DiscoveryProblem(
         ProblemId.OUTPUT_REWRITTEN,
         "Makes its output itself, so nothing is said about what comes out.",
         "Annotate to_representation(), with a TypedDict say, or name the result with @mcp_tool(output=…).",

@@ -7,25 +7,25 @@ from rest_framework import generics, serializers, viewsets
 from rest_framework.response import Response
 from rest_framework.versioning import URLPathVersioning
 
-from handfast.django.discovery.problems import Findings, Problem, ProblemId
-from handfast.django.discovery.views.bare_view import Asked, ask_view, bare_view
-from handfast.django.discovery.views.operations import find_view, operations
+from handfast.django.discovery.problems import DiscoveryProblem, DiscoveryProblems, ProblemId
+from handfast.django.discovery.views.bare_view import AskedView, ask_view, bare_view
+from handfast.django.discovery.views.operations import find_view, operations_of
 from tests.django.project.models import Contact, Device
 from tests.django.project.serializers import ContactLineSerializer, ContactSerializer, PasswordSerializer
 from tests.django.project.views import ContactViewSet, SiteDevices
 
 
-def asked(view: Any, findings: Findings | None = None) -> Asked:
+def asked(view: Any, findings: DiscoveryProblems | None = None) -> AskedView:
     found = find_view(view)
     assert found is not None
-    operation = operations(found)[0]
-    return ask_view(found, operation, bare_view(found, operation, ["pk"]), findings or Findings())
+    operation = operations_of(found)[0]
+    return ask_view(found, operation, bare_view(found, operation, ["pk"]), findings or DiscoveryProblems())
 
 
 def test_it_has_an_anonymous_request_an_action_and_empty_places() -> None:
     found = find_view(ContactViewSet.as_view({"patch": "partial_update"}, detail=True))
     assert found is not None
-    view: Any = bare_view(found, operations(found)[0], ["pk", "site"])
+    view: Any = bare_view(found, operations_of(found)[0], ["pk", "site"])
     assert (view.action, view.detail, view.kwargs, view.args, view.format_kwarg) == (
         "partial_update",
         True,
@@ -101,17 +101,17 @@ class Demands(viewsets.ModelViewSet[Contact]):
 def test_a_view_that_raises_is_a_problem_with_its_reason() -> None:
     reason = "get_serializer_class() raised AttributeError: 'AnonymousUser' object has no attribute 'profile'; "
     hint = "Let it answer for an anonymous user and without an object, or set `serializer_class`."
-    findings = Findings()
+    findings = DiscoveryProblems()
     assert asked(ForUsers.as_view({"get": "list"}), findings).serializer is None
     assert type(asked(ForUsersOrAll.as_view({"get": "list"}), findings).serializer) is ContactSerializer
     assert list(findings) == [
-        Problem(
+        DiscoveryProblem(
             ProblemId.SERIALIZER_UNKNOWN,
             f"{reason}so nobody knows what is taken and sent.",
             hint,
             f"{__name__}.ForUsers.list",
         ),
-        Problem(
+        DiscoveryProblem(
             ProblemId.SERIALIZER_UNKNOWN,
             f"{reason}`serializer_class` is used instead.",
             hint,
@@ -121,7 +121,7 @@ def test_a_view_that_raises_is_a_problem_with_its_reason() -> None:
 
 
 def test_a_serializer_that_cannot_be_made_is_a_problem() -> None:
-    findings = Findings()
+    findings = DiscoveryProblems()
     assert asked(Demands.as_view({"get": "list"}), findings).serializer is None
     assert [(problem.id, problem.where) for problem in findings] == [
         (ProblemId.SERIALIZER_UNUSABLE, f"{__name__}.Demands.list")
@@ -136,7 +136,7 @@ def test_a_view_that_makes_its_serializer_itself_is_asked_to() -> None:
         def get_serializer(self, *args: Any, **kwargs: Any) -> Any:
             return Demanding(*args, tenant="x", **kwargs)
 
-    findings = Findings()
+    findings = DiscoveryProblems()
     assert type(asked(Some.as_view(), findings).serializer) is Demanding
     assert list(findings) == []
 
@@ -146,7 +146,7 @@ def test_without_a_serializer_there_is_no_problem_yet() -> None:
         def list(self, request: Any) -> Response:
             return Response()
 
-    findings = Findings()
+    findings = DiscoveryProblems()
     answer = asked(Bare.as_view({"get": "list"}), findings)
     assert (answer.serializer, answer.model, answer.queryset, list(findings)) == (None, None, None, [])
 

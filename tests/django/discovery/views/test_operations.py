@@ -15,7 +15,7 @@ from rest_framework.schemas import get_schema_view
 from rest_framework.views import APIView
 
 from handfast.django.decorators import ToolMark, mcp_tool
-from handfast.django.discovery.views.operations import FoundView, find_view, is_left_alone, is_offered, operations
+from handfast.django.discovery.views.operations import FoundView, find_view, is_left_alone, is_offered, operations_of
 from tests.django.project.views import ContactViewSet, Login, echo, hidden, logged, ping, traced
 
 LIST: Any = ContactViewSet.as_view({"get": "list"}, basename="contact", detail=False)
@@ -111,7 +111,7 @@ def test_only_what_says_what_it_takes_is_offered_unasked() -> None:
 
 
 def listed(view: Any) -> list[tuple[str, str, bool]]:
-    return [(one.method, one.action, one.shares_action) for one in operations(found(view))]
+    return [(one.method, one.action, one.shares_action) for one in operations_of(found(view))]
 
 
 def test_a_viewset_can_be_asked_for_its_actions() -> None:
@@ -141,10 +141,10 @@ def test_one_action_for_several_methods_shares_its_name() -> None:
 
 def test_an_extra_action_knows_its_part_of_the_url() -> None:
     view = ContactViewSet.as_view({"post": "set_password"})
-    assert [one.url_path for one in operations(found(view))] == ["set-password"]
+    assert [one.url_path for one in operations_of(found(view))] == ["set-password"]
     mapped = ContactViewSet.as_view({"delete": "forget_recent", "get": "recent"})
-    assert [one.url_path for one in operations(found(mapped))] == ["recent", "recent"]
-    assert [one.url_path for one in operations(found(LIST))] == [None]
+    assert [one.url_path for one in operations_of(found(mapped))] == ["recent", "recent"]
+    assert [one.url_path for one in operations_of(found(LIST))] == [None]
 
 
 def test_a_mark_on_an_action_is_that_operations() -> None:
@@ -160,10 +160,10 @@ def test_a_mark_on_an_action_is_that_operations() -> None:
             return Response()
 
     for name in ("below", "above"):
-        (one,) = operations(found(Some.as_view({"get": name})))
+        (one,) = operations_of(found(Some.as_view({"get": name})))
         assert one.mark == ToolMark(name=name)
 
 
 def test_every_read_is_a_get() -> None:
     view = api_view(["GET", "POST"])(lambda request: Response())
-    assert [(one.method, one.is_read) for one in operations(found(view))] == [("get", True), ("post", False)]
+    assert [(one.method, one.is_read) for one in operations_of(found(view))] == [("get", True), ("post", False)]

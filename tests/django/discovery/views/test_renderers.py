@@ -9,7 +9,7 @@ from rest_framework.views import APIView
 
 from handfast.django import mcp_tool
 from handfast.django.discovery import survey
-from handfast.django.discovery.problems import Problem, ProblemId
+from handfast.django.discovery.problems import DiscoveryProblem, ProblemId
 from handfast.django.discovery.views.renderers import json_type, own_renderer
 from tests.django.project.models import Site
 from tests.django.project.serializers import SiteSerializer
@@ -78,7 +78,7 @@ def test_nothing_is_promised_of_what_a_renderer_rewrites_unless_its_author_write
         "plain__retrieve": {},
     }
     assert [problem for problem in found.problems if problem.id == ProblemId.RESULT_OPEN] == [
-        Problem(
+        DiscoveryProblem(
             ProblemId.RESULT_OPEN,
             "Writes answers in its own way, so an agent is not told what comes back.",
             "Say it with @mcp_tool(output=…) and a JSON Schema, in the words of what it writes.",

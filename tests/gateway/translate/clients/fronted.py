@@ -9,7 +9,8 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from handfast.gateway.admission.draining import Drain
@@ -55,7 +56,7 @@ class Fronted:
     base: str
     scripted: ScriptedServer | None = None
     fronts: tuple[LegacyFront, ModernFront] | None = None
-    diagnosed: list[str] = field(default_factory=list)
+    state: Path = Path()
     loop: asyncio.AbstractEventLoop | None = None
 
     @property
@@ -100,7 +101,6 @@ def fronted(
     *,
     limits: Limits | None = None,
     most_sessions: int = 1000,
-    keep_alive: float = 15,
 ) -> Iterator[Fronted]:
     """`server` is a scripted one, or the settings entry of a real one."""
     config = folder / "handfast.json"
@@ -108,24 +108,22 @@ def fronted(
     config.write_text(json.dumps({"mcpServers": {} if is_scripted else {"up": server}, "listen": "127.0.0.1:0"}))
     settings = load_settings(config, environ={})
     listener = bind(settings)
-    running = Fronted(address_of(listener), server if is_scripted else None)
+    running = Fronted(address_of(listener), server if is_scripted else None, state=folder / "state")
     ready, stop = threading.Event(), asyncio.Event()
 
     async def serve() -> None:
-        runtime = Runtime(settings, folder / "state")
+        runtime = Runtime(settings, running.state)
         upstreams = Servers(runtime)
         backend: Backend = server if is_scripted else upstreams.backends()["up"]
-
-        def diagnose(rule: str, _reason: str) -> None:
-            running.diagnosed.append(rule)
-
         legacy = LegacyFront(
             backend,
+            runtime.journal,
+            "legacy",
             limits=lambda: limits or settings.limits,
-            diagnose=diagnose,
             most_sessions=most_sessions,
         )
-        modern = ModernFront(backend, diagnose=diagnose, keep_alive_seconds=keep_alive)
+        diagnose = partial(runtime.journal.diagnose, "modern")
+        modern = ModernFront(backend, diagnose=diagnose)
         running.fronts = legacy, modern
         fronts = {"legacy": legacy, "modern": modern, "both": Both(legacy, modern)}
         app = GatewayApp(runtime, _Found(fronts), Drain())  # type: ignore[arg-type]  # finding is all that is asked of it

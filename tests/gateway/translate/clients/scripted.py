@@ -10,8 +10,8 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from handfast.gateway.translate.backend import Origin
-from handfast.wire.message import Message
+from handfast.gateway.translate.backend import Requester
+from handfast.wire.message import Message, read_message
 
 Json = Any  # Any: decoded JSON
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
@@ -67,7 +67,7 @@ class Seen:
 class Call:
     message: Message
     params: Json
-    origin: Origin
+    origin: Requester
 
     @property
     def arguments(self) -> Json:
@@ -93,7 +93,7 @@ class ScriptedServer:
         self.refuses_to_listen: Json = None  # an error to answer with
         self.grants: Callable[[Json], Json] = lambda wanted: wanted
 
-    async def request(self, message: Message, origin: Origin) -> bytes:
+    async def request(self, message: Message, origin: Requester) -> Message:
         whole = json.loads(message.raw)
         params = whole.get("params", {})
         assert message.method is not None
@@ -109,9 +109,9 @@ class ScriptedServer:
             self.on_cancelled(self.cancelled[-1])
             raise
         if isinstance(result, bytes):
-            return result.replace(b"ID", json.dumps(message.id).encode())
+            return read_message(result.replace(b"ID", json.dumps(message.id).encode()))
         answer = {"error": result["error"]} if "error" in result else {"result": {"resultType": "complete", **result}}
-        return json.dumps({"jsonrpc": "2.0", "id": message.id, **answer}).encode()
+        return read_message(json.dumps({"jsonrpc": "2.0", "id": message.id, **answer}).encode())
 
     async def _result(self, call: Call) -> Json:
         method = call.message.method

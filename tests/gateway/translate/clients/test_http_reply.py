@@ -1,4 +1,4 @@
-"""One POST's answer in front of a Backend: plain or a stream, kept alive, bounded."""
+"""One POST in front of a Backend: its answer, plain or as a stream, and what comes before, bounded."""
 
 import asyncio
 import json
@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from handfast.wire.sse import KEEP_ALIVE
 from tests.contracts.rig import MODERN_META
 from tests.gateway.http.test_event_stream import Event, Stream, said
 from tests.gateway.running import OpenPost, call, eventually
@@ -66,15 +65,6 @@ def test_what_comes_before_the_answer_makes_a_stream(running: Fronted) -> None:
         None,
     ]
     opened.leave()
-
-
-def test_a_silent_stream_shows_that_it_is_still_there(tmp_path: Path) -> None:
-    with fronted(ScriptedServer(), tmp_path, keep_alive=0.05) as running:
-        with send_call(running, "hang", say=1) as connection:
-            seen = b""
-            while seen.count(KEEP_ALIVE) < 2:
-                seen += connection.recv(65536)
-        assert b"text/event-stream" in seen
 
 
 def test_a_client_that_does_not_read_loses_its_request_and_nothing_grows(running: Fronted) -> None:

@@ -10,7 +10,17 @@ import pytest
 
 from handfast.gateway.settings.blocks import Limits
 from tests.contracts.rig import HttpGateway
-from tests.gateway.running import OpenPost, Response, call, eventually, meanwhile, notification, request, send
+from tests.gateway.running import (
+    OpenPost,
+    Response,
+    call,
+    eventually,
+    meanwhile,
+    notification,
+    one_record,
+    request,
+    send,
+)
 from tests.gateway.translate.clients.fronted import JSON_AND_EVENTS, Fronted, fronted
 from tests.gateway.translate.clients.scripted import ELICITATION, ROOTS, SAMPLING, Json, ScriptedServer, text
 
@@ -69,7 +79,7 @@ def test_two_sessions_never_see_each_others_messages(running: Fronted) -> None:
     reply(second, asked_other, {"action": "accept", "content": {"n": 2}})
     assert one.next_event()["result"] == text([{"q": {"action": "accept", "content": {"n": 1}}}])
     assert other.next_event()["result"] == text([{"q": {"action": "accept", "content": {"n": 2}}}])
-    assert running.diagnosed == ["message.unpaired"]
+    assert one_record(running.state, rule="message.unpaired").server == "legacy"
     assert len({seen.caller for seen in running.server.asked("tools/call")}) == 2
     one.leave()
     other.leave()
@@ -139,7 +149,8 @@ def test_a_session_is_not_there_for_anybody_else(running: Fronted, method: str) 
     strange = send(running.base, method, PATH, body, JSON_AND_EVENTS | {"Mcp-Session-Id": session, "X-Actor": "eve"})
     unknown = send(running.base, method, PATH, body, JSON_AND_EVENTS | {"Mcp-Session-Id": "x", "X-Actor": "eve"})
     assert (strange.status, strange.body) == (404, unknown.body)
-    assert running.diagnosed == ["session.stranger"]
+    record = one_record(running.state, rule="session.stranger")
+    assert (record.type.value, record.status.value, record.actor) == ("auth_failure", "blocked", "eve")
     assert post(running, call(1, "echo"), X_Actor="ada", Mcp_Session_Id=session).status == 200
     assert {seen.actor for seen in running.server.seen} == {"ada"}
 
@@ -164,7 +175,7 @@ def test_a_server_that_does_not_greet_opens_no_session(tmp_path: Path) -> None:
             refused = post(running, INITIALIZE)
             assert (refused.status, refused.error["message"]) == (200, "down")
             assert "mcp-session-id" not in refused.headers
-        assert running.legacy._sessions == {}
+        assert len(running.legacy._sessions) == 0
 
 
 def test_a_second_initialize_in_a_session_is_refused(running: Fronted) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from handfast.gateway.translate.backend import Origin
+from handfast.gateway.translate.backend import Requester
 from handfast.gateway.translate.clients import listening as listening_module
-from handfast.gateway.translate.clients.listening import Listening
+from handfast.gateway.translate.clients.listening import Subscriptions
 from handfast.gateway.translate.clients.questions import CannotContinue
-from handfast.wire.message import read_message
+from handfast.wire.message import Message, read_message
 from tests.contracts.rig import Json
 from tests.gateway.translate.clients.scripted import ScriptedServer
 
@@ -24,10 +24,10 @@ class Rig:
     def __init__(self, *flags: str) -> None:
         self.server = ScriptedServer()
         self.heard: list[Json] = []
-        self.listening = Listening(self._relay, lambda raw: self.heard.append(json.loads(raw)), flags)
+        self.listening = Subscriptions(self._relay, lambda raw: self.heard.append(json.loads(raw)), flags)
 
-    async def _relay(self, raw: bytes, send: Callable[[bytes], None]) -> bytes:
-        return await self.server.request(read_message(raw), Origin("", send))
+    async def _relay(self, raw: bytes, send: Callable[[bytes], None]) -> Message:
+        return await self.server.request(read_message(raw), Requester("", send))
 
     async def until(self, look: Callable[[], Json]) -> None:
         async with asyncio.timeout(10):

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from handfast.gateway.callers.opaque import Seal
-from handfast.gateway.translate.backend import Backend, Origin
+from handfast.gateway.translate.backend import Backend, Requester
 from handfast.gateway.translate.combined.backend import CombinedBackend
-from handfast.gateway.translate.combined.endpoint import Endpoint
+from handfast.gateway.translate.combined.endpoint import CombinedEndpoint
 from handfast.wire.codes import METHOD_NOT_FOUND, UPSTREAM_FAILED
 from handfast.wire.eras import MODERN_META
 from handfast.wire.message import Message, read_message
-from handfast.wire.replies import answer, error_reply, notification
+from handfast.wire.replies import answer, error_message, error_reply, notification
 
 Json = dict[str, Any]  # Any: JSON
 SEAL: Final = Seal(b"of the state folder")
@@ -38,26 +38,26 @@ class Scripted:
     is_down: bool = False
     silent: set[str] = field(default_factory=set)  # methods that never answer
     asked: list[Message] = field(default_factory=list)
-    origins: list[Origin] = field(default_factory=list)
-    listens: list[Origin] = field(default_factory=list)
+    origins: list[Requester] = field(default_factory=list)
+    listens: list[Requester] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
     ends: asyncio.Event = field(default_factory=asyncio.Event)  # set: every listen comes to its end
 
-    async def request(self, message: Message, origin: Origin) -> bytes:
+    async def request(self, message: Message, origin: Requester) -> Message:
         method = message.method or ""
         self.asked.append(message)
         self.origins.append(origin)
         if self.is_down:
-            return error_reply(message.id, UPSTREAM_FAILED, "It does not start. Try again in 5 seconds.")
+            return error_message(message.id, UPSTREAM_FAILED, "It does not start. Try again in 5 seconds.")
         try:
             if method in self.silent:
                 await asyncio.Event().wait()
-            return await self._answer(method, message, origin)
+            return read_message(await self._answer(method, message, origin))
         except asyncio.CancelledError:
             self.cancelled.append(method)
             raise
 
-    async def _answer(self, method: str, message: Message, origin: Origin) -> bytes:
+    async def _answer(self, method: str, message: Message, origin: Requester) -> bytes:
         if method in self.answers:
             return self.answers[method](message)
         if method == "server/discover":
@@ -81,7 +81,7 @@ class Scripted:
         head = b'{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete",' % json.dumps(message.id).encode()
         return head + b'"%s":%s%s,' % (KEYS[method].encode(), pages[number], following) + rest + b"}"
 
-    async def _listen(self, message: Message, origin: Origin) -> bytes:
+    async def _listen(self, message: Message, origin: Requester) -> bytes:
         meta = {SUBSCRIPTION: message.id}
         wanted = params_of(message)["notifications"]
         origin.send(notification("notifications/subscriptions/acknowledged", {"notifications": wanted, "_meta": meta}))
@@ -116,7 +116,7 @@ class Rig:
 
     def __post_init__(self) -> None:
         self.combined = CombinedBackend(
-            Endpoint(
+            CombinedEndpoint(
                 every_server=lambda: self.servers,
                 seconds=lambda: self.seconds,
                 now=lambda: self.now,
@@ -128,18 +128,18 @@ class Rig:
             )
         )
 
-    async def _record_refused(self, _message: Message, _origin: Origin, rule: str, _reason: str) -> None:
+    async def _record_refused(self, _message: Message, _origin: Requester, rule: str, _reason: str) -> None:
         self.refused.append(rule)
 
-    def origin(self, caller: str = "ada", **more: Any) -> Origin:  # Any: Origin's own fields
+    def origin(self, caller: str = "ada", **more: Any) -> Requester:  # Any: Requester's own fields
         def send(raw: bytes) -> None:
             self.raw_sent.append(raw)
             self.sent.append(json.loads(raw))
 
-        return Origin(caller, send, **more)
+        return Requester(caller, send, **more)
 
     async def ask_raw(self, raw: bytes, *, caller: str = "ada", backend: Backend | None = None) -> bytes:
-        return await (backend or self.combined).request(read_message(raw), self.origin(caller))
+        return (await (backend or self.combined).request(read_message(raw), self.origin(caller))).raw
 
     async def ask(
         self,

@@ -5,12 +5,12 @@ import time
 
 import pytest
 
-from handfast.gateway.translate.combined.endpoint import Endpoint
+from handfast.gateway.translate.combined.endpoint import CombinedEndpoint
 from tests.gateway.translate.combined.scripted import SEAL, Scripted
 
 
-def _endpoint(seconds: float, **servers: Scripted) -> Endpoint:
-    return Endpoint(
+def _endpoint(seconds: float, **servers: Scripted) -> CombinedEndpoint:
+    return CombinedEndpoint(
         every_server=lambda: servers,
         seconds=lambda: seconds,
         now=time.monotonic,

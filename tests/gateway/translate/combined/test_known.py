@@ -2,22 +2,22 @@
 
 import pytest
 
-from handfast.gateway.translate.combined.known import Knowledge, Known
+from handfast.gateway.translate.combined.known import CallerKnowledge, Knowledge
 from handfast.gateway.translate.combined.ownership import find_owner
 
 pytestmark = pytest.mark.requirement("E5")
 BOTH = ["a", "b"]
 
 
-def _known(**lists: dict[str, list[str]]) -> Known:
-    known = Known()
+def _known(**lists: dict[str, list[str]]) -> CallerKnowledge:
+    known = CallerKnowledge()
     for kind, by_server in lists.items():
         for server, values in by_server.items():
             known.learn(kind, server, {value: value for value in values}, is_whole=True)
     return known
 
 
-def _owner(known: Known, uri: str, servers: list[str] = BOTH) -> str | None:
+def _owner(known: CallerKnowledge, uri: str, servers: list[str] = BOTH) -> str | None:
     owner = find_owner(known.claims(uri, servers))
     return None if owner is None else owner.server
 
@@ -67,7 +67,7 @@ def test_another_spelling_belongs_to_the_server_that_lists_the_uri_and_two_spell
 
 
 def test_a_link_is_the_one_of_its_server_alone() -> None:
-    known = Known()
+    known = CallerKnowledge()
     known.link("b", ["x:1"])
     assert (_owner(known, "x:1"), _owner(known, "x:1", ["a"])) == ("b", None)
 
@@ -96,7 +96,7 @@ def test_what_one_caller_was_shown_says_nothing_to_another() -> None:
 
 
 def test_a_server_with_endless_lists_and_links_does_not_fill_the_memory() -> None:
-    known = Known()
+    known = CallerKnowledge()
     for page in range(30):
         uris = [f"x:{page}-{n}" for n in range(10_000)]
         known.learn("resources", "a", dict(zip(uris, uris, strict=True)), is_whole=False)
@@ -131,7 +131,7 @@ def test_callers_that_were_silent_longest_are_forgotten_first() -> None:
 
 @pytest.mark.requirement("F8")
 def test_a_servers_uris_take_no_room_from_its_own_tools_and_what_is_not_kept_is_known_to_be_cut() -> None:
-    known = Known()
+    known = CallerKnowledge()
     uris = {f"x:{n}": f"x:{n}" for n in range(100_000)}
     known.learn("resources", "a", uris, is_whole=True)
     known.link("a", uris)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handfast.gateway.translate.combined.links import linked_uris, tool_uri
-from handfast.wire.lenient_reading import level_of
+from handfast.wire.members import level_of
 
 pytestmark = pytest.mark.requirement("E5")
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.gateway.translate.combined.ownership import By, Claims, Owner, explain_no_owner, find_owner
+from handfast.gateway.translate.combined.ownership import By, Claims, UriOwner, explain_no_owner, find_owner
 
 pytestmark = [pytest.mark.requirement("S9"), pytest.mark.requirement("E5")]
 _SOME = st.lists(st.sampled_from("abc"), unique=True).map(lambda names: tuple(sorted(names)))
@@ -14,19 +14,19 @@ _SOME = st.lists(st.sampled_from("abc"), unique=True).map(lambda names: tuple(so
     ("claims", "owner"),
     [
         (Claims(), None),
-        (Claims(listed=("b",), linked=("a", "b"), templated=("a",)), Owner("b", By.LIST, ("a",))),
-        (Claims(listed=("a", "b")), Owner("a", By.LIST, ("b",))),
-        (Claims(linked=("b",)), Owner("b", By.LINK)),
-        (Claims(linked=("b",), templated=("a",)), Owner("b", By.LINK, ("a",))),
+        (Claims(listed=("b",), linked=("a", "b"), templated=("a",)), UriOwner("b", By.LIST, ("a",))),
+        (Claims(listed=("a", "b")), UriOwner("a", By.LIST, ("b",))),
+        (Claims(linked=("b",)), UriOwner("b", By.LINK)),
+        (Claims(linked=("b",), templated=("a",)), UriOwner("b", By.LINK, ("a",))),
         (Claims(linked=("a", "b")), None),
         (Claims(linked=("a", "b"), templated=("b", "c")), None),
         (Claims(linked=("a", "b"), templated=("a", "b")), None),
-        (Claims(templated=("b",)), Owner("b", By.TEMPLATE)),
+        (Claims(templated=("b",)), UriOwner("b", By.TEMPLATE)),
         (Claims(templated=("a", "b")), None),
         (Claims(fitting=("a",)), None),
     ],
 )
-def test_what_servers_say_decides_whose_it_is(claims: Claims, owner: Owner | None) -> None:
+def test_what_servers_say_decides_whose_it_is(claims: Claims, owner: UriOwner | None) -> None:
     assert find_owner(claims) == owner
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.core.dispatcher.asked import Asked, Refused, Wishes
+from handfast.core.dispatcher.asked import DispatcherCall, DispatcherRefused, Wishes
 from handfast.gateway.translate.compact.asked import has_object, read_asked, read_wishes
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12)
@@ -18,7 +18,7 @@ JSON = st.recursive(
 
 
 def refused(text: bytes) -> str:
-    with pytest.raises(Refused) as found:
+    with pytest.raises(DispatcherRefused) as found:
         read_wishes(read_asked(text))
     return found.value.violation.rule
 
@@ -41,7 +41,7 @@ def test_the_arguments_of_the_action_are_the_bytes_that_came() -> None:
 
 @pytest.mark.parametrize("text", [None, b"null", b"{}", b'{"action": null, "arguments": null, "help": null}'])
 def test_nothing_asked_is_nothing(text: bytes | None) -> None:
-    assert read_asked(text) == Asked()
+    assert read_asked(text) == DispatcherCall()
 
 
 def test_a_resource_and_an_action_name_one_tool() -> None:

@@ -14,15 +14,15 @@ from handfast.gateway.runtime import Runtime
 from handfast.gateway.settings import load_settings
 from handfast.gateway.translate.compact.own_answers import OwnAnswers
 from handfast.tool_call import CallPath
-from handfast.wire.message import read_message
-from handfast.wire.replies import error_reply
+from handfast.wire.message import Message, read_message
+from handfast.wire.replies import answer_message, error_message
 
 MESSAGE = read_message(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up"}}')
 NONE_NAMED = Violation("dispatch.action", "None was named.")
-WAYS: list[Callable[[OwnAnswers], Awaitable[bytes]]] = [
+WAYS: list[Callable[[OwnAnswers], Awaitable[Message]]] = [
     lambda own: own.explained(MESSAGE, b"{}", "text"),
     lambda own: own.refused(MESSAGE, b"{}", NONE_NAMED, tool=None),
-    lambda own: own.without_list(MESSAGE, b"{}", error_reply(1, -32603, "no list")),
+    lambda own: own.without_list(MESSAGE, b"{}", error_message(1, -32603, "no list")),
 ]
 
 
@@ -67,11 +67,13 @@ async def with_disk(folder: Path, disk: Disk, work: Callable[[OwnAnswers, CallPa
 
 @pytest.mark.requirement("P4")
 @pytest.mark.parametrize("way", WAYS, ids=["explained", "refused", "without a list"])
-def test_what_cannot_be_recorded_is_not_answered(tmp_path: Path, way: Callable[[OwnAnswers], Awaitable[bytes]]) -> None:
+def test_what_cannot_be_recorded_is_not_answered(
+    tmp_path: Path, way: Callable[[OwnAnswers], Awaitable[Message]]
+) -> None:
     disk = Disk("The disk is full.")
 
     async def work(own: OwnAnswers, path: CallPath) -> None:
-        reply = json.loads(await way(own))
+        reply = json.loads((await way(own)).raw)
         assert reply["error"]["message"] == "The disk is full."
         assert path.open_calls == 0
 
@@ -81,13 +83,13 @@ def test_what_cannot_be_recorded_is_not_answered(tmp_path: Path, way: Callable[[
 
 @pytest.mark.requirement("P4")
 @pytest.mark.parametrize("way", WAYS, ids=["explained", "refused", "without a list"])
-def test_an_answer_waits_for_its_record(tmp_path: Path, way: Callable[[OwnAnswers], Awaitable[bytes]]) -> None:
+def test_an_answer_waits_for_its_record(tmp_path: Path, way: Callable[[OwnAnswers], Awaitable[Message]]) -> None:
     async def work(own: OwnAnswers, path: CallPath) -> None:
         answering = asyncio.ensure_future(way(own))
         await disk.is_waited_for.wait()
         assert (answering.done(), path.open_calls) == (False, 0)
         disk.is_written.set()
-        assert json.loads(await answering)["id"] == 1
+        assert json.loads((await answering).raw)["id"] == 1
 
     async def run() -> None:
         await with_disk(tmp_path, disk, work)
@@ -99,9 +101,9 @@ def test_an_answer_waits_for_its_record(tmp_path: Path, way: Callable[[OwnAnswer
 def test_a_server_s_own_error_is_passed_on_and_a_list_of_nonsense_is_not(tmp_path: Path) -> None:
     async def work(own: OwnAnswers, _path: CallPath) -> None:
         disk.is_written.set()
-        refused = error_reply(1, -32603, "no list")
+        refused = error_message(1, -32603, "no list")
         assert await own.without_list(MESSAGE, None, refused) == refused
-        odd = json.loads(await own.without_list(MESSAGE, None, b'{"jsonrpc":"2.0","id":1,"result":{}}'))
+        odd = json.loads((await own.without_list(MESSAGE, None, answer_message(1, {}))).raw)
         assert odd["error"]["message"] == "The server gave no list of its tools that could be used. Try again later."
 
     disk = Disk()

@@ -4,9 +4,10 @@ import asyncio
 import json
 
 from handfast.gateway.settings.blocks import Surface
-from handfast.gateway.translate.backend import Origin, ask
+from handfast.gateway.translate.backend import Requester, ask
 from handfast.gateway.translate.compact.surface import ChosenSurface
 from handfast.wire.message import Message
+from handfast.wire.replies import answer_message
 
 
 class Named:
@@ -15,8 +16,8 @@ class Named:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    async def request(self, message: Message, _origin: Origin) -> bytes:
-        return json.dumps({"jsonrpc": "2.0", "id": message.id, "result": {"name": self.name}}).encode()
+    async def request(self, message: Message, _origin: Requester) -> Message:
+        return answer_message(message.id, {"name": self.name})
 
 
 def test_a_changed_setting_holds_with_the_next_request() -> None:

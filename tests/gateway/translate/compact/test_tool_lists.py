@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from handfast.gateway.translate.backend import Origin, ignore
+from handfast.gateway.translate.backend import Requester, ignore
 from handfast.gateway.translate.compact.tool_lists import ListRefused, ToolList, ToolLists
 from handfast.wire.message import Message, read_message
 
@@ -22,12 +22,13 @@ class Pager:
     results: list[Json]
     asked: list[Json] = field(default_factory=list)
 
-    async def request(self, message: Message, origin: Origin) -> bytes:
+    async def request(self, message: Message, origin: Requester) -> Message:
         params = json.loads(message.raw)["params"]
         self.asked.append((origin.caller, params))
         number = int(params.get("cursor", "0"))
         more = {"nextCursor": str(number + 1)} if number + 1 < len(self.results) else {}
-        return json.dumps({"jsonrpc": "2.0", "id": message.id, "result": {**more, **self.results[number]}}).encode()
+        result = {**more, **self.results[number]}
+        return read_message(json.dumps({"jsonrpc": "2.0", "id": message.id, "result": result}).encode())
 
 
 @dataclass
@@ -41,7 +42,7 @@ class World:
     def find(self, caller: str = "", capabilities: Json = None, knowing: str | None = None) -> ToolList:
         meta = {PREFIX + "clientCapabilities": capabilities or {}, "progressToken": 1, "traceparent": "00"}
         raw = json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"_meta": meta, "name": "up"}})
-        question = self.lists.find(read_message(raw.encode()), Origin(caller, ignore, "ada"), knowing=knowing)
+        question = self.lists.find(read_message(raw.encode()), Requester(caller, ignore, "ada"), knowing=knowing)
         return asyncio.run(question)
 
     @property
@@ -148,9 +149,9 @@ def test_a_server_that_never_stops_paging_is_stopped() -> None:
 @pytest.mark.parametrize("result", [{}, {"tools": 1}, None])
 def test_what_is_no_list_is_refused_with_the_server_s_own_answer(result: Json) -> None:
     class Odd:
-        async def request(self, message: Message, origin: Origin) -> bytes:
-            return json.dumps({"jsonrpc": "2.0", "id": message.id, "result": result}).encode()
+        async def request(self, message: Message, origin: Requester) -> Message:
+            return read_message(json.dumps({"jsonrpc": "2.0", "id": message.id, "result": result}).encode())
 
     with pytest.raises(ListRefused) as found:
         World(Odd()).find()  # type: ignore[arg-type]  # another server than the usual
-    assert json.loads(found.value.answer) == {"jsonrpc": "2.0", "id": 7, "result": result}
+    assert json.loads(found.value.answer.raw) == {"jsonrpc": "2.0", "id": 7, "result": result}

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.servers import Servers
 from handfast.gateway.settings import load_settings
-from handfast.gateway.translate.backend import Backend, Origin
+from handfast.gateway.translate.backend import Backend, Requester
 from handfast.wire.message import read_message
 from tests.stubs.run import Stub, serving
 
@@ -38,8 +38,8 @@ class Asker:
         envelope = {PREFIX + "protocolVersion": "2026-07-28", PREFIX + "clientCapabilities": self.capabilities}
         whole = {**(params or {}), "_meta": envelope | (meta or {})}
         raw = json.dumps({"jsonrpc": "2.0", "id": f"{self.caller}{next(self._ids)}", "method": method, "params": whole})
-        origin = Origin(self.caller, lambda text: self.heard.append(json.loads(text)))
-        return json.loads(await self.backend.request(read_message(raw.encode()), origin))
+        origin = Requester(self.caller, lambda text: self.heard.append(json.loads(text)))
+        return json.loads((await self.backend.request(read_message(raw.encode()), origin)).raw)
 
     async def call(self, tool: str, arguments: Json = None, *, meta: Json = None, **more: Json) -> Json:
         return await self.ask("tools/call", {"name": tool, "arguments": arguments or {}, **more}, meta=meta)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from handfast.gateway.admission import server_era
 from handfast.gateway.calls.flow import Flow
-from handfast.gateway.translate.backend import Backend, Origin, leave
-from handfast.gateway.translate.servers import era_probe as native_server
+from handfast.gateway.translate.backend import Backend, Requester, leave
 from handfast.gateway.translate.servers.judged_server import JudgedServer
 from handfast.wire.message import read_message
 from tests.gateway.running import eventually, is_running, pids, read_records
@@ -179,14 +179,14 @@ def test_a_flood_waits_for_its_client_and_comes_whole(tmp_path: Path, way: Way, 
 
         meta = {PREFIX + "protocolVersion": "2026-07-28", PREFIX + "clientCapabilities": ASKS, **LOUD}
         asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "add", "_meta": meta}}
-        origin = Origin("me", send, flow=flow)
+        origin = Requester("me", send, flow=flow)
         message = read_message(json.dumps(asked).encode())
         call = asyncio.create_task(backend.request(message, origin))
         await asyncio.to_thread(stub.journal.wait_for, lambda journal: journal.calls("add"))
         done, _ = await asyncio.wait((call,), timeout=0.5)
         assert (done, heard) == (set(), 10), "the answer overtook what comes before it"
         flow.hold(False)
-        assert json.loads(await call)["result"]["content"] == FINE["content"]
+        assert json.loads((await call).raw)["result"]["content"] == FINE["content"]
         assert heard == 5000
 
     with entry_for(stub, way) as entry:
@@ -259,7 +259,6 @@ def test_a_modern_server_at_work_keeps_its_era_when_it_is_asked_for_it_and_silen
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: Way
 ) -> None:
     """It does one thing at a time: it answers `server/discover` when the call of another caller is done."""
-    monkeypatch.setattr(native_server, "_PROBE_SECONDS", 0.3)
     discovery = {
         "supportedVersions": MODERN,
         "capabilities": {"tools": {}},
@@ -285,6 +284,7 @@ def test_a_modern_server_at_work_keeps_its_era_when_it_is_asked_for_it_and_silen
     async def work(backend: Backend) -> None:
         mine, yours = Asker(backend, "mine"), Asker(backend, "yours")
         assert "result" in await yours.call("add")
+        monkeypatch.setattr(server_era, "_PROBE_SECONDS", 0.3)  # only now: on a busy machine a start takes longer
         slow = asyncio.create_task(yours.call("slow"))
         await asyncio.to_thread(stub.journal.wait_for, lambda journal: journal.calls("slow"))
         assert (await mine.call("odd"))["error"]["code"] == -32600  # by which the era is to be found out again

@@ -8,8 +8,8 @@ import pytest
 from handfast.gateway.callers.held_calls import HeldCalls
 from handfast.gateway.calls.flow import HoldBack
 from handfast.gateway.http.response import Headers
-from handfast.gateway.translate.backend import Origin
-from handfast.gateway.translate.servers.legacy_session import LegacySession
+from handfast.gateway.translate.backend import Requester
+from handfast.gateway.translate.servers.legacy_session import LegacyServerSession
 from handfast.gateway.translate.servers.line import Deliver, Line, Room
 from handfast.turns import turns_of_loop
 from handfast.wire.message import Message, read_message
@@ -51,8 +51,10 @@ def a_call(more: bytes = b"") -> Message:
     )
 
 
-def a_session(line: Line) -> LegacySession:
-    return LegacySession(line, {}, held=HeldCalls(lambda: 60.0), refused=lambda _question: None, seconds=lambda: 5.0)
+def a_session(line: Line) -> LegacyServerSession:
+    return LegacyServerSession(
+        line, {}, held=HeldCalls(lambda: 60.0), refused=lambda _question: None, seconds=lambda: 5.0
+    )
 
 
 async def occupy_turns() -> None:
@@ -61,7 +63,7 @@ async def occupy_turns() -> None:
     turns_of_loop().ask(lambda: None)
 
 
-ORIGIN = Origin("caller", lambda _raw: None)
+ORIGIN = Requester("caller", lambda _raw: None)
 
 
 @pytest.mark.requirement("F4")
@@ -87,7 +89,7 @@ def test_a_client_that_leaves_with_its_answer_unsent_leaves_no_question_open() -
     async def run() -> None:
         line = Silent()
         session = a_session(line)
-        asked = read_message(await session.request(a_call(), ORIGIN))
+        asked = await session.request(a_call(), ORIGIN)
         state = bytes((asked.result() or {})["requestState"])
         await occupy_turns()
         retry = a_call(b',"requestState":%b,"inputResponses":{}' % state)

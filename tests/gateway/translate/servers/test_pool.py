@@ -1,6 +1,7 @@
 """Connections kept by key: opened once, bounded, the idle ones closed first."""
 
 import asyncio
+import contextlib
 from dataclasses import dataclass, field
 
 import pytest
@@ -201,5 +202,27 @@ def test_a_pool_that_is_closed_opens_nothing_more() -> None:
         with pytest.raises(UpstreamFailed, match="before the request reached it"):
             await bench.get("b")
         assert [thing.key for thing in bench.opened] == ["a"]
+
+    asyncio.run(run())
+
+
+def test_closing_ends_where_what_is_just_being_swept_takes_the_cancellation_for_its_own() -> None:
+    class Deaf(Thing):
+        async def close(self) -> None:
+            self.gone.set()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self.done.wait()
+
+    async def run() -> None:
+        bench = Bench(idle=0.02)
+        deaf = Deaf("a")
+
+        async def open_deaf(_: str) -> Thing:
+            return deaf
+
+        await bench.pool.get("a", open_deaf, address="a")
+        bench.time += 1000
+        await asyncio.wait_for(deaf.gone.wait(), 15)
+        await asyncio.wait_for(bench.pool.close(), 15)
 
     asyncio.run(run())

@@ -1,5 +1,6 @@
 """Arguments made from schemas: always valid, the same in every run, and an end to every tree."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -7,10 +8,21 @@ import sys
 from typing import Any
 
 import pytest
+from hypothesis import given
 from pydantic import TypeAdapter
 
-from handfast.toolkit.testing.generate.arguments import NoArguments, arguments_for
+from handfast.toolkit.testing.generate.arguments import (
+    MOST_TRIES,
+    NoArguments,
+    arguments_for,
+    arguments_outside,
+    simpler,
+    simplest,
+)
+from handfast.toolkit.writing.schemas import input_schema_of
 from tests.demo import ROOT
+from tests.toolkit.contacts import NewContact
+from tests.toolkit.testing.json_values import JSON
 from tests.toolkit.testing.tried_schemas import SCHEMAS, TREE, Everything, compiled, of
 
 
@@ -106,3 +118,76 @@ def test_the_same_is_made_in_every_process() -> None:
     ]
     assert texts[0] == texts[1]
     assert len(json.loads(texts[0])) == len(SCHEMAS)
+
+
+def test_everything_that_is_tried_breaks_the_schema() -> None:
+    for schema in map(compiled, SCHEMAS.values()):
+        for valid in arguments_for(schema, 5):
+            for what, wrong in arguments_outside(schema, valid):
+                is_root = what in ("an unknown key", "a payload wrapped in an object")
+                assert is_root or not schema.is_valid(wrong), (what, wrong)
+
+
+def test_each_field_is_left_out_and_given_in_every_other_type_at_every_level() -> None:
+    schema = compiled(input_schema_of(NewContact))
+    valid = {"email": "a", "address": {"city": "x"}}
+    tried: dict[str, Any] = dict(arguments_outside(schema, valid))
+    assert tried["an unknown key"] == {**valid, "not_a_declared_field": 1}
+    assert tried["a payload wrapped in an object"] == {"data": valid}
+    assert tried["no 'email'"] == {"address": {"city": "x"}}
+    assert tried["no 'address/city'"] == {"email": "a", "address": {}}
+    assert tried["an unknown key in 'address'"] == {
+        "email": "a",
+        "address": {"city": "x", "not_a_declared_field": 1},
+    }
+    wrong = {what for what in tried if what.startswith("'email' as")}
+    assert len(wrong) == 8  # all kinds but one
+    assert "'address/city' as a value of the shape null" in tried
+    assert "'born' as a value of the shape null" not in tried
+
+
+def test_a_wrapper_is_never_a_declared_field() -> None:
+    schema = compiled(of(data={"type": "object", "additionalProperties": {"type": "string"}}))
+    assert dict(arguments_outside(schema, {"data": {}}))["a payload wrapped in an object"] == {"payload": {"data": {}}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "still", "expected"),
+    [
+        ({"n": -81_234, "more": [1, 2]}, lambda given: given.get("n", 0) < 0, {"n": -1}),
+        ({"n": 9_007_199_254_740_993}, lambda given: given.get("n", 0) > 100, {"n": 101}),
+        ({"t": "some text"}, lambda given: len(given.get("t", "")) > 3, {"t": "some"}),
+        ({"l": [5, 7, 9]}, lambda given: 7 in given.get("l", []), {"l": [7]}),
+        ({"a": {"b": [{"c": True, "d": 1.5}]}}, lambda given: "c" in str(given), {"a": {"b": [{"c": True}]}}),
+        ({"f": 2.75}, lambda given: isinstance(given.get("f"), float), {"f": 0.0}),
+        ({}, lambda given: True, {}),
+    ],
+)
+def test_what_is_left_is_what_it_takes(arguments: Any, still: Any, expected: Any) -> None:
+    async def shows(candidate: Any) -> bool:
+        return bool(still(candidate))
+
+    assert asyncio.run(simplest(arguments, shows)) == expected
+
+
+def test_no_more_is_tried_than_is_bearable() -> None:
+    tried = 0
+
+    async def never(_candidate: Any) -> bool:
+        nonlocal tried
+        tried += 1
+        return False
+
+    arguments = {"texts": [str(number) * 5 for number in range(200)]}
+    assert asyncio.run(simplest(arguments, never)) == arguments
+    assert tried == MOST_TRIES
+
+
+@given(JSON)
+def test_simpler_values_come_to_an_end(value: Any) -> None:
+    async def always(_candidate: Any) -> bool:
+        return True
+
+    left = asyncio.run(simplest(value, always))
+    assert left in (None, True, False, 0, 0.0, "", [], {}) or isinstance(value, dict | list | int | float)
+    assert value not in list(simpler(value))

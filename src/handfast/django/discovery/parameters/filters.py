@@ -7,12 +7,11 @@ from typing import Any
 from rest_framework.filters import OrderingFilter, SearchFilter
 
 from handfast.django.discovery.parameters.filtersets import filterset_parameters
-from handfast.django.discovery.problems import Findings, ProblemId, dotted
-from handfast.django.discovery.schemas.json_schemas import described, options
-from handfast.django.discovery.schemas.openapi import query_parameters
+from handfast.django.discovery.problems import DiscoveryProblems, ProblemId, dotted_name
+from handfast.django.discovery.schemas.json_schemas import described, options, query_parameters
 from handfast.django.discovery.tool import QueryParameter
-from handfast.django.discovery.views.bare_view import Asked
-from handfast.django.discovery.views.guarded_calls import Raised, ask
+from handfast.django.discovery.views.bare_view import AskedView
+from handfast.django.discovery.views.guarded_calls import Raised, call_guarded
 from handfast.django.discovery.views.overridden import is_framework
 
 # What the framework's own backends go by; the rest of a view is nothing to them.
@@ -22,11 +21,11 @@ _ASKED_FOR = ("filter_backends", "filterset_class", "filterset_fields", "search_
 class Filters:
     """The filters of all views; those of one view are read once, unless a backend may answer each action otherwise."""
 
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, findings: DiscoveryProblems) -> None:
         self._findings = findings
         self._known: dict[type, tuple[list[object], list[QueryParameter]]] = {}
 
-    def of(self, asked: Asked) -> list[QueryParameter]:
+    def of(self, asked: AskedView) -> list[QueryParameter]:
         """What each backend of the view takes; of two parameters of one name the first."""
         cls = type(asked.view)
         basis = [*(getattr(asked.view, name, None) for name in _ASKED_FOR), asked.model, type(asked.serializer)]
@@ -39,16 +38,16 @@ class Filters:
         return found
 
 
-def read_filters(asked: Asked, findings: Findings) -> list[QueryParameter]:
+def read_filters(asked: AskedView, findings: DiscoveryProblems) -> list[QueryParameter]:
     found: dict[str, QueryParameter] = {}
     for backend in getattr(asked.view, "filter_backends", None) or ():
-        answer = ask(lambda backend=backend: list(_read(backend(), asked)))  # type: ignore[misc]  # bound in this turn
+        answer = call_guarded(lambda backend=backend: list(_read(backend(), asked)))  # type: ignore[misc]  # bound in this turn
         if isinstance(answer, Raised):
             findings.add(
                 ProblemId.FILTERS_UNKNOWN,
                 f"{backend.__name__} cannot say what it filters by: {answer.reason}",
                 hint="Let it answer for an anonymous user, or give the view a `queryset`.",
-                where=dotted(type(asked.view)),
+                where=dotted_name(type(asked.view)),
             )
         else:
             for parameter in answer.value:
@@ -56,7 +55,7 @@ def read_filters(asked: Asked, findings: Findings) -> list[QueryParameter]:
     return list(found.values())
 
 
-def _read(backend: Any, asked: Asked) -> Iterator[QueryParameter]:  # Any: told apart by what they are and can
+def _read(backend: Any, asked: AskedView) -> Iterator[QueryParameter]:  # Any: told apart by what they are and can
     if isinstance(backend, SearchFilter):
         yield from _search(backend, asked)
     elif isinstance(backend, OrderingFilter):
@@ -67,7 +66,7 @@ def _read(backend: Any, asked: Asked) -> Iterator[QueryParameter]:  # Any: told 
         yield from query_parameters(backend.get_schema_operation_parameters(asked.view))
 
 
-def _search(backend: SearchFilter, asked: Asked) -> Iterator[QueryParameter]:
+def _search(backend: SearchFilter, asked: AskedView) -> Iterator[QueryParameter]:
     """Without fields to search in, the parameter is ignored: then there is none."""
     fields = backend.get_search_fields(asked.view, asked.view.request)
     if fields:
@@ -76,7 +75,7 @@ def _search(backend: SearchFilter, asked: Asked) -> Iterator[QueryParameter]:
         yield QueryParameter(backend.search_param, {"type": "string", "description": said})
 
 
-def _ordering(backend: OrderingFilter, asked: Asked) -> Iterator[QueryParameter]:
+def _ordering(backend: OrderingFilter, asked: AskedView) -> Iterator[QueryParameter]:
     names = _ordering_names(backend, asked)
     if names:
         directions = [direction for name in names for direction in (name, f"-{name}")]
@@ -85,7 +84,7 @@ def _ordering(backend: OrderingFilter, asked: Asked) -> Iterator[QueryParameter]
         yield QueryParameter(backend.ordering_param, said, "comma")
 
 
-def _ordering_names(backend: OrderingFilter, asked: Asked) -> Sequence[str]:
+def _ordering_names(backend: OrderingFilter, asked: AskedView) -> Sequence[str]:
     """Only what is not in this list is dropped by the backend without a word."""
     declared = getattr(asked.view, "ordering_fields", backend.ordering_fields)
     if asked.queryset is None and (declared is None or declared == "__all__"):

@@ -8,12 +8,12 @@ from django.db import models
 from django.utils.translation import gettext
 
 from handfast.django.discovery.drf_types import Json
-from handfast.django.discovery.schemas.choice_fields import labels
 from handfast.django.discovery.schemas.json_schemas import described, options, plain_scalar
 from handfast.django.discovery.schemas.model_values import column_schema, follow, key_schema
+from handfast.django.discovery.schemas.scalar_fields import labels
 from handfast.django.discovery.tool import ListStyle, QueryParameter
-from handfast.django.discovery.views.bare_view import Asked
-from handfast.django.discovery.views.guarded_calls import Raised, ask
+from handfast.django.discovery.views.bare_view import AskedView
+from handfast.django.discovery.views.guarded_calls import Raised, call_guarded
 
 _FORM_FIELDS: Final[tuple[tuple[type, Json], ...]] = (
     (forms.NullBooleanField, {"type": "boolean"}),
@@ -36,9 +36,34 @@ _YEAR: Final[Json] = {"type": "integer", "minimum": 2, "maximum": 9998}
 _COMMAS: Final = "Multiple values may be separated by commas."  # what django-filter says of every list
 # A comma inside a value would make two of it.
 _NO_COMMA: Final = "^[^,]*$"
+_LOOKUPS: Final = {
+    "gt": "More than this",
+    "gte": "This or more",
+    "lt": "Less than this",
+    "lte": "This or less",
+    "contains": "Contains this",
+    "icontains": "Contains this, in any case",
+    "iexact": "Is this, in any case",
+    "startswith": "Begins with this",
+    "istartswith": "Begins with this, in any case",
+    "endswith": "Ends with this",
+    "iendswith": "Ends with this, in any case",
+    "in": "Is one of these",
+    "range": "Lies between these two",
+    "isnull": "Whether there is none",
+    "regex": "Matches this regular expression",
+    "iregex": "Matches this regular expression, in any case",
+}
+_SUFFIXES: Final = {
+    "min": "This or more",
+    "max": "This or less",
+    "after": "From this on",
+    "before": "Up to this",
+    "lookup": "How the value beside it is compared",
+}
 
 
-def filterset_parameters(backend: Any, asked: Asked) -> Iterator[QueryParameter]:  # Any: django-filter has no types
+def filterset_parameters(backend: Any, asked: AskedView) -> Iterator[QueryParameter]:  # Any: django-filter has no types
     filterset = backend.get_filterset(asked.view.request, asked.queryset, asked.view)
     for name, one in filterset.filters.items() if filterset is not None else ():
         yield from _parameters(name, one)
@@ -47,7 +72,7 @@ def filterset_parameters(backend: Any, asked: Asked) -> Iterator[QueryParameter]
 def _parameters(name: str, one: Any) -> Iterator[QueryParameter]:  # Any: a filter
     said = _said(one)
     one.label = one._label or ""  # or else one would be made up, at length and in vain
-    made = ask(lambda: one.field)
+    made = call_guarded(lambda: one.field)
     if isinstance(made, Raised):  # it lists the values that are in the table, which is not asked now
         yield QueryParameter(name, described(_column(one) or {"type": "string"}, said, _how(one)))
         return
@@ -124,33 +149,6 @@ def _flat(choices: Iterable[Any]) -> Iterator[tuple[object, object]]:  # Any: pa
             yield from label
         else:
             yield key, label
-
-
-_LOOKUPS: Final = {
-    "gt": "More than this",
-    "gte": "This or more",
-    "lt": "Less than this",
-    "lte": "This or less",
-    "contains": "Contains this",
-    "icontains": "Contains this, in any case",
-    "iexact": "Is this, in any case",
-    "startswith": "Begins with this",
-    "istartswith": "Begins with this, in any case",
-    "endswith": "Ends with this",
-    "iendswith": "Ends with this, in any case",
-    "in": "Is one of these",
-    "range": "Lies between these two",
-    "isnull": "Whether there is none",
-    "regex": "Matches this regular expression",
-    "iregex": "Matches this regular expression, in any case",
-}
-_SUFFIXES: Final = {
-    "min": "This or more",
-    "max": "This or less",
-    "after": "From this on",
-    "before": "Up to this",
-    "lookup": "How the value beside it is compared",
-}
 
 
 def _said(one: Any) -> str:  # Any: a filter

@@ -8,9 +8,8 @@ from rest_framework import pagination
 from rest_framework.views import APIView
 
 from handfast.django.discovery.drf_types import Json
-from handfast.django.discovery.problems import Findings, ProblemId, dotted
-from handfast.django.discovery.schemas.json_schemas import object_schema
-from handfast.django.discovery.schemas.openapi import from_openapi, query_parameters
+from handfast.django.discovery.problems import DiscoveryProblems, ProblemId, dotted_name
+from handfast.django.discovery.schemas.json_schemas import from_openapi, object_schema, query_parameters
 from handfast.django.discovery.tool import QueryParameter
 from handfast.django.discovery.views.overridden import is_own_way, is_untouched
 
@@ -27,7 +26,7 @@ class Pages:
     of: Callable[[Json], Json]
 
 
-def read_pages(view: APIView, findings: Findings) -> Pages:
+def read_pages(view: APIView, findings: DiscoveryProblems) -> Pages:
     """By the pagination class of a view, as far as the view leaves paging to it."""
     if not all(is_untouched(type(view), name) for name in ("paginate_queryset", "get_paginated_response", "paginator")):
         return Pages((), lambda _: {})
@@ -35,7 +34,7 @@ def read_pages(view: APIView, findings: Findings) -> Pages:
     return Pages((), lambda items: items) if cls is None else _pages(cls(), view, findings)
 
 
-def _pages(paginator: Any, view: APIView, findings: Findings) -> Pages:  # Any: told apart by class below
+def _pages(paginator: Any, view: APIView, findings: DiscoveryProblems) -> Pages:  # Any: told apart by class below
     match paginator:
         case pagination.PageNumberPagination():
             parameters, size, by = _by_number(paginator), paginator.page_size, paginator.page_size_query_param
@@ -55,7 +54,7 @@ def _pages(paginator: Any, view: APIView, findings: Findings) -> Pages:  # Any: 
 
 
 def _always_cuts(cls: type) -> bool:
-    """Whether nobody decides from call to call that there are no pages."""
+    """Whether every call has pages: no code decides from call to call."""
     return all(is_own_way(cls, name) for name in ("paginate_queryset", "get_page_size", "get_limit"))
 
 
@@ -66,7 +65,7 @@ def _either(page: Callable[[Json], Json], items: Json) -> Json:
     return {"anyOf": [cut, once], "$defs": {_ITEMS: items}} if cut and items else {}
 
 
-def _page_schema(paginator: Any, findings: Findings) -> Callable[[Json], Json]:  # Any: as above
+def _page_schema(paginator: Any, findings: DiscoveryProblems) -> Callable[[Json], Json]:  # Any: as above
     cls = type(paginator)
     if is_own_way(cls, "get_paginated_response"):
         has_count = not isinstance(paginator, pagination.CursorPagination)
@@ -77,7 +76,7 @@ def _page_schema(paginator: Any, findings: Findings) -> Callable[[Json], Json]: 
         ProblemId.PAGES_UNKNOWN,
         "Makes its pages itself and does not say what they look like.",
         hint="Write get_paginated_response_schema(), beside get_paginated_response().",
-        where=dotted(cls),
+        where=dotted_name(cls),
     )
     return lambda _: {}
 

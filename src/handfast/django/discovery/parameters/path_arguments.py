@@ -9,10 +9,10 @@ from rest_framework.settings import api_settings
 
 from handfast.django.discovery.drf_types import Json
 from handfast.django.discovery.parameters.paths import PathParameter, PathTemplate
+from handfast.django.discovery.schemas.constraints import whole
 from handfast.django.discovery.schemas.json_schemas import described, options
 from handfast.django.discovery.schemas.model_values import Model, follow, key_schema, lookup_schema
-from handfast.django.discovery.schemas.portable_patterns import whole
-from handfast.django.discovery.views.bare_view import Asked
+from handfast.django.discovery.views.bare_view import AskedView
 from handfast.django.discovery.views.routes import PathForm, Route, group_patterns
 
 _DIGITS: Final = re.compile(r"(?:\\d|\[0-9\]|\[\\d\])(?:\+|\{\d+(?:,\d*)?\})")
@@ -20,7 +20,7 @@ _ANY_KEY: Final[Json] = {"type": ["string", "integer"]}
 _PARENT: Final = re.compile(r"^(?:parent_lookup_)?(\w+?)(?:__|_)?(?:pk|id|slug|uuid)?$")
 
 
-def path_template(route: Route, forms: tuple[PathForm, ...], asked: Asked, taken: Collection[str]) -> PathTemplate:
+def path_template(route: Route, forms: tuple[PathForm, ...], asked: AskedView, taken: Collection[str]) -> PathTemplate:
     """The path of a tool; `taken` are the names that its query or its body need."""
     own = _lookup_group(asked, forms)
     allowed = group_patterns(route.regex)
@@ -38,7 +38,7 @@ def path_template(route: Route, forms: tuple[PathForm, ...], asked: Asked, taken
     return PathTemplate(_shown(forms[0], parameters), forms, parameters, route.regex, route.converters, route.extra)
 
 
-def _version(group: str, asked: Asked, taken: Collection[str]) -> PathParameter | None:
+def _version(group: str, asked: AskedView, taken: Collection[str]) -> PathParameter | None:
     """The version of the API, where it is a part of the path: it has a default, and few values."""
     scheme = asked.view.request.versioning_scheme
     if scheme is None or group != scheme.version_param:
@@ -53,7 +53,7 @@ def _groups(forms: Iterable[PathForm]) -> list[str]:
     return list(dict.fromkeys(group for form in forms for group in form.groups))
 
 
-def _lookup_group(asked: Asked, forms: tuple[PathForm, ...]) -> str | None:
+def _lookup_group(asked: AskedView, forms: tuple[PathForm, ...]) -> str | None:
     """The group that says which of the view's own rows is meant: a viewset knows; else the end of the path tells."""
     group = getattr(asked.view, "lookup_url_kwarg", None) or getattr(asked.view, "lookup_field", "pk")
     groups, detail = forms[0].groups, getattr(asked.view, "detail", None)
@@ -74,14 +74,14 @@ def _argument(group: str, model: Model | None, taken: Collection[str]) -> str:
 
 
 def _root_key(model: Model) -> str:
-    """A row of a model that extends another shows the key of that one; the link to it is nobody's business."""
+    """A row of a model that extends another shows the key of that one; the link to it is left out."""
     key: Any = model._meta.pk  # Any: columns of several kinds
     while getattr(key.remote_field, "parent_link", False):
         key = key.remote_field.model._meta.pk
     return str(key.name)
 
 
-def _schema(group: str, allowed: str, route: Route, asked: Asked, *, is_own: bool) -> Json:
+def _schema(group: str, allowed: str, route: Route, asked: AskedView, *, is_own: bool) -> Json:
     own = lookup_schema(asked.model, getattr(asked.view, "lookup_field", "pk")) if is_own else {}
     schema = _by_converter(route.converters.get(group))
     if schema is None and own.get("type") != "string":  # in a text of digits, zeros in front are part of it
@@ -114,7 +114,7 @@ def _by_relation(group: str, model: Model | None) -> Json | None:
     return None if related is None or group.endswith("slug") else key_schema(related)
 
 
-def _words(asked: Asked) -> str:
+def _words(asked: AskedView) -> str:
     if asked.model is None:
         return ""
     field = getattr(asked.view, "lookup_field", "pk")

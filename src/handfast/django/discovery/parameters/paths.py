@@ -40,7 +40,7 @@ class PathParameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class UrlTarget:
     """Where one call goes: the path, encoded as in a url, and what Django would hand the view with it."""
 
     path: str
@@ -58,7 +58,7 @@ class PathTemplate:
     converters: Mapping[str, Any]  # Any: Django's converters have no base class
     extra: Mapping[str, object]
 
-    def target(self, arguments: Mapping[str, object]) -> Target:
+    def target(self, arguments: Mapping[str, object]) -> UrlTarget:
         """Raises: PathRefused."""
         said = {each.group: _given(each, arguments.get(each.name, each.default)) for each in self.parameters}
         given = {group: value for group, value in said.items() if value is not None}
@@ -67,14 +67,14 @@ class PathTemplate:
                 return self._written(form, given)
         raise PathRefused(next(each.name for each in self.parameters if each.group not in given))
 
-    def _written(self, form: PathForm, given: Mapping[str, object]) -> Target:
+    def _written(self, form: PathForm, given: Mapping[str, object]) -> UrlTarget:
         texts = {group: self._text(group, given[group]) for group in form.groups}
         path = "".join(part if place % 2 == 0 else texts[part] for place, part in enumerate(form.parts))
         match = _compiled(self.regex).search(path)
         if match is None or any(match[group] != text for group, text in texts.items()):
             raise PathRefused(self._misfit(texts))
         url = escape_leading_slashes(quote(path, safe=f"{RFC3986_SUBDELIMS}/~:@"))
-        return Target(url, {**self._kwargs(match), **self.extra})
+        return UrlTarget(url, {**self._kwargs(match), **self.extra})
 
     def _text(self, group: str, value: object) -> str:
         try:

@@ -11,7 +11,7 @@ from rest_framework.settings import api_settings
 
 from handfast.django.discovery.drf_types import Json
 from handfast.django.discovery.tool import QueryParameter
-from handfast.django.discovery.views.bare_view import Asked
+from handfast.django.discovery.views.bare_view import AskedView
 from handfast.django.discovery.views.operations import Operation
 from handfast.django.discovery.views.overridden import is_framework, is_own_way, names_in, with_inner
 
@@ -26,7 +26,7 @@ _PAGING: Final = ("paginate_queryset", "get_page_size", "get_limit", "get_offset
 _ONE: Final = ("string", "number", "boolean")
 
 
-def parameters_in_code(operation: Operation, asked: Asked) -> list[QueryParameter]:
+def parameters_in_code(operation: Operation, asked: AskedView) -> list[QueryParameter]:
     """What the project's own code reads from the query of a read; what may stand there, it does not say."""
     found: dict[str, str] = {}
     for function in _functions(operation, asked):
@@ -42,7 +42,7 @@ def _schema(way: str) -> Json:
     return {"type": list(_ONE)}
 
 
-def _functions(operation: Operation, asked: Asked) -> Iterator[Any]:  # Any: whatever stands in class bodies
+def _functions(operation: Operation, asked: AskedView) -> Iterator[Any]:  # Any: whatever stands in class bodies
     own = _own(type(asked.view))
     pending, seen = [operation.handler, *operation.code.uses], set[str]()
     while pending:

@@ -1,7 +1,10 @@
 """What validators ask of a value, in the words of JSON Schema."""
 
 import decimal
+import json
+import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any, Final
 
 from django.core.validators import (
@@ -14,12 +17,20 @@ from django.core.validators import (
     URLValidator,
 )
 
+from handfast.core.schema.compiled import CompiledSchema, compile_schema
 from handfast.django.discovery.drf_types import Json
-from handfast.django.discovery.schemas.portable_patterns import portable
 
+MOST_CHARACTERS: Final = 300  # a longer one says nothing to an agent, and the serializer judges by it anyway
+
+# Flags change what a pattern means and cannot be written down; without ASCII these classes hold other letters than
+# elsewhere; the rest is known to Python alone, or to engines that can be made to search without end.
+_FLAGS: Final = re.IGNORECASE | re.MULTILINE | re.DOTALL | re.VERBOSE
+_BY_ALPHABET: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[wWsSbB]")
+_BEYOND: Final = re.compile(r"\(\?(?!P<|:)|(?<!\\)(?:\\\\)*\\(?:[1-9]|[kgGN])|\(\?P=|[*+?}]\+")
+_ENDINGS: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\[zZ]")
+_STARTS: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\A")
 # Comparing with a number beyond this takes a judge as long as a whole object; the serializer knows its column's range.
 _FARTHEST: Final = 10**18
-
 _SIZES: Final = {
     "string": {MinLengthValidator: "minLength", MaxLengthValidator: "maxLength"},
     "array": {MinLengthValidator: "minItems", MaxLengthValidator: "maxItems"},
@@ -27,6 +38,26 @@ _SIZES: Final = {
     "integer": {MinValueValidator: "minimum", MaxValueValidator: "maximum"},
     "number": {MinValueValidator: "minimum", MaxValueValidator: "maximum"},
 }
+
+
+@lru_cache(maxsize=1024)
+def portable_pattern(pattern: str, flags: int = 0) -> str | None:
+    """The same pattern for a schema's `pattern`, or None where no schema should have it."""
+    if len(pattern) > MOST_CHARACTERS or flags & _FLAGS or _BEYOND.search(pattern):
+        return None
+    if _BY_ALPHABET.search(pattern) and not flags & re.ASCII:
+        return None
+    written = _STARTS.sub(r"\1^", _ENDINGS.sub(r"\1$", pattern)).replace("(?P<", "(?<")
+    compiled = compile_schema(json.dumps({"pattern": written}).encode())
+    if not isinstance(compiled, CompiledSchema) or compiled.validator is None:
+        return None
+    return written
+
+
+def whole(pattern: str) -> str | None:
+    """A pattern for the whole text, as a part of a path is matched."""
+    written = portable_pattern(pattern)
+    return None if written is None else f"^(?:{written})$"
 
 
 def with_constraints(schema: Json, validators: Iterable[Callable[..., Any]]) -> Json:  # Any: whatever a validator is
@@ -70,5 +101,5 @@ def _pattern(schema: Json, validator: RegexValidator) -> Json:
     if schema.get("type") != "string" or validator.inverse_match:
         return {}
     regex: Any = validator.regex  # Any: text until it is first used, compiled from then on
-    written = portable(regex.pattern, regex.flags)
+    written = portable_pattern(regex.pattern, regex.flags)
     return {} if written is None else {"pattern": written}

@@ -16,7 +16,7 @@ from handfast.django.discovery.schemas.scalar_fields import INPUT, OUTPUT, liste
 from handfast.django.discovery.views.overridden import hands_over, is_own_way
 
 
-class Scope(Protocol):
+class FieldScope(Protocol):
     """Where a field stands: the model of its serializer, and who describes the serializers inside it."""
 
     @property
@@ -34,7 +34,7 @@ class Scope(Protocol):
 # --- what a call may send --------------------------------------------------------------------------------------------
 
 
-def input_of(field: AnyField, scope: Scope) -> Json:
+def input_of(field: AnyField, scope: FieldScope) -> Json:
     """A writable field, with all that its author says about it."""
     schema = _or_blank(_taken(field, scope), field)
     if field.allow_null:
@@ -44,7 +44,7 @@ def input_of(field: AnyField, scope: Scope) -> Json:
     return described(schema, _words(field))
 
 
-def _taken(field: AnyField, scope: Scope) -> Json:
+def _taken(field: AnyField, scope: FieldScope) -> Json:
     if isinstance(field, ListSerializer):
         return {"type": "array", "items": scope.nested(field.child), **_sizes(field)}  # type: ignore[arg-type]  # a serializer
     if isinstance(field, BaseSerializer):
@@ -69,7 +69,7 @@ def _wider(schema: Json, field: AnyField) -> Json:
     return schema if not said or types_in(said) <= types_in(schema) else said
 
 
-def _handed_over(field: AnyField, scope: Scope) -> Json:
+def _handed_over(field: AnyField, scope: FieldScope) -> Json:
     if isinstance(field, relations.ManyRelatedField):
         if field.child_relation.read_only:
             return {"type": "array", "maxItems": 0, "description": "Is only ever read, and still asked for: send []."}
@@ -120,7 +120,7 @@ def _words(field: Any) -> object:  # Any: the keywords it was made with are in n
 # --- what the API sends ----------------------------------------------------------------------------------------------
 
 
-def output_of(field: AnyField, scope: Scope) -> tuple[Json, bool]:
+def output_of(field: AnyField, scope: FieldScope) -> tuple[Json, bool]:
     """A readable field, and whether its key is always there."""
     reached = _reached(field, scope)
     schema = _sent(field, scope, reached)
@@ -133,13 +133,13 @@ def output_of(field: AnyField, scope: Scope) -> tuple[Json, bool]:
 _ITSELF = Reached({}, may_be_null=False, may_be_missing=False)
 
 
-def _reached(field: AnyField, scope: Scope) -> Reached:
+def _reached(field: AnyField, scope: FieldScope) -> Reached:
     if not is_own_way(type(field), "get_attribute"):
         return UNKNOWN
     return _ITSELF if field.source == "*" else follow(scope.model, field.source_attrs)
 
 
-def _sent(field: AnyField, scope: Scope, reached: Reached) -> Json:
+def _sent(field: AnyField, scope: FieldScope, reached: Reached) -> Json:
     if isinstance(field, fields.SerializerMethodField):
         return _from_method(field, scope)
     if not is_own_way(type(field), "to_representation") and not isinstance(field, BaseSerializer):
@@ -155,7 +155,7 @@ def _sent(field: AnyField, scope: Scope, reached: Reached) -> Json:
     return _value_sent(field, scope, reached)
 
 
-def _value_sent(field: AnyField, scope: Scope, reached: Reached) -> Json:
+def _value_sent(field: AnyField, scope: FieldScope, reached: Reached) -> Json:
     if isinstance(field, fields.ListField):
         return {"type": "array", "items": nullable(_sent(field.child, scope, reached))}
     if isinstance(field, fields.DictField):
@@ -175,7 +175,7 @@ def list_of(cls: type, items: Json) -> Json:
     return {"type": "array", "items": items}
 
 
-def _from_method(field: fields.SerializerMethodField, scope: Scope) -> Json:
+def _from_method(field: fields.SerializerMethodField, scope: FieldScope) -> Json:
     name = field.method_name or ""
     method = getattr(type(field.parent), name, None)
     schema = None if method is None else returned_schema(method)
@@ -184,7 +184,7 @@ def _from_method(field: fields.SerializerMethodField, scope: Scope) -> Json:
     return schema or {}
 
 
-def _custom(field: AnyField, method: str, scope: Scope) -> Json:
+def _custom(field: AnyField, method: str, scope: FieldScope) -> Json:
     """A field with its own way to read or write: only an annotation knows what comes of it."""
     function = getattr(type(field), method)
     is_input = method == "to_internal_value"

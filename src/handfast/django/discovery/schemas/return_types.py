@@ -14,7 +14,7 @@ from django.utils.functional import Promise
 
 from handfast.django.discovery.drf_types import Json
 from handfast.django.discovery.schemas.json_schemas import nullable, object_schema, options, plain_scalar
-from handfast.django.discovery.views.guarded_calls import Answered, ask
+from handfast.django.discovery.views.guarded_calls import Answered, call_guarded
 
 _PLAIN: Final[Mapping[type, Json]] = {
     bool: {"type": "boolean"},
@@ -42,7 +42,7 @@ def returned_schema(function: Callable[..., Any], parameter: str = "return") -> 
 
 def _hints(target: object) -> dict[str, Any]:  # Any: whatever an author annotates with
     """Nothing where an annotation has names that exist only for a type checker."""
-    hints = ask(lambda: typing.get_type_hints(target))
+    hints = call_guarded(lambda: typing.get_type_hints(target))
     return hints.value if isinstance(hints, Answered) else {}
 
 

@@ -1,26 +1,23 @@
 """Serializer fields that hold one value or plain containers of them: what they take, and what they send."""
 
-from collections.abc import Callable, Mapping
+import datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from rest_framework import fields
+from django.conf import settings
+from rest_framework import ISO_8601, fields
 from rest_framework.settings import api_settings
+from rest_framework.utils import humanize_datetime
 
 from handfast.django.discovery.drf_types import AnyField, Json
-from handfast.django.discovery.schemas.choice_fields import choice_input, choice_output, multiple_input, multiple_output
-from handfast.django.discovery.schemas.moment_fields import (
-    date_input,
-    date_output,
-    datetime_input,
-    datetime_output,
-    duration_input,
-    duration_output,
-    time_input,
-    time_output,
-)
+from handfast.django.discovery.schemas.json_schemas import described, options, plain_scalar, types_of
+from handfast.django.discovery.schemas.model_values import datetime_schema
 
+_MOST_LABELS: Final = 20  # what a label adds is worth reading for a handful of choices
+_MOST_EXAMPLES: Final = 20
+_EXAMPLE: Final = datetime.datetime(2026, 3, 1, 14, 30)
+_DURATION: Final = "days, hours, minutes and seconds, such as 1 02:30:00, or ISO 8601, such as P1DT2H30M"
 Described = Callable[[Any], Json]  # Any: the field class that stands beside it in the table
-
 _FILE_INPUT: Final[Json] = {
     "type": "object",
     "properties": {
@@ -33,6 +30,117 @@ _FILE_INPUT: Final[Json] = {
     },
     "required": ["filename", "content"],
 }
+
+
+def choice_input(field: fields.ChoiceField) -> Json:
+    values = _values(field)
+    blank = [""] if field.allow_blank and "" not in values else []
+    return described(options([*values, *blank]), labels(field.choices.items()))
+
+
+def choice_output(field: fields.ChoiceField) -> Json:
+    """Any value of the choices' kind: a row may hold one from before the choices changed."""
+    values = _values(field)
+    # Text of no choice stays text, and a blank or foreign value of another kind is not worth a promise.
+    return {**types_of([*values, ""]), "examples": values[:_MOST_EXAMPLES]} if values else {}
+
+
+def multiple_input(field: fields.MultipleChoiceField) -> Json:
+    bounds = {} if field.allow_empty else {"minItems": 1}
+    schema = {"type": "array", "items": options(_values(field)), **bounds}
+    return described(schema, labels(field.choices.items()))
+
+
+def multiple_output(field: fields.MultipleChoiceField) -> Json:
+    return {"type": "array", "items": types_of([*_values(field), ""])}
+
+
+def _values(field: fields.ChoiceField) -> list[object]:
+    return [plain_scalar(key) for key in field.choices]
+
+
+def labels(choices: Iterable[tuple[object, object]]) -> str:
+    """What the choices mean, where their labels say more than they do."""
+    pairs = [(str(plain_scalar(key)), " ".join(str(label).split())) for key, label in choices]
+    telling = [f"{key} = {label}" for key, label in pairs if key and _plain(key) != _plain(label)]
+    return ", ".join(telling) if 0 < len(telling) <= _MOST_LABELS else ""
+
+
+def _plain(text: str) -> str:
+    return "".join(char for char in text.casefold() if char.isalnum())
+
+
+def datetime_input(field: fields.DateTimeField) -> Json:
+    formats = _formats(field, "DATETIME_INPUT_FORMATS")
+    if _has_iso(formats):
+        return {"type": "string", "format": "date-time"}
+    return _in_format(formats, humanize_datetime.datetime_formats(formats))
+
+
+def date_input(field: fields.DateField) -> Json:
+    formats = _formats(field, "DATE_INPUT_FORMATS")
+    if _has_iso(formats):
+        return {"type": "string", "format": "date"}
+    return _in_format(formats, humanize_datetime.date_formats(formats))
+
+
+def time_input(field: fields.TimeField) -> Json:
+    formats = _formats(field, "TIME_INPUT_FORMATS")
+    if _has_iso(formats):
+        # Not the format "time": that one asks for an offset, which a time of day has not.
+        return described({"type": "string", "examples": ["14:30:00"]}, "A time of day as HH:MM or HH:MM:SS")
+    return _in_format(formats, humanize_datetime.time_formats(formats))
+
+
+def duration_input(field: fields.DurationField) -> Json:
+    limits = [f"at least {field.min_value}" if field.min_value is not None else ""]
+    limits += [f"at most {field.max_value}" if field.max_value is not None else ""]
+    return described({"type": "string"}, f"A duration: {'; '.join([_DURATION, *filter(None, limits)])}")
+
+
+def _formats(field: object, setting: str) -> Sequence[str]:
+    formats: Sequence[str] = getattr(field, "input_formats", getattr(api_settings, setting))
+    return formats
+
+
+def _has_iso(formats: Sequence[str]) -> bool:
+    return any(form.lower() == ISO_8601 for form in formats)
+
+
+def _in_format(formats: Sequence[str], words: str) -> Json:
+    examples = list(dict.fromkeys(_EXAMPLE.strftime(form) for form in formats))
+    return described({"type": "string", "examples": examples}, f"Written as {words}")
+
+
+def datetime_output(field: fields.DateTimeField) -> Json:
+    form = _output_format(field, "DATETIME_FORMAT")
+    if form is None or form.lower() == ISO_8601:
+        zone = field.timezone if hasattr(field, "timezone") else settings.USE_TZ or None
+        return datetime_schema(is_aware=zone is not None)
+    return {"type": "string", "examples": [_EXAMPLE.strftime(form)]}
+
+
+def date_output(field: fields.DateField) -> Json:
+    form = _output_format(field, "DATE_FORMAT")
+    if form is None or form.lower() == ISO_8601:
+        return {"type": "string", "format": "date"}
+    return {"type": "string", "examples": [_EXAMPLE.strftime(form)]}
+
+
+def time_output(field: fields.TimeField) -> Json:
+    form = _output_format(field, "TIME_FORMAT")
+    if form is None or form.lower() == ISO_8601:
+        return {"type": "string"}
+    return {"type": "string", "examples": [_EXAMPLE.strftime(form)]}
+
+
+def duration_output(_: fields.DurationField) -> Json:
+    return {"type": "string"}
+
+
+def _output_format(field: Any, setting: str) -> str | None:  # Any: three classes without a common base
+    form: str | None = getattr(field, "format", getattr(api_settings, setting))
+    return form
 
 
 def _text(field: fields.CharField) -> Json:

@@ -14,7 +14,7 @@ from rest_framework.serializers import (
 )
 
 from handfast.django.discovery.drf_types import AnyField, AnyObjectSerializer, AnySerializer, Json
-from handfast.django.discovery.problems import Findings, ProblemId, dotted
+from handfast.django.discovery.problems import DiscoveryProblems, ProblemId, dotted_name
 from handfast.django.discovery.schemas.field_schemas import input_of, output_of
 from handfast.django.discovery.schemas.json_schemas import object_schema
 from handfast.django.discovery.schemas.model_values import Model
@@ -61,7 +61,7 @@ class Shape:
 class Shapes:
     """All the serializers that were described so far."""
 
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, findings: DiscoveryProblems) -> None:
         self._findings = findings
         self._known: dict[tuple[type, Direction], Shape] = {}
         self._typical: dict[type, AnySerializer] = {}
@@ -135,7 +135,7 @@ class Shapes:
                 ProblemId.OUTPUT_REWRITTEN,
                 "Makes its output itself, so nothing is said about what comes out.",
                 hint="Annotate to_representation(), with a TypedDict say, or name the result with @mcp_tool(output=…).",
-                where=dotted(cls),
+                where=dotted_name(cls),
             )
         return said or {}
 
@@ -145,7 +145,7 @@ def _is_plain(serializer: Any) -> bool:  # Any: what it was made with is in no s
 
 
 def _is_fixed(cls: type) -> bool:
-    """Whether every instance has the same fields, whoever asks."""
+    """Whether every instance has the same fields, for every caller."""
     return all(is_own_way(cls, name) for name in ("__init__", "get_fields", "fields", "get_extra_kwargs"))
 
 
@@ -165,7 +165,7 @@ class _Scope:
     def __init__(
         self,
         shapes: Shapes,
-        findings: Findings,
+        findings: DiscoveryProblems,
         serializer: AnyObjectSerializer,
         direction: Direction,
         outer: tuple[type, ...],
@@ -199,7 +199,7 @@ class _Scope:
             ProblemId.FIELD_OPEN,
             f"An agent is not told what {'it holds' if self._direction == 'output' else 'to send for it'}: {why}.",
             hint=hint,
-            where=f"{dotted(type(self._serializer))}.{self._field}",
+            where=f"{dotted_name(type(self._serializer))}.{self._field}",
         )
 
     def input(self) -> Json:

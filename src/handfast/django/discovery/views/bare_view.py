@@ -1,4 +1,4 @@
-"""A view as it would be in a call, with nobody calling: for asking it about serializers, rows and filters."""
+"""A view as it would be in an anonymous call: for asking it about serializers, rows and filters."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
 
 from handfast.django.discovery.drf_types import AnyQuerySet, AnySerializer
-from handfast.django.discovery.problems import Findings, ProblemId, dotted
+from handfast.django.discovery.problems import DiscoveryProblems, ProblemId, dotted_name
 from handfast.django.discovery.schemas.model_values import Model
-from handfast.django.discovery.views.guarded_calls import Answered, Raised, ask, ask_rows
+from handfast.django.discovery.views.guarded_calls import Answered, Raised, ask_rows, call_guarded
 from handfast.django.discovery.views.operations import FoundView, Operation
 from handfast.django.discovery.views.overridden import CRUD, is_own_way
 
@@ -47,7 +47,7 @@ def _bare_request(method: str, view: APIView) -> Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedView:
     """A bare view and what it answered."""
 
     view: APIView
@@ -58,11 +58,11 @@ class Asked:
     queryset: AnyQuerySet | None
 
 
-def ask_view(view: FoundView, operation: Operation, instance: APIView, findings: Findings) -> Asked:
+def ask_view(view: FoundView, operation: Operation, instance: APIView, findings: DiscoveryProblems) -> AskedView:
     where = f"{view.name}.{operation.handler}"
     serializer = _serializer(instance, where, findings)
     queryset = _queryset(instance, serializer)
-    return Asked(
+    return AskedView(
         instance,
         where,
         serializer,
@@ -84,7 +84,7 @@ def _is_specific(chosen: type, view: FoundView, operation: Operation) -> bool:
     return isinstance(answer, Answered) and answer.value is not chosen
 
 
-def _serializer(view: APIView, where: str, findings: Findings) -> AnySerializer | None:
+def _serializer(view: APIView, where: str, findings: DiscoveryProblems) -> AnySerializer | None:
     """What the view would use, or its `serializer_class` where it cannot say."""
     if not hasattr(view, "get_serializer_class"):
         return _made(getattr(view, "serializer_class", None), view, where, findings)
@@ -106,7 +106,7 @@ def _serializer(view: APIView, where: str, findings: Findings) -> AnySerializer 
 
 
 def _made(
-    cls: Any, view: APIView, where: str, findings: Findings
+    cls: Any, view: APIView, where: str, findings: DiscoveryProblems
 ) -> AnySerializer | None:  # Any: foreign code's answer
     if not (isinstance(cls, type) and issubclass(cls, BaseSerializer)):
         return None
@@ -116,20 +116,20 @@ def _made(
         return made.value
     findings.add(
         ProblemId.SERIALIZER_UNUSABLE,
-        f"{dotted(cls)} cannot be made: {made.reason}",
+        f"{dotted_name(cls)} cannot be made: {made.reason}",
         hint="Let it be made without an instance and without data, for an anonymous user.",
         where=where,
     )
     return None
 
 
-def note_rows(answer: Answered[Any], asked: type, findings: Findings) -> None:  # Any: whatever was asked for
+def note_rows(answer: Answered[Any], asked: type, findings: DiscoveryProblems) -> None:  # Any: whatever was asked for
     if answer.by_query:
         findings.add(
             ProblemId.FIELDS_STORED,
             "Asks the database for its fields, which happens once: what changes there is not seen before a restart.",
             hint="Restart the server after such a change.",
-            where=dotted(asked),
+            where=dotted_name(asked),
         )
 
 
@@ -152,7 +152,7 @@ def _queryset(view: APIView, serializer: AnySerializer | None) -> AnyQuerySet | 
         found: AnyQuerySet = own.all()  # type: ignore[union-attr]  # what has a model has rows
         return found
     if hasattr(view, "get_queryset") and not is_own_way(type(view), "get_queryset"):
-        answer = ask(view.get_queryset)
+        answer = call_guarded(view.get_queryset)
         if not isinstance(answer, Raised) and getattr(answer.value, "model", None) is not None:
             return answer.value  # type: ignore[no-any-return]  # it has a model, so it is a queryset
     model = _model_of(serializer)

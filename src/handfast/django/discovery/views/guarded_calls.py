@@ -13,13 +13,13 @@ from django.db import connections
 T = TypeVar("T")
 
 _log = logging.getLogger("handfast.django")
-_MOST_REASON = 200  # characters of somebody else's message
+_MOST_REASON = 200  # characters of a foreign message
 _database: Final[ContextVar[Literal["closed", "on request", "open"]]] = ContextVar("database", default="open")
 _ASKED: Final = "the database was asked"
 
 
 class DatabaseAsked(Exception):
-    """Discovery may happen before anybody has migrated, and what it can learn without a query must cost none."""
+    """Discovery may run before the database is migrated, and what needs no query must cost none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Answered(Generic[T]):
     by_query: bool = False
 
 
-def ask(question: Callable[[], T]) -> Answered[T] | Raised:
+def call_guarded(question: Callable[[], T]) -> Answered[T] | Raised:
     """What the project's own code answers, or why it does not."""
     try:
         return Answered(question())
@@ -50,14 +50,14 @@ def ask_rows(question: Callable[[], T]) -> Answered[T] | Raised:
 
     Raises: DatabaseAsked, where it is kept there and the database is closed.
     """
-    answer = ask(question)
+    answer = call_guarded(question)
     if not (isinstance(answer, Raised) and answer.is_query):
         return answer
     if _database.get() == "closed":
         raise DatabaseAsked(_ASKED)
     before = _database.set("open")
     try:
-        answer = ask(question)
+        answer = call_guarded(question)
     finally:
         _database.reset(before)
     return answer if isinstance(answer, Raised) else Answered(answer.value, by_query=True)

@@ -12,7 +12,7 @@ from rest_framework.viewsets import ViewSetMixin
 
 from handfast.django.decorators import UNMARKED, ToolMark, is_excluded, mark_of
 from handfast.django.discovery.drf_types import ViewFunction
-from handfast.django.discovery.problems import OF_FUNCTION, dotted
+from handfast.django.discovery.problems import OF_FUNCTION, dotted_name
 from handfast.django.discovery.views.overridden import CRUD, HandlerCode, read_handler
 
 METHODS: Final = ("get", "post", "put", "patch", "delete")
@@ -41,7 +41,7 @@ class FoundView:
     @property
     def name(self) -> str:
         """What its author would look for."""
-        return dotted(self.cls)
+        return dotted_name(self.cls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def is_marked(view: FoundView) -> bool:
     return any(mark is not None and not mark.exclude for mark in marks)
 
 
-def operations(view: FoundView) -> list[Operation]:
+def operations_of(view: FoundView) -> list[Operation]:
     """What the view can be asked to do, in the order of METHODS."""
     handled = dict(_handled(view))
     url_path = _url_path(view, handled.values())

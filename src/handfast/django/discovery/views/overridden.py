@@ -10,7 +10,7 @@ from typing import Any, Final
 CRUD: Final = ("list", "retrieve", "create", "update", "partial_update", "destroy")
 _FRAMEWORKS: Final = ("rest_framework.", "django.", "django_filters.")
 _DEEPEST: Final = 8  # decorators around a function
-# Whoever names one of these may send back something else than what it got.
+# Code that names one of these may send back something else than what it got.
 _REWRITERS: Final = frozenset(("Response", "JsonResponse", "HttpResponse", "data"))
 # What a request is read by.
 _BODY: Final = frozenset(("data", "POST", "FILES", "body", "stream"))

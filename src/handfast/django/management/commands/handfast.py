@@ -1,4 +1,4 @@
-"""`manage.py handfast`: what agents see of this project, what a client is told, and what wrapped calls left behind."""
+"""`manage.py handfast`: what agents see of this project, how a client connects, and what wrapped calls left behind."""
 
 import argparse
 import os

@@ -10,7 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
-from handfast.django.checks.catalogue import Finding
+from handfast.django.checks.catalogue import CheckFinding
 
 if TYPE_CHECKING:
     from handfast.django.discovery import ViewTool
@@ -32,13 +32,13 @@ def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:  # Any: a p
 
 def run(command: BaseCommand, options: dict[str, Any]) -> None:  # Any: what argparse read
     """Raises: CommandError."""
-    from handfast.django.inspect.doctor import as_json, examine
-    from handfast.django.inspect.doctor_report import report
-    from handfast.django.inspect.listing_as import Nobody
+    from handfast.django.inspect.doctor import as_json, examine_project
+    from handfast.django.inspect.doctor_report import render_report
+    from handfast.django.inspect.listing_as import NoSuchCaller
 
     try:
-        diagnosis = examine(options["seen_by"])
-    except (ImproperlyConfigured, Nobody) as problem:
+        diagnosis = examine_project(options["seen_by"])
+    except (ImproperlyConfigured, NoSuchCaller) as problem:
         raise CommandError(str(problem)) from None
     except DatabaseError as problem:
         said = str(problem).partition("\n")[0]
@@ -50,7 +50,7 @@ def run(command: BaseCommand, options: dict[str, Any]) -> None:  # Any: what arg
         command.stdout.write(json.dumps(as_json(diagnosis), indent=2, ensure_ascii=False))
     else:
         width = shutil.get_terminal_size().columns if command.stdout.isatty() else None
-        for line in report(diagnosis, command.style, width):
+        for line in render_report(diagnosis, command.style, width):
             command.stdout.write(line)
     if errors := diagnosis.count("error"):
         raise CommandError(f"{errors} {'error' if errors == 1 else 'errors'}. Agents lack what is named above.")
@@ -74,13 +74,13 @@ def _show_tool(command: BaseCommand, diagnosis: "Diagnosis", name: str, *, is_js
         command.stdout.write(line)
 
 
-def _concerns(finding: Finding, tool: "ViewTool") -> bool:
+def _concerns(finding: CheckFinding, tool: "ViewTool") -> bool:
     """Whether it is about the tool's view or one of its serializers."""
-    from handfast.django.discovery.problems import dotted
+    from handfast.django.discovery.problems import dotted_name
 
-    handler = f"{dotted(tool.view)}.{tool.handler}"
-    serializers = [dotted(one) for one in (tool.input_serializer, tool.output_serializer) if one is not None]
+    handler = f"{dotted_name(tool.view)}.{tool.handler}"
+    serializers = [dotted_name(one) for one in (tool.input_serializer, tool.output_serializer) if one is not None]
     return any(
-        place in (handler, dotted(tool.view)) or any(f"{place}.".startswith(f"{one}.") for one in serializers)
+        place in (handler, dotted_name(tool.view)) or any(f"{place}.".startswith(f"{one}.") for one in serializers)
         for place in finding.where.split(", ")
     )

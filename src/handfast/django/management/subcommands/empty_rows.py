@@ -78,14 +78,14 @@ def _refuse_contradictions(options: Options) -> None:
 
 def _run(command: BaseCommand, options: Options) -> None:
     from handfast.django.empty_rows.emptiness import Emptiness, Unsearchable
-    from handfast.django.empty_rows.report import as_json, removal_report, report
+    from handfast.django.empty_rows.report import as_json, removal_report, report_rows
 
     rules = _chosen(options["model"])
     searched = [rule for rule in rules if isinstance(rule, Emptiness)]
     found, undated = _search(searched, options)
     left_out = [*(rule for rule in rules if isinstance(rule, Unsearchable)), *undated]
     if not options["json"]:
-        for line in report(found, left_out):
+        for line in report_rows(found, left_out):
             command.stdout.write(line)
     removed = _delete(command, found, options) if options["delete"] else None
     if options["json"]:
@@ -100,7 +100,7 @@ def _run(command: BaseCommand, options: Options) -> None:
 
 def _chosen(labels: Sequence[str] | None) -> "list[Emptiness | Unsearchable]":
     from handfast.django.discovery import discover
-    from handfast.django.empty_rows.writers import emptiness_by_model
+    from handfast.django.empty_rows.emptiness import emptiness_by_model
 
     rules = emptiness_by_model(discover())
     if labels is None:
@@ -115,7 +115,7 @@ def _chosen(labels: Sequence[str] | None) -> "list[Emptiness | Unsearchable]":
 
 def _search(rules: "list[Emptiness]", options: Options) -> "tuple[list[Found], list[Unsearchable]]":
     from handfast.django.empty_rows.emptiness import Unsearchable
-    from handfast.django.empty_rows.search import created_column, find
+    from handfast.django.empty_rows.search import created_column, find_empty_rows
 
     found, undated = [], []
     for rule in rules:
@@ -124,7 +124,7 @@ def _search(rules: "list[Emptiness]", options: Options) -> "tuple[list[Found], l
             continue
         pks = None if options["pk"] is None else [_key(rule, text) for text in options["pk"]]
         limit = None if pks is not None or options["limit"] == 0 else options["limit"]
-        found.append(find(rule, since=options["since"], pks=pks, limit=limit))
+        found.append(find_empty_rows(rule, since=options["since"], pks=pks, limit=limit))
     return found, undated
 
 
@@ -136,13 +136,13 @@ def _key(rule: "Emptiness", text: str) -> Any:  # Any: of whatever type the mode
 
 
 def _delete(command: BaseCommand, found: "list[Found]", options: Options) -> "Removed | None":
-    from handfast.django.empty_rows.removal import remove
+    from handfast.django.empty_rows.removal import remove_rows
 
     confirmed = _named(found, options) if options["yes"] else _asked(command, found, options)
     if not confirmed:
         command.stderr.write("Nothing was deleted.", lambda text: text)
         return None
-    return remove(confirmed, cascade=options["cascade"])
+    return remove_rows(confirmed, cascade=options["cascade"])
 
 
 def _named(found: "list[Found]", options: Options) -> "Confirmed":
@@ -158,7 +158,7 @@ def _named(found: "list[Found]", options: Options) -> "Confirmed":
 
 
 def _asked(command: BaseCommand, found: "list[Found]", options: Options) -> "Confirmed":
-    from handfast.django.empty_rows.confirmation import confirm
+    from handfast.django.empty_rows.removal import confirm_rows
 
     def say(text: str, ending: str = "\n") -> None:
         # Not to stdout, which a program may be reading.
@@ -171,7 +171,7 @@ def _asked(command: BaseCommand, found: "list[Found]", options: Options) -> "Con
 
     for one in found:
         _say_what_else(one, say, cascade=options["cascade"])
-    return confirm(found, ask, cascade=options["cascade"])
+    return confirm_rows(found, ask, cascade=options["cascade"])
 
 
 def _say_what_else(found: "Found", say: Callable[..., None], *, cascade: bool) -> None:

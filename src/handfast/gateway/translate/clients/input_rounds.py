@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 from handfast.gateway.translate.clients.questions import CannotContinue, Question, read_questions
-from handfast.wire.eras import INTERACTIVE
 from handfast.wire.members import member, text_member
 from handfast.wire.message import Message
+from handfast.wire.methods import INTERACTIVE
 
 _MOST_ROUNDS: Final = 10  # what the official clients allow
 # A server that sends only its state wants to be asked again, a little later each time.

@@ -7,11 +7,12 @@ from typing import Final
 
 import msgspec
 
+from handfast.core.call import rules
 from handfast.gateway.calls.flow import Flow
 from handfast.gateway.calls.refused_requests import note_refused
-from handfast.gateway.translate.backend import Backend, Origin, ignore
+from handfast.gateway.translate.backend import Backend, Requester, ignore
 from handfast.gateway.translate.clients.input_rounds import settle
-from handfast.gateway.translate.clients.listening import Listening
+from handfast.gateway.translate.clients.listening import Subscriptions
 from handfast.gateway.translate.clients.questions import CannotContinue, Question, Questions
 from handfast.turns import LARGE_BYTES, take_turn
 from handfast.wire.codes import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, UPSTREAM_FAILED
@@ -24,23 +25,19 @@ from handfast.wire.eras import (
     META_VERSION,
     MODERN_REVISION,
 )
-from handfast.wire.lenient_reading import level_of
-from handfast.wire.members import member, text_member
+from handfast.wire.members import level_of, member, text_member
 from handfast.wire.message import AmbiguousKeys, BadMessage, Members, Message, RequestId, read_level, read_message
+from handfast.wire.methods import LIST_CHANGES, ONLY_MODERN
 from handfast.wire.modern_request import find_ambiguity
 from handfast.wire.replies import answer, error_reply, request
-from handfast.wire.reshape import drop, put
 from handfast.wire.scan import NotJson
-from handfast.wire.splice import replace_values
-from handfast.wire.translate import greeting_of, to_legacy_answer, to_modern_request
+from handfast.wire.translate import greeting_of, to_legacy_answer
 
 _LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 _BOTH_ERAS: Final = ("experimental", "sampling", "elicitation", "roots")  # capabilities of a client
-_ONLY_MODERN: Final = frozenset(("server/discover", "subscriptions/listen"))
 # Requests of one client under way; one with more is broken. On stdio answers to questions come on the same line, which
 # cannot simply be left unread.
 _OPEN: Final = 1000
-_LISTS: Final = {"tools": "toolsListChanged", "prompts": "promptsListChanged", "resources": "resourcesListChanged"}
 _UNUSABLE: Final = "The server's answer was not usable."
 
 Send = Callable[[bytes], None]
@@ -55,10 +52,10 @@ def record_nothing(_message: Message, _actor: str, _rule: str, _reason: str) -> 
 def check_open(message: Message, open_requests: Mapping[RequestId, object]) -> tuple[str, str, int] | None:
     """Why a request cannot begin beside those that are under way: a rule, a text and a code."""
     if message.id in open_requests:
-        return "message.id_in_use", "This id is that of a request under way. Use each id once.", INVALID_REQUEST
+        return rules.MESSAGE_ID_IN_USE, "This id is that of a request under way. Use each id once.", INVALID_REQUEST
     if len(open_requests) >= _OPEN:
         text = f"There are {_OPEN} requests under way already. Wait for some of their answers."
-        return "calls.full", text, UPSTREAM_FAILED
+        return rules.CALLS_FULL, text, UPSTREAM_FAILED
     return None
 
 
@@ -83,9 +80,9 @@ class LegacyClient:
         self._address = address
         self._diagnose = diagnose
         self._question_seconds = question_seconds
-        self._envelope: dict[str, bytes] = {}
+        self._envelope: Members = {}  # what every request says of the client in its `_meta`
         self._questions = Questions(b"{}", seconds=None)
-        self._listening: Listening | None = None
+        self._listening: Subscriptions | None = None
         self._greeting: asyncio.Future[bool] | None = None  # whether the server greeted, once that is known
         self._is_ready = False  # the client has said so
         self._is_closed = False
@@ -140,7 +137,7 @@ class LegacyClient:
         if message.is_answer:
             if not self._questions.take(message):
                 self._diagnose(
-                    "message.unpaired", "An answer from the client belongs to no open request and was dropped."
+                    rules.MESSAGE_UNPAIRED, "An answer from the client belongs to no open request and was dropped."
                 )
         elif message.method == "notifications/initialized":
             self._is_ready = True
@@ -168,7 +165,7 @@ class LegacyClient:
         except CannotContinue as problem:
             return error_reply(message.id, problem.code, problem.text)
         except (AmbiguousKeys, NotJson, BadMessage):
-            self._diagnose("message.unreadable", "An answer from the server could not be used.")
+            self._diagnose(rules.MESSAGE_UNREADABLE, "An answer from the server could not be used.")
             return error_reply(message.id, UPSTREAM_FAILED, _UNUSABLE)
 
     async def _is_greeted(self) -> bool:
@@ -182,7 +179,7 @@ class LegacyClient:
             await self._subscriptions().subscribe(_uri(message))
         elif message.method == "resources/unsubscribe":
             await self._subscriptions().unsubscribe(_uri(message))
-        elif message.method in _ONLY_MODERN or (message.method or "").startswith("tasks/"):
+        elif message.method in ONLY_MODERN or (message.method or "").startswith("tasks/"):
             raise CannotContinue(f"There is no {message.method} here for this revision.", code=METHOD_NOT_FOUND)
         else:
             return await self._relay(message, send, flow)
@@ -192,36 +189,28 @@ class LegacyClient:
         level = text_member(message.params(), "level")
         if level not in _LEVELS:
             raise CannotContinue(f"The level must be one of {', '.join(_LEVELS)}.", code=INVALID_PARAMS)
-        self._envelope[META_LOG_LEVEL] = msgspec.json.encode(level)
+        self._envelope[META_LOG_LEVEL] = msgspec.Raw(msgspec.json.encode(level))
 
     async def _relay(self, message: Message, send: Send, flow: Flow | None) -> bytes:
         """Raises: CannotContinue, AmbiguousKeys, NotJson, BadMessage."""
         assert message.method is not None
-        raw = message.raw
+        asked = message.with_meta(self._envelope)
         if message.may_mention("requestState") or message.may_mention("inputResponses"):
-            raw = drop(raw, [("params", "requestState"), ("params", "inputResponses")])  # no words of this revision
-        raw = to_modern_request(raw, self._envelope)
-        origin = Origin(self._caller, send, self._actor, address=self._address, takes_logs=True, flow=flow)
+            asked = asked.with_members({"requestState": None, "inputResponses": None})  # no words of this revision
+        origin = Requester(self._caller, send, self._actor, address=self._address, takes_logs=True, flow=flow)
 
         async def repeat(more: Mapping[str, bytes]) -> Message:
-            own_id = msgspec.json.encode(f"handfast-again-{next(self._ids)}")
-            values: dict[tuple[str, ...], bytes] = {("params", name): value for name, value in more.items()}
-            return await self._ask(put(raw, {("id",): own_id, **values}), origin)
+            again = asked.with_members(more).with_id(f"handfast-again-{next(self._ids)}")
+            return await self._backend.request(again, origin)
 
         async def ask(questions: Mapping[str, Question]) -> bytes:
             return await self._questions.ask(questions, send)
 
-        found = await settle(await self._ask(raw, origin), message.method, repeat=repeat, ask=ask)
-        own_id = msgspec.json.encode(message.id)
+        first = await self._backend.request(asked, origin)
+        found = await settle(first, message.method, repeat=repeat, ask=ask)
         if len(found.raw) >= LARGE_BYTES:
             await take_turn()
-        return replace_values(to_legacy_answer(found, message.method), {("id",): own_id})
-
-    async def _ask(self, raw: bytes, origin: Origin) -> Message:
-        answer = await self._backend.request(read_message(raw), origin)
-        if len(answer) >= LARGE_BYTES:
-            await take_turn()
-        return read_message(answer)
+        return to_legacy_answer(found, message.method).with_id(message.id).raw
 
     # --- the handshake ---------------------------------------------------------------------------------------------
 
@@ -229,7 +218,7 @@ class LegacyClient:
         """Raises: CannotContinue, AmbiguousKeys, NotJson, BadMessage."""
         if self._greeting is not None:
             text = "This session has had its initialize. Open another one."
-            self._diagnose("session.initialized", f"initialize was refused. {text}")
+            self._diagnose(rules.SESSION_INITIALIZED, f"initialize was refused. {text}")
             raise CannotContinue(text, code=INVALID_REQUEST)
         self._greeting = asyncio.get_running_loop().create_future()
         is_greeted = False
@@ -237,16 +226,16 @@ class LegacyClient:
             asked_for = text_member(message.params(), "protocolVersion")
             version = asked_for if asked_for in LEGACY_REVISIONS else LEGACY_REVISION
             self._introduce(message.params())
-            meta = {name: msgspec.Raw(value) for name, value in self._envelope.items()}
-            discover = request("handfast-discover", "server/discover", {"_meta": meta})
-            found = await self._ask(discover, Origin(self._caller, ignore, self._actor, address=self._address))
+            discover = read_message(request("handfast-discover", "server/discover", {"_meta": self._envelope}))
+            origin = Requester(self._caller, ignore, self._actor, address=self._address)
+            found = await self._backend.request(discover, origin)
             if found.has_error:
-                return replace_values(to_legacy_answer(found, "initialize"), {("id",): msgspec.json.encode(message.id)})
+                return to_legacy_answer(found, "initialize").with_id(message.id).raw
             discovery = found.result()
             if discovery is None:
                 raise CannotContinue(_UNUSABLE)
             greeting = greeting_of(discovery, version)
-            self._listening = Listening(self._listen_to, self._deliver, _offered(greeting["capabilities"]))
+            self._listening = Subscriptions(self._listen_to, self._deliver, _offered(greeting["capabilities"]))
             is_greeted = True
         finally:
             self._greeting.set_result(is_greeted)
@@ -264,10 +253,11 @@ class LegacyClient:
             raise CannotContinue("The capabilities of the client cannot be read.", code=INVALID_PARAMS) from None
         capabilities = msgspec.json.encode({name: declared[name] for name in _BOTH_ERAS if name in declared})
         self._questions = Questions(capabilities, seconds=self._question_seconds)
-        self._envelope = {META_VERSION: msgspec.json.encode(MODERN_REVISION), META_CAPABILITIES: capabilities}
+        version = msgspec.json.encode(MODERN_REVISION)
+        self._envelope = {META_VERSION: msgspec.Raw(version), META_CAPABILITIES: msgspec.Raw(capabilities)}
         client = member(params, "clientInfo")
         if client is not None:
-            self._envelope[META_CLIENT] = client
+            self._envelope[META_CLIENT] = msgspec.Raw(client)
 
     # --- what nobody asked for -------------------------------------------------------------------------------------
 
@@ -275,19 +265,23 @@ class LegacyClient:
         if self._listening is not None:
             self._listening.begin()
 
-    def _subscriptions(self) -> Listening:
+    def _subscriptions(self) -> Subscriptions:
         assert self._listening is not None
         return self._listening
 
-    async def _listen_to(self, raw: bytes, send: Send) -> bytes:
-        message = read_message(to_modern_request(raw, self._envelope))
-        return await self._backend.request(message, Origin(self._caller, send, self._actor, address=self._address))
+    async def _listen_to(self, raw: bytes, send: Send) -> Message:
+        message = read_message(raw).with_meta(self._envelope)
+        return await self._backend.request(message, Requester(self._caller, send, self._actor, address=self._address))
 
 
 def _offered(capabilities: Mapping[str, msgspec.Raw]) -> tuple[str, ...]:
     """What the server tells when it changes."""
-    offered = {name: level_of(member(dict(capabilities), name)) for name in _LISTS}
-    return tuple(flag for name, flag in _LISTS.items() if member(offered[name], "listChanged") == b"true")
+    found = dict(capabilities)
+    return tuple(
+        flag
+        for flag, (capability, _notification) in LIST_CHANGES.items()
+        if member(level_of(member(found, capability)), "listChanged") == b"true"
+    )
 
 
 def _uri(message: Message) -> str:

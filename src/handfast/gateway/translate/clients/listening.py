@@ -14,8 +14,8 @@ from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from handfast.wire.eras import META_SUBSCRIPTION
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_message
 from handfast.wire.replies import notification, request
-from handfast.wire.reshape import drop
 from handfast.wire.scan import NotJson
+from handfast.wire.splice import drop
 
 _ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 _ACKNOWLEDGE_SECONDS: Final = 30.0  # half of what clients give a request
@@ -30,10 +30,10 @@ _CHANGED: Final = {
     "resourcesListChanged": "notifications/resources/list_changed",
 }
 
-Relay = Callable[[bytes, Callable[[bytes], None]], Awaitable[bytes]]
+Relay = Callable[[bytes, Callable[[bytes], None]], Awaitable[Message]]
 
 
-class _Stream:
+class _ListenRequest:
     """One listen request: acknowledged first, then heard until it ends."""
 
     def __init__(self, relay: Relay, raw: bytes, deliver: Callable[[bytes], None]) -> None:
@@ -42,7 +42,7 @@ class _Stream:
         self.acknowledged: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self.task = asyncio.create_task(self._run(relay, raw))
 
-    async def _run(self, relay: Relay, raw: bytes) -> bytes:
+    async def _run(self, relay: Relay, raw: bytes) -> Message:
         try:
             return await relay(raw, self._hear)
         finally:
@@ -74,13 +74,10 @@ class _Stream:
         """The server does not know what a subscription is."""
         if not self.task.done() or self.task.cancelled() or self.task.exception() is not None:
             return False
-        try:
-            return read_message(self.task.result()).error_code() == METHOD_NOT_FOUND
-        except BadMessage:
-            return False
+        return self.task.result().error_code() == METHOD_NOT_FOUND
 
 
-class Listening:
+class Subscriptions:
     """One client's subscriptions. The stream is replaced when they change, and opened again when it ends."""
 
     def __init__(self, relay: Relay, deliver: Callable[[bytes], None], flags: tuple[str, ...]) -> None:
@@ -88,7 +85,7 @@ class Listening:
         self._deliver = deliver
         self._flags = flags  # what the server's capabilities offer
         self._uris: tuple[str, ...] = ()
-        self._stream: _Stream | None = None
+        self._stream: _ListenRequest | None = None
         self._keeper: asyncio.Task[None] | None = None
         self._pause = _FIRST_PAUSE
         self._numbers = count(1)
@@ -144,21 +141,21 @@ class Listening:
             if self._stream is not stream:
                 stream.task.cancel()
 
-    def _open(self, uris: tuple[str, ...]) -> _Stream:
+    def _open(self, uris: tuple[str, ...]) -> _ListenRequest:
         wanted: dict[str, object] = dict.fromkeys(self._flags, True)
         if uris:
             wanted["resourceSubscriptions"] = uris
         raw = request(f"handfast-listen-{next(self._numbers)}", "subscriptions/listen", {"notifications": wanted})
-        return _Stream(self._relay, raw, self._deliver)
+        return _ListenRequest(self._relay, raw, self._deliver)
 
-    def _swap(self, stream: _Stream | None) -> None:
+    def _swap(self, stream: _ListenRequest | None) -> None:
         old, self._stream = self._stream, stream
         if stream is not None:
             stream.task.add_done_callback(self._ended)
         if old is not None:
             old.task.cancel()
 
-    def _ended(self, task: "asyncio.Task[bytes]") -> None:
+    def _ended(self, task: "asyncio.Task[Message]") -> None:
         """Opened again a little later, where the server or the way to it failed."""
         stream = self._stream
         if self._is_closed or stream is None or stream.task is not task:

@@ -5,14 +5,13 @@ from collections.abc import Callable, Sequence
 from handfast.gateway.admission.draining import STOPPING
 from handfast.gateway.callers.identity import address_of, caller_of
 from handfast.gateway.calls.refused_requests import note_refused
-from handfast.gateway.http.event_stream import KEEP_ALIVE_SECONDS
 from handfast.gateway.http.exchange import JSON, HttpExchange
-from handfast.gateway.translate.backend import Backend, Choice, Origin
+from handfast.gateway.translate.backend import Backend, Choice, Requester
 from handfast.gateway.translate.clients.http_reply import HttpReply
 from handfast.gateway.translate.clients.legacy_client import Diagnose
 from handfast.wire.codes import INVALID_REQUEST, UPSTREAM_FAILED
 from handfast.wire.eras import META_SUBSCRIPTION, MODERN_REVISION, http_status
-from handfast.wire.message import Message, read_message
+from handfast.wire.message import Message
 from handfast.wire.modern_request import find_fault, find_legacy_method
 from handfast.wire.replies import answer, error_reply
 
@@ -26,12 +25,10 @@ class ModernFront:
         *,
         diagnose: Diagnose,
         supported: Callable[[], Sequence[str]] = lambda: (MODERN_REVISION,),
-        keep_alive_seconds: float = KEEP_ALIVE_SECONDS,
     ) -> None:
         self._backend = backend
         self._diagnose = diagnose
         self._supported = supported  # the revisions that are offered here, in whatever way
-        self._keep_alive = keep_alive_seconds
         self._open: dict[HttpReply, Message] = {}
 
     def quiesce(self) -> None:
@@ -75,20 +72,19 @@ class ModernFront:
             await self._answer(http, message, choice or self._backend)
 
     async def _answer(self, http: HttpExchange, message: Message, backend: Backend) -> None:
-        reply = HttpReply(
-            http,
-            message.id,
-            None,
-            cancels_on_leave=True,
-            status_of=lambda found: http_status(read_message(found)),
-            keep_alive_seconds=self._keep_alive,
-        )
+        reply = HttpReply(http, message.id, None, cancels_on_leave=True)
         self._open[reply] = message
         params = [(name, value) for name, value in http.headers if name.startswith(_PARAM)]
         caller = caller_of(http, message)
         address = http.actor or address_of(http.peer, caller)
-        origin = Origin(caller, reply.send, http.actor, params, reply.flow, address=address)
+        origin = Requester(caller, reply.send, http.actor, params, reply.flow, address=address)
         try:
-            await reply.run(backend.request(message, origin))
+            await reply.run(_ask(backend, message, origin, reply))
         finally:
             del self._open[reply]
+
+
+async def _ask(backend: Backend, message: Message, origin: Requester, reply: HttpReply) -> bytes:
+    answer = await backend.request(message, origin)
+    reply.status = http_status(answer)
+    return answer.raw

@@ -12,14 +12,14 @@ import msgspec
 from handfast.wire.codes import INVALID_REQUEST, UPSTREAM_FAILED
 from handfast.wire.members import member, text_member
 from handfast.wire.message import AmbiguousKeys, Members, Message, read_level
+from handfast.wire.methods import CAPABILITY_ASKED
 from handfast.wire.replies import notification
-from handfast.wire.reshape import put
 from handfast.wire.scan import NotJson, scan_object
+from handfast.wire.splice import put
 
 _MOST = 100  # questions at once; nobody would read more, and each of them is held until it is answered
 _CANCELLED: Final = b'{"action":"cancel"}'
 _ELICITATION: Final = "elicitation/create"
-_NEEDS: Final = {_ELICITATION: "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
 
 
 class CannotContinue(Exception):
@@ -131,7 +131,7 @@ class Questions:
 
     def _require_declared(self, question: Question) -> None:
         """Raises: CannotContinue."""
-        need = _NEEDS.get(question.method)
+        need = CAPABILITY_ASKED.get(question.method)
         declared = None if need is None else self._capabilities.get(need)
         missing = _missing(question, declared) if need is not None and declared is not None else need
         if need is None:

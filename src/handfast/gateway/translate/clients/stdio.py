@@ -7,9 +7,10 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import IO, Final
 
+from handfast.core.call import rules
 from handfast.crashes import describe_crash
 from handfast.gateway.calls.refused_requests import note_refused
-from handfast.gateway.translate.backend import Backend, Origin
+from handfast.gateway.translate.backend import Backend, Requester
 from handfast.gateway.translate.clients.legacy_client import (
     Diagnose,
     LegacyClient,
@@ -20,7 +21,7 @@ from handfast.gateway.translate.clients.legacy_client import (
 )
 from handfast.pipes import InputPipe, OutputPipe
 from handfast.wire.codes import INTERNAL_ERROR, REQUEST_TOO_LARGE
-from handfast.wire.eras import MODERN_REVISION, says_modern
+from handfast.wire.eras import MODERN_REVISION, opens_modern
 from handfast.wire.lines import LineAssembler, OverlongLine, one_line
 from handfast.wire.message import BadMessage, Message, RequestId, read_message
 from handfast.wire.modern_request import find_fault, find_legacy_method
@@ -102,7 +103,8 @@ class StdioFront:
             await asyncio.wait([request.task for request in self._open.values()])
             await asyncio.sleep(0)  # those that are done take themselves out
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._output.flush(), _FLUSH_SECONDS)
+            async with asyncio.timeout(_FLUSH_SECONDS):
+                await self._output.flush()
 
     # --- from the client -------------------------------------------------------------------------------------------
 
@@ -128,13 +130,13 @@ class StdioFront:
             return  # nobody would read the answer
         if isinstance(line, OverlongLine):
             text = f"The message is over the limit of {self._limit} bytes. Send a smaller one."
-            self._diagnose("message.refused", text)
+            self._diagnose(rules.MESSAGE_REFUSED, text)
             self._write(error_reply(None, REQUEST_TOO_LARGE, text))
             return
         try:
             message = read_message(line)
         except BadMessage as problem:
-            self._diagnose("message.refused", problem.reason)
+            self._diagnose(rules.MESSAGE_REFUSED, problem.reason)
             self._write(error_reply(problem.id, problem.code, problem.reason))
             return
         self._note_era(message)
@@ -148,17 +150,18 @@ class StdioFront:
             if found is not None:
                 found.cancel()
         elif message.is_answer:
-            self._diagnose("message.unpaired", "An answer from the client belongs to no open request and was dropped.")
+            self._diagnose(
+                rules.MESSAGE_UNPAIRED, "An answer from the client belongs to no open request and was dropped."
+            )
 
     def _note_era(self, message: Message) -> None:
         """By what comes first. Only a handshake may still follow: a client that was refused the one tries the other."""
         if self._has_handshake:
             return
-        if says_modern(message):
-            self._is_modern = True
-        elif message.method == "initialize":
-            self._has_handshake = True
-            self._is_modern = False
+        is_modern = opens_modern(message)
+        if is_modern is not None:
+            self._is_modern = is_modern
+            self._has_handshake = not is_modern
 
     def _begin(self, message: Message) -> None:
         assert message.id is not None
@@ -181,7 +184,7 @@ class StdioFront:
     def _deliver(self, message: bytes) -> None:
         """What belongs to no request."""
         if self.is_overfull:
-            self._diagnose("message.unread", "The client does not read, so a notification for it was dropped.")
+            self._diagnose(rules.MESSAGE_UNREAD, "The client does not read, so a notification for it was dropped.")
             return
         self._write(message)
 
@@ -193,7 +196,7 @@ class StdioFront:
         refusal = find_fault(message, None, self._supported()) or find_legacy_method(message)
         if refusal is not None:
             return note_refused(self._diagnose, message, refusal)
-        return await self._backend.request(message, Origin(self._caller, request.send))
+        return (await self._backend.request(message, Requester(self._caller, request.send))).raw
 
     def send(self, message: bytes) -> None:
         self._write(message)

@@ -8,15 +8,14 @@ from typing import Any, Final
 import msgspec
 
 from handfast.core.words.redaction import scrub_text
-from handfast.gateway.translate.backend import Backend, Origin
-from handfast.turns import LARGE_BYTES, take_turn
+from handfast.gateway.translate.backend import Backend, Requester
 from handfast.wire.codes import INTERNAL_ERROR
 from handfast.wire.eras import MODERN_META
 from handfast.wire.members import member, text_member
-from handfast.wire.message import AmbiguousKeys, BadMessage, Members, Message, read_level, read_message
+from handfast.wire.message import AmbiguousKeys, Members, Message, read_level, read_message
 from handfast.wire.replies import request
-from handfast.wire.reshape import drop
 from handfast.wire.scan import NotJson
+from handfast.wire.splice import drop
 
 _LONGEST_REASON: Final = 300
 _numbers: Final = itertools.count(1)
@@ -41,15 +40,12 @@ def own_request(message: Message, method: str, params: Mapping[str, Any] | None 
     return read_message(request(f"handfast-{next(_numbers)}", method, {**(params or {}), "_meta": own}))
 
 
-async def ask_server(backend: Backend, asked: Message, origin: Origin) -> Members:
+async def ask_server(backend: Backend, asked: Message, origin: Requester) -> Members:
     """The result's members. Headers that came with another request do not go along. Raises: Unavailable."""
     try:
-        raw = await backend.request(asked, replace(origin, params=None))
-        if len(raw) >= LARGE_BYTES:
-            await take_turn()
-        answer = read_message(raw)
+        answer = await backend.request(asked, replace(origin, params=None))
         result = answer.result()
-    except (BadMessage, AmbiguousKeys, NotJson):
+    except (AmbiguousKeys, NotJson):
         raise Unavailable("It sent an answer that cannot be read.") from None
     except OSError:  # also ConnectionError and TimeoutError
         raise Unavailable("It cannot be reached.") from None

@@ -8,40 +8,48 @@ from typing import Final
 
 import msgspec
 
+from handfast.core.call import rules
 from handfast.gateway.callers.opaque import Tampered
-from handfast.gateway.callers.task_ids import TASK_METHODS, TaskIds
+from handfast.gateway.callers.task_ids import TaskIds
 from handfast.gateway.http.exchange import HttpProblem
-from handfast.gateway.translate.backend import Backend, Origin, leave
+from handfast.gateway.translate.backend import Backend, Requester, leave
 from handfast.gateway.translate.combined.ask_server import error_text
 from handfast.gateway.translate.combined.discovery import Discoveries, discover_all
-from handfast.gateway.translate.combined.endpoint import FORGED, Endpoint, Refused
+from handfast.gateway.translate.combined.endpoint import CombinedEndpoint, RequestRefused
 from handfast.gateway.translate.combined.links import linked_uris
-from handfast.gateway.translate.combined.listening import FOREIGN_UPDATE, UPDATED, Listen
-from handfast.gateway.translate.combined.lists import KINDS, ListKind, Lists
+from handfast.gateway.translate.combined.listening import UPDATED, Listen
+from handfast.gateway.translate.combined.lists import Lists
 from handfast.gateway.translate.combined.resolving import Resolver
 from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND, UPSTREAM_FAILED, UPSTREAM_TIMEOUT
-from handfast.wire.lenient_reading import level_of
-from handfast.wire.members import member, text_member
+from handfast.wire.members import level_of, member, text_member
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_message
-from handfast.wire.replies import error_reply
-from handfast.wire.reshape import put
+from handfast.wire.methods import LIST_KINDS, MODERN_TASK_REQUESTS, ListKind
+from handfast.wire.replies import error_message
 from handfast.wire.scan import NotJson
-from handfast.wire.splice import Path, replace_values
+from handfast.wire.splice import Path, put, replace_values
 
 _MOST_SUBSETS: Final = 64  # kept because they are small; any other is made again, and what is known is not theirs
 _UPSTREAM_ERRORS: Final = frozenset((UPSTREAM_FAILED, UPSTREAM_TIMEOUT))
-Edits = dict[Path, bytes]
+Edits = dict[str, bytes | None]  # members of params, in the words of the server that it goes to
+Route = Callable[[Message, Requester], Awaitable[tuple[str, Edits]]]
 
 
 class CombinedBackend:
     """Judges nothing itself: the Backends of the servers do."""
 
-    def __init__(self, endpoint: Endpoint, discoveries: Discoveries | None = None) -> None:
+    def __init__(self, endpoint: CombinedEndpoint, discoveries: Discoveries | None = None) -> None:
         self._endpoint = endpoint
         self._discoveries = discoveries or Discoveries(endpoint)
         self._lists = Lists(endpoint, self._discoveries)
         self._resolver = Resolver(endpoint, self._lists)
         self._subsets: OrderedDict[frozenset[str], CombinedBackend] = OrderedDict()
+        self._routes: dict[str, Route] = {
+            "tools/call": self._route_tool,
+            "prompts/get": self._route_prompt,
+            "resources/read": self._route_read,
+            "completion/complete": self._route_completion,
+            **dict.fromkeys(MODERN_TASK_REQUESTS, self._route_task),
+        }
 
     @property
     def only(self) -> frozenset[str] | None:
@@ -72,35 +80,28 @@ class CombinedBackend:
         for backend in self._endpoint.every_server().values():
             leave(backend, caller)
 
-    async def request(self, message: Message, origin: Origin) -> bytes:
+    async def request(self, message: Message, origin: Requester) -> Message:
         try:
             return await self._answer(message, origin)
-        except Refused as refused:
+        except RequestRefused as refused:
             await self._endpoint.record_refused(message, origin, refused.rule, refused.text)
-            return error_reply(message.id, refused.code, refused.text, data=refused.data)
+            return error_message(message.id, refused.code, refused.text, data=refused.data)
         except (AmbiguousKeys, NotJson):
             reason = "The request can be read in more than one way. Send each key once."
             await self._endpoint.record_refused(message, origin, "", reason)
-            return error_reply(message.id, INVALID_PARAMS, reason)
+            return error_message(message.id, INVALID_PARAMS, reason)
 
-    async def _answer(self, message: Message, origin: Origin) -> bytes:
+    async def _answer(self, message: Message, origin: Requester) -> Message:
         method = message.method or ""
-        if method in KINDS:
-            return await self._lists.answer(KINDS[method], message, origin)
+        if method in LIST_KINDS:
+            return await self._lists.answer(LIST_KINDS[method], message, origin)
         if method == "server/discover":
             return await discover_all(self._endpoint, self._discoveries, message, origin)
         if method == "subscriptions/listen":
             return await self._listen(message, origin)
-        routes = {
-            "tools/call": self._route_tool,
-            "prompts/get": self._route_prompt,
-            "resources/read": self._route_read,
-            "completion/complete": self._route_completion,
-            **dict.fromkeys(TASK_METHODS, self._route_task),
-        }
-        route: Callable[[Message, Origin], Awaitable[tuple[str, Edits]]] | None = routes.get(method)
+        route = self._routes.get(method)
         if route is None:
-            raise Refused(METHOD_NOT_FOUND, "All servers together do not offer this method. Use /mcp/<server>.")
+            raise RequestRefused(METHOD_NOT_FOUND, "All servers together do not offer this method. Use /mcp/<server>.")
         try:
             server, edits = await route(message, origin)
         except asyncio.CancelledError:
@@ -108,7 +109,7 @@ class CombinedBackend:
             raise
         return await self._forward(server, edits, message, origin)
 
-    async def _listen(self, message: Message, origin: Origin) -> bytes:
+    async def _listen(self, message: Message, origin: Requester) -> Message:
         listen = Listen(self._endpoint, self._discoveries, self._resolver, message=message, origin=origin)
         self._endpoint.listeners.add(listen)
         try:
@@ -118,47 +119,48 @@ class CombinedBackend:
 
     # --- where a request goes, and what changes in it ----------------------------------------------------------------
 
-    async def _route_tool(self, message: Message, origin: Origin) -> tuple[str, Edits]:
-        return await self._route_named(KINDS["tools/list"], message, origin)
+    async def _route_tool(self, message: Message, origin: Requester) -> tuple[str, Edits]:
+        return await self._route_named(LIST_KINDS["tools/list"], message, origin)
 
-    async def _route_prompt(self, message: Message, origin: Origin) -> tuple[str, Edits]:
-        return await self._route_named(KINDS["prompts/list"], message, origin)
+    async def _route_prompt(self, message: Message, origin: Requester) -> tuple[str, Edits]:
+        return await self._route_named(LIST_KINDS["prompts/list"], message, origin)
 
-    async def _route_named(self, kind: ListKind, message: Message, origin: Origin) -> tuple[str, Edits]:
+    async def _route_named(self, kind: ListKind, message: Message, origin: Requester) -> tuple[str, Edits]:
         public = _required(text_member(message.params(), "name"), "params.name")
         server, own = await self._resolver.name(kind, public, message, origin)
         _, edits = self._own_state(message, origin, server)
-        return server, edits | {("params", "name"): msgspec.json.encode(own)}
+        return server, edits | {"name": msgspec.json.encode(own)}
 
-    async def _route_read(self, message: Message, origin: Origin) -> tuple[str, Edits]:
+    async def _route_read(self, message: Message, origin: Requester) -> tuple[str, Edits]:
         uri = _required(text_member(message.params(), "uri"), "params.uri")
         # After a restart nothing is known of the URI, but the server that asked is: the state is of this URI's reading.
         keeper, edits = self._own_state(message, origin)
         return keeper or await self._resolver.uri(uri, message, origin), edits
 
-    async def _route_completion(self, message: Message, origin: Origin) -> tuple[str, Edits]:
+    async def _route_completion(self, message: Message, origin: Requester) -> tuple[str, Edits]:
         reference = level_of(member(message.params(), "ref"))
         if text_member(reference, "type") == "ref/prompt":
             public = _required(text_member(reference, "name"), "params.ref.name")
-            server, own = await self._resolver.name(KINDS["prompts/list"], public, message, origin)
-            return server, {("params", "ref", "name"): msgspec.json.encode(own)}
+            server, own = await self._resolver.name(LIST_KINDS["prompts/list"], public, message, origin)
+            ref = bytes(message.params()["ref"])
+            return server, {"ref": replace_values(ref, {("name",): msgspec.json.encode(own)})}
         uri = _required(text_member(reference, "uri"), "params.ref.uri")
         return await self._resolver.template(uri, message, origin), {}
 
-    async def _route_task(self, message: Message, origin: Origin) -> tuple[str, Edits]:
+    async def _route_task(self, message: Message, origin: Requester) -> tuple[str, Edits]:
         public = _required(text_member(message.params(), "taskId"), "params.taskId")
         try:
             server, own = self._task_ids(origin).unwrap(public)
         except Tampered:
             reason = "There is no task of this id for this caller. Use the id that its call gave."
-            raise Refused(INVALID_PARAMS, reason, rule=FORGED) from None
-        return server, {("params", "taskId"): msgspec.json.encode(own)}
+            raise RequestRefused(INVALID_PARAMS, reason, rule=rules.COMBINED_FORGED) from None
+        return server, {"taskId": msgspec.json.encode(own)}
 
-    def _task_ids(self, origin: Origin) -> TaskIds:
+    def _task_ids(self, origin: Requester) -> TaskIds:
         return TaskIds(self._endpoint.seal, origin.caller)
 
-    def _own_state(self, message: Message, origin: Origin, server: str | None = None) -> tuple[str | None, Edits]:
-        """Who gave out the requestState that comes back, and that server's own. Raises: Refused."""
+    def _own_state(self, message: Message, origin: Requester, server: str | None = None) -> tuple[str | None, Edits]:
+        """Who gave out the requestState that comes back, and that server's own. Raises: RequestRefused."""
         if member(message.params(), "requestState") is None:
             return None, {}
         text = text_member(message.params(), "requestState")
@@ -168,14 +170,14 @@ class CombinedBackend:
                 raise Tampered
         except Tampered:
             reason = "The requestState is not one that was given out for this. Send it back exactly as it came."
-            raise Refused(INVALID_PARAMS, reason, rule=FORGED) from None
-        return keeper, {("params", "requestState"): msgspec.json.encode(own)}
+            raise RequestRefused(INVALID_PARAMS, reason, rule=rules.COMBINED_FORGED) from None
+        return keeper, {"requestState": msgspec.json.encode(own)}
 
     # --- there and back ----------------------------------------------------------------------------------------------
 
-    async def _forward(self, server: str, edits: Edits, message: Message, origin: Origin) -> bytes:
+    async def _forward(self, server: str, edits: Edits, message: Message, origin: Requester) -> Message:
         backend = self._backend(server)
-        asked = read_message(replace_values(message.raw, edits)) if edits else message
+        asked = message.with_members(edits) if edits else message
 
         def send(raw: bytes) -> None:
             shown = self._for_client(raw, server, origin)
@@ -183,43 +185,42 @@ class CombinedBackend:
                 origin.send(shown)
 
         try:
-            raw = await backend.request(asked, replace(origin, send=send))
+            answer = await backend.request(asked, replace(origin, send=send))
         except OSError:
             reason = f"The server {server} cannot be reached. Try again later."
-            return error_reply(message.id, UPSTREAM_FAILED, reason)
-        return self._finish(raw, server, message, origin)
+            return error_message(message.id, UPSTREAM_FAILED, reason)
+        return self._finish(answer, server, message, origin)
 
     def _backend(self, server: str) -> Backend:
         backend = self._endpoint.servers().get(server)
         if backend is None:
-            raise Refused(INVALID_PARAMS, "The server that this belongs to is not here any more. Begin anew.")
+            raise RequestRefused(INVALID_PARAMS, "The server that this belongs to is not here any more. Begin anew.")
         return backend
 
-    def _finish(self, raw: bytes, server: str, message: Message, origin: Origin) -> bytes:
+    def _finish(self, answer: Message, server: str, message: Message, origin: Requester) -> Message:
         """The answer as this endpoint's clients understand it; all else is the server's own bytes."""
         try:
-            answer = read_message(raw)
             if answer.has_error:
                 return _with_server_named(answer, server)
             result = answer.result()
-        except (BadMessage, AmbiguousKeys, NotJson):
-            return raw  # judged already: whatever it is, it is not ours to change
+        except (AmbiguousKeys, NotJson):
+            return answer  # judged already: whatever it is, it is not ours to change
         if result is None:
-            return raw
-        if b'"uri"' in raw:  # a link that is spelt with escapes is not learnt: nobody writes one so
+            return answer
+        if b'"uri"' in answer.raw:  # a link that is spelt with escapes is not learnt: nobody writes one so
             self._endpoint.known(origin).link(server, linked_uris(result))
-        edits: Edits = self._task_ids(origin).answer_edits(result, message.method or "", server)
+        edits: dict[Path, bytes] = self._task_ids(origin).answer_edits(result, message.method or "", server)
         if member(result, "requestState") is not None and text_member(result, "resultType") == "input_required":
             state = text_member(result, "requestState")
             if state is None:
                 reason = f"The server {server} asked for more, but its requestState is no text. Nothing can answer it."
-                self._endpoint.diagnose(server, "combined.unusable_state", reason)
-                return error_reply(message.id, UPSTREAM_FAILED, reason)
+                self._endpoint.diagnose(server, rules.COMBINED_UNUSABLE_STATE, reason)
+                return error_message(message.id, UPSTREAM_FAILED, reason)
             wrapped = self._endpoint.seal.wrap(_state_of(message, origin), (server, state))
             edits["result", "requestState"] = msgspec.json.encode(wrapped)
-        return replace_values(raw, edits) if edits else raw
+        return read_message(replace_values(answer.raw, edits)) if edits else answer
 
-    def _for_client(self, raw: bytes, server: str, origin: Origin) -> bytes | None:
+    def _for_client(self, raw: bytes, server: str, origin: Requester) -> bytes | None:
         """A notification of a server's; None where it tells of what is another server's."""
         if b"task" not in raw and b"updated" not in raw and b"\\" not in raw:  # nearly always
             return raw
@@ -231,21 +232,21 @@ class CombinedBackend:
         except (BadMessage, AmbiguousKeys, NotJson):
             return raw
 
-    def _may_tell_of(self, update: Message, server: str, origin: Origin) -> bool:
+    def _may_tell_of(self, update: Message, server: str, origin: Requester) -> bool:
         owner = self._resolver.owner(text_member(update.params(), "uri") or "", origin)
         if owner is None or owner.server == server:
             return True
-        self._endpoint.diagnose(server, FOREIGN_UPDATE, f"It told of a URI of {owner.server}.")
+        self._endpoint.diagnose(server, rules.COMBINED_FOREIGN_UPDATE, f"It told of a URI of {owner.server}.")
         return False
 
 
 def _required(value: str | None, where: str) -> str:
     if value is None:
-        raise Refused(INVALID_PARAMS, f"{where} is missing or no text. Send it.")
+        raise RequestRefused(INVALID_PARAMS, f"{where} is missing or no text. Send it.")
     return value
 
 
-def _state_of(message: Message, origin: Origin) -> tuple[str, ...]:
+def _state_of(message: Message, origin: Requester) -> tuple[str, ...]:
     """What a requestState is bound to: the caller, and the request whose retry it belongs to."""
     method = message.method or ""
     return (
@@ -256,9 +257,9 @@ def _state_of(message: Message, origin: Origin) -> tuple[str, ...]:
     )
 
 
-def _with_server_named(answer: Message, server: str) -> bytes:
+def _with_server_named(answer: Message, server: str) -> Message:
     """An error that comes of the server being down says which one, where it does not already."""
     text = error_text(answer)
     if answer.error_code() not in _UPSTREAM_ERRORS or server in text:
-        return answer.raw
-    return put(answer.raw, {("error", "message"): msgspec.json.encode(f"{server}: {text}")})
+        return answer
+    return read_message(put(answer.raw, {("error", "message"): msgspec.json.encode(f"{server}: {text}")}))

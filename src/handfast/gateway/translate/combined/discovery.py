@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from handfast import __version__
-from handfast.gateway.translate.backend import Backend, Origin
+from handfast.core.call import rules
+from handfast.gateway.translate.backend import Backend, Requester
 from handfast.gateway.translate.combined.ask_server import Unavailable, ask_server, own_request, whole_number
-from handfast.gateway.translate.combined.endpoint import Endpoint
+from handfast.gateway.translate.combined.endpoint import CombinedEndpoint
 from handfast.wire.eras import LEGACY_REVISION, META_SERVER, MODERN_REVISION
-from handfast.wire.lenient_reading import level_of
-from handfast.wire.members import member, text_member
+from handfast.wire.members import level_of, member, text_member
 from handfast.wire.message import Members, Message
-from handfast.wire.replies import answer
+from handfast.wire.replies import answer_message
 
 META_UNAVAILABLE: Final = "handfast/unavailable"
 SERVER_INFO: Final = {META_SERVER: {"name": "handfast", "version": __version__}}
@@ -48,11 +48,11 @@ class Discovered:
 class Discoveries:
     """What servers answered lately, by caller: a server may show different things to different people."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: CombinedEndpoint) -> None:
         self._endpoint = endpoint
         self._kept: OrderedDict[tuple[str, str], tuple[Backend, float, Discovered]] = OrderedDict()
 
-    async def of(self, server: str, backend: Backend, message: Message, origin: Origin) -> Discovered:
+    async def of(self, server: str, backend: Backend, message: Message, origin: Requester) -> Discovered:
         """Raises: Unavailable."""
         kept = self._kept.get((origin.caller, server))
         # Changed settings make another Backend of the same name: what the old one could do says nothing.
@@ -64,7 +64,7 @@ class Discoveries:
         for key in [key for key in self._kept if key[0] == caller]:
             del self._kept[key]
 
-    async def ask(self, server: str, backend: Backend, message: Message, origin: Origin) -> Discovered:
+    async def ask(self, server: str, backend: Backend, message: Message, origin: Requester) -> Discovered:
         """Raises: Unavailable."""
         found = _read(await ask_server(backend, own_request(message, "server/discover"), origin))
         key = (origin.caller, server)
@@ -84,7 +84,9 @@ def _read(result: Members) -> Discovered:
     )
 
 
-async def discover_all(endpoint: Endpoint, discoveries: Discoveries, message: Message, origin: Origin) -> bytes:
+async def discover_all(
+    endpoint: CombinedEndpoint, discoveries: Discoveries, message: Message, origin: Requester
+) -> Message:
     """What all servers are together."""
     found: dict[str, Discovered] = {}
     servers = endpoint.servers()
@@ -99,9 +101,11 @@ async def discover_all(endpoint: Endpoint, discoveries: Discoveries, message: Me
 
     await endpoint.all_within(ask(server, backend) for server, backend in servers.items())
     for server, reason in unavailable.items():
-        endpoint.diagnose(server, "combined.unavailable", f"The combined endpoint goes without the server. {reason}")
+        endpoint.diagnose(
+            server, rules.COMBINED_UNAVAILABLE, f"The combined endpoint goes without the server. {reason}"
+        )
     in_order = {server: found[server] for server in servers if server in found}
-    return answer(message.id, _merged(in_order, unavailable))
+    return answer_message(message.id, _merged(in_order, unavailable))
 
 
 def _merged(found: Mapping[str, Discovered], unavailable: Mapping[str, str]) -> dict[str, Any]:  # Any: JSON

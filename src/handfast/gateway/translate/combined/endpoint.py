@@ -8,22 +8,19 @@ from typing import Any, Final, Protocol
 
 from handfast.crashes import describe_crash
 from handfast.gateway.callers.opaque import Seal
-from handfast.gateway.translate.backend import Backend, Origin
-from handfast.gateway.translate.combined.known import Knowledge, Known
+from handfast.gateway.translate.backend import Backend, Requester
+from handfast.gateway.translate.combined.known import CallerKnowledge, Knowledge
 from handfast.wire.message import Message
 
 _log: Final = logging.getLogger("handfast.gateway")
 
 Servers = Mapping[str, Backend]
 Diagnose = Callable[[str, str, str], None]  # server, rule, reason
-RecordRefused = Callable[[Message, Origin, str, str], Awaitable[None]]  # the request, whose, rule, reason
-# Something that only a gateway on this state folder gives out came back changed, or for something else.
-FORGED: Final = "combined.forged"
-UNROUTED: Final = "combined.unrouted"  # a URI that cannot be told whose it is
+RecordRefused = Callable[[Message, Requester, str, str], Awaitable[None]]  # the request, whose, rule, reason
 RecordTemplated = Callable[[Message, str, str, str], None]  # the request, its actor, the server, the URI
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request that is answered with this error and goes no further."""
 
     def __init__(self, code: int, text: str, *, rule: str = "", data: Mapping[str, object] | None = None) -> None:
@@ -35,16 +32,16 @@ class Refused(Exception):
         self.data = data
 
 
-async def record_nothing(_message: Message, _origin: Origin, _rule: str, _reason: str) -> None:
+async def record_nothing(_message: Message, _origin: Requester, _rule: str, _reason: str) -> None:
     """For an endpoint without records."""
 
 
-class Listener(Protocol):
+class ServersWatcher(Protocol):
     def servers_changed(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
+class CombinedEndpoint:
     every_server: Callable[[], Servers]
     """The servers of now. Another Backend of the same name is another server."""
     seconds: Callable[[], float]
@@ -62,7 +59,7 @@ class Endpoint:
     """Seconds before a server that ended a subscription is asked again; doubled each time."""
     only: frozenset[str] | None = None
     knowledge: Knowledge = field(default_factory=Knowledge)
-    listeners: set[Listener] = field(default_factory=set)
+    listeners: set[ServersWatcher] = field(default_factory=set)
     leaving: set[asyncio.Task[None]] = field(default_factory=set)  # tasks that nobody waits for any more
 
     def servers(self) -> Servers:
@@ -70,7 +67,7 @@ class Endpoint:
         every = self.every_server()
         return {name: every[name] for name in sorted(every) if self.only is None or name in self.only}
 
-    def known(self, origin: Origin) -> Known:
+    def known(self, origin: Requester) -> CallerKnowledge:
         return self.knowledge.of(origin.caller, origin.address)
 
     async def all_within(self, works: Iterable[Coroutine[Any, Any, None]]) -> None:  # Any: asyncio's own type

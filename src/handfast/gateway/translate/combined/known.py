@@ -85,11 +85,11 @@ class _Shown:
         return [template for text in texts if (template := read_template(text)) is not None and template.matches(form)]
 
 
-class Known:
+class CallerKnowledge:
     """What one caller was shown."""
 
     def __init__(
-        self, address: str = "", on_change: Callable[["Known", int], None] | None = None, *, caller: str = ""
+        self, address: str = "", on_change: Callable[["CallerKnowledge", int], None] | None = None, *, caller: str = ""
     ) -> None:
         """`on_change` takes how many bytes more, or fewer, are kept now."""
         self.caller = caller
@@ -166,19 +166,19 @@ class Knowledge:
 
     def __init__(self, most_bytes: int = _ALL_BYTES) -> None:
         self._most_bytes = most_bytes
-        self._callers: OrderedDict[str, Known] = OrderedDict()
+        self._callers: OrderedDict[str, CallerKnowledge] = OrderedDict()
         # Those that can list again all that they were shown. They make way first: a link is shown once.
         self._unlinked: OrderedDict[str, None] = OrderedDict()
         self._counts: Counter[str] = Counter()  # callers by address
         self._bytes: Counter[str] = Counter()  # by address
         self._total = 0
 
-    def of(self, caller: str, address: str = "") -> Known:
+    def of(self, caller: str, address: str = "") -> CallerKnowledge:
         known = self._callers.get(caller)
         if known is None:
             address = address or caller
             self._make_room(address)
-            known = self._callers[caller] = Known(address, self._changed, caller=caller)
+            known = self._callers[caller] = CallerKnowledge(address, self._changed, caller=caller)
             self._unlinked[caller] = None
             self._counts[address] += 1
             self._changed(known, _CALLER)
@@ -209,7 +209,7 @@ class Knowledge:
         if not self._bytes[known.address]:
             del self._bytes[known.address]
 
-    def _changed(self, known: Known, more: int) -> None:
+    def _changed(self, known: CallerKnowledge, more: int) -> None:
         if known.is_forgotten:
             return  # what is under way for it goes on with it, and then it is gone
         if known.has_links:
@@ -219,7 +219,7 @@ class Knowledge:
         while self._total > self._most_bytes and (leaver := self._find_leaver(known)) is not None:
             self.forget(leaver)
 
-    def _find_leaver(self, spared: Known) -> str | None:
+    def _find_leaver(self, spared: CallerKnowledge) -> str | None:
         """The caller that was silent longest, of the address that was shown the most; else of any."""
         crowded = max(self._bytes, key=self._bytes.__getitem__)
         others = [(caller, known.address) for caller, known in self._callers.items() if known is not spared]

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from handfast.wire.lenient_reading import level_of
-from handfast.wire.members import member, text_member
+from handfast.wire.members import level_of, member, text_member
 from handfast.wire.message import Members
 from handfast.wire.scan import NotJson, scan_items
 

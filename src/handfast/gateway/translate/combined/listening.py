@@ -10,30 +10,25 @@ from typing import Any, Final
 
 import msgspec
 
+from handfast.core.call import rules
 from handfast.gateway.callers.opaque import Tampered
 from handfast.gateway.callers.task_ids import TaskIds
-from handfast.gateway.translate.backend import Backend, Origin
+from handfast.gateway.translate.backend import Backend, Requester
 from handfast.gateway.translate.combined.ask_server import Unavailable, own_request
 from handfast.gateway.translate.combined.discovery import Discovered, Discoveries
-from handfast.gateway.translate.combined.endpoint import FORGED, UNROUTED, Endpoint, Refused
+from handfast.gateway.translate.combined.endpoint import CombinedEndpoint, RequestRefused
 from handfast.gateway.translate.combined.resolving import Resolver
 from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from handfast.wire.eras import META_SUBSCRIPTION
-from handfast.wire.lenient_reading import level_of
-from handfast.wire.members import member, text_member
+from handfast.wire.members import level_of, member, text_member
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_level, read_message
+from handfast.wire.methods import LIST_CHANGES
 from handfast.wire.replies import notification
-from handfast.wire.reshape import put
 from handfast.wire.scan import NotJson
+from handfast.wire.splice import put
 
 ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
-LIST_CHANGES: Final = {
-    "toolsListChanged": ("tools", "notifications/tools/list_changed"),
-    "promptsListChanged": ("prompts", "notifications/prompts/list_changed"),
-    "resourcesListChanged": ("resources", "notifications/resources/list_changed"),
-}
 UPDATED: Final = "notifications/resources/updated"
-FOREIGN_UPDATE: Final = "combined.foreign_update"
 _URIS: Final = "resourceSubscriptions"
 _TASKS: Final = "taskIds"
 _MOST_HELD: Final = 1000  # notifications that came before the acknowledgement could be sent
@@ -60,12 +55,12 @@ class Listen:
 
     def __init__(
         self,
-        endpoint: Endpoint,
+        endpoint: CombinedEndpoint,
         discoveries: Discoveries,
         resolver: Resolver,
         *,
         message: Message,
-        origin: Origin,
+        origin: Requester,
     ) -> None:
         self._endpoint = endpoint
         self._discoveries = discoveries
@@ -81,17 +76,17 @@ class Listen:
         self._change = asyncio.Event()
 
     def _read_tasks(self) -> list[tuple[str, str]]:
-        """Which tasks are meant, and whose they are. Raises: Refused."""
+        """Which tasks are meant, and whose they are. Raises: RequestRefused."""
         try:
             return [self._task_ids.unwrap(public) for public in _texts(self._wanted.get(_TASKS))]
         except Tampered:
             reason = "One of the taskIds was not given out here. Use the ids that the calls gave."
-            raise Refused(INVALID_PARAMS, reason, rule=FORGED) from None
+            raise RequestRefused(INVALID_PARAMS, reason, rule=rules.COMBINED_FORGED) from None
 
     def servers_changed(self) -> None:
         self._change.set()
 
-    async def run(self) -> bytes:
+    async def run(self) -> Message:
         try:
             await self._follow_servers()
             await self._note_owners()
@@ -165,8 +160,8 @@ class Listen:
         # Its own id at each server and each time: no id may be in use twice.
         asked = own_request(self._message, "subscriptions/listen", {"notifications": wanted})
         try:
-            answer = read_message(await server.backend.request(asked, replace(self._origin, send=take)))
-        except (OSError, BadMessage):
+            answer = await server.backend.request(asked, replace(self._origin, send=take))
+        except OSError:
             return
         if answer.has_error and answer.error_code() == METHOD_NOT_FOUND:
             raise _NothingToListenFor
@@ -182,7 +177,9 @@ class Listen:
                 self._take_acknowledgement(server, message, is_first=is_first)
                 return
             if message.method == UPDATED and not self._is_of(name, server, message):
-                self._endpoint.diagnose(name, FOREIGN_UPDATE, "It told of a URI that it was not asked for.")
+                self._endpoint.diagnose(
+                    name, rules.COMBINED_FOREIGN_UPDATE, "It told of a URI that it was not asked for."
+                )
                 return
             raw = self._task_ids.wrap_in_notification(raw, message, name)
             raw = put(raw, {("params", "_meta", META_SUBSCRIPTION): msgspec.json.encode(self._message.id)})
@@ -232,7 +229,7 @@ class Listen:
             self._resolver.note_owner(uri, owner, self._message, self._origin)
         if None in owners.values():
             reason = "URIs of a subscription cannot be told whose they are, and are not listened to. Use /mcp/<server>."
-            await self._endpoint.record_refused(self._message, self._origin, UNROUTED, reason)
+            await self._endpoint.record_refused(self._message, self._origin, rules.COMBINED_UNROUTED, reason)
 
     def _is_of(self, name: str, server: _Server, message: Message) -> bool:
         """Whether an update is of what the server was asked for, or of something below it that is no other's."""
@@ -280,10 +277,10 @@ class _NothingToListenFor(Exception):
 
 
 def _read_filter(message: Message) -> Filter:
-    """Raises: Refused, AmbiguousKeys, NotJson."""
+    """Raises: RequestRefused, AmbiguousKeys, NotJson."""
     found = member(message.params(), "notifications")
     if found is None or not found.startswith(b"{"):
-        raise Refused(INVALID_PARAMS, "params.notifications must be an object that says what to listen for.")
+        raise RequestRefused(INVALID_PARAMS, "params.notifications must be an object that says what to listen for.")
     return {key: _decoded(value) for key, value in read_level(found).items()}
 
 

@@ -12,19 +12,20 @@ import msgspec
 
 from handfast.catalog.listing import SLICE
 from handfast.core.bounds import MOST_ITEMS
+from handfast.core.call import rules
 from handfast.gateway.callers.opaque import Tampered
-from handfast.gateway.translate.backend import Backend, Origin
+from handfast.gateway.translate.backend import Backend, Requester
 from handfast.gateway.translate.combined.ask_server import Unavailable, ask_server, own_request, whole_number
 from handfast.gateway.translate.combined.discovery import META_UNAVAILABLE, SERVER_INFO, Discoveries
-from handfast.gateway.translate.combined.endpoint import FORGED, Endpoint, Refused
+from handfast.gateway.translate.combined.endpoint import CombinedEndpoint, RequestRefused
 from handfast.gateway.translate.combined.links import tool_uri
 from handfast.gateway.translate.combined.names import public_name
 from handfast.turns import LARGE_BYTES, take_turn
 from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
-from handfast.wire.lenient_reading import level_of
-from handfast.wire.members import member, text_member
+from handfast.wire.members import level_of, member, text_member
 from handfast.wire.message import Members, Message
-from handfast.wire.replies import answer
+from handfast.wire.methods import ListKind
+from handfast.wire.replies import answer_message
 from handfast.wire.scan import NotJson, scan_items
 from handfast.wire.splice import replace_values
 
@@ -33,26 +34,6 @@ _MOST_PAGES: Final = 50
 _ENOUGH_BYTES: Final = 4 * 1024**2
 # Of one server's cursor. All of them go into one that clients send back, so one server must not make it unbearable.
 _LONGEST_CURSOR: Final = 64 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class ListKind:
-    method: str
-    key: str  # where the items stand in the result
-    identity: str  # what tells an item from the others
-    capability: str
-    is_named: bool  # whether items are renamed
-
-
-KINDS: Final[Mapping[str, ListKind]] = {
-    kind.method: kind
-    for kind in (
-        ListKind("tools/list", "tools", "name", "tools", is_named=True),
-        ListKind("prompts/list", "prompts", "name", "prompts", is_named=True),
-        ListKind("resources/list", "resources", "uri", "resources", is_named=False),
-        ListKind("resources/templates/list", "resourceTemplates", "uriTemplate", "resources", is_named=False),
-    )
-}
 
 
 @dataclass(slots=True)
@@ -74,26 +55,28 @@ class Part:
 
 
 class Lists:
-    def __init__(self, endpoint: Endpoint, discoveries: Discoveries) -> None:
+    def __init__(self, endpoint: CombinedEndpoint, discoveries: Discoveries) -> None:
         self._endpoint = endpoint
         self._discoveries = discoveries
         self._told: set[tuple[str, str]] = set()  # pairs of servers with a URI in common
 
-    async def answer(self, kind: ListKind, message: Message, origin: Origin) -> bytes:
-        """Raises: Refused."""
+    async def answer(self, kind: ListKind, message: Message, origin: Requester) -> Message:
+        """Raises: RequestRefused."""
         parts = _parts(self._endpoint, kind, message)
         await self._fill(kind, parts, message, origin)
         if sum(len(part.items) for part in parts) > SLICE:
             await take_turn()
-        return answer(message.id, self._joined(kind, parts))
+        return answer_message(message.id, self._joined(kind, parts))
 
-    async def refresh(self, kind: ListKind, servers: Mapping[str, Backend], message: Message, origin: Origin) -> bool:
+    async def refresh(
+        self, kind: ListKind, servers: Mapping[str, Backend], message: Message, origin: Requester
+    ) -> bool:
         """Learn what these servers list, for a caller who asks for something not seen yet. True where all answered."""
         parts = [Part(server, None, starts_anew=True) for server in servers]
         await self._fill(kind, parts, message, origin)
         return not any(part.problem or part.cursor is not None for part in parts)
 
-    async def _fill(self, kind: ListKind, parts: list[Part], message: Message, origin: Origin) -> None:
+    async def _fill(self, kind: ListKind, parts: list[Part], message: Message, origin: Requester) -> None:
         servers = self._endpoint.servers()
         await self._endpoint.all_within(
             self._fill_one(kind, part, servers[part.server], message, origin)
@@ -111,7 +94,9 @@ class Lists:
             known.link(part.server, part.links)
             self._diagnose(kind, part)
 
-    async def _fill_one(self, kind: ListKind, part: Part, backend: Backend, message: Message, origin: Origin) -> None:
+    async def _fill_one(
+        self, kind: ListKind, part: Part, backend: Backend, message: Message, origin: Requester
+    ) -> None:
         try:
             if not await self._offers(kind, part.server, backend, message, origin):
                 part.cursor, part.problem, part.is_done = None, "", True
@@ -122,7 +107,7 @@ class Lists:
             part.problem = "" if problem.code == METHOD_NOT_FOUND else problem.reason
             part.cursor, part.is_done = None, True
 
-    async def _offers(self, kind: ListKind, server: str, backend: Backend, message: Message, origin: Origin) -> bool:
+    async def _offers(self, kind: ListKind, server: str, backend: Backend, message: Message, origin: Requester) -> bool:
         """Raises: Unavailable."""
         try:
             return (await self._discoveries.of(server, backend, message, origin)).offers(kind.capability)
@@ -167,22 +152,22 @@ class Lists:
             return
         self._told.add((owner, server))
         reason = f"It lists or links URIs that {owner} lists; they lead to {owner}. Use /mcp/{server}."
-        self._endpoint.diagnose(server, "combined.same_uri", reason)
+        self._endpoint.diagnose(server, rules.COMBINED_SAME_URI, reason)
 
     def _diagnose(self, kind: ListKind, part: Part) -> None:
         if part.problem:
             reason = f"{kind.method} of all servers goes without the server. {part.problem}"
-            self._endpoint.diagnose(part.server, "combined.unavailable", reason)
+            self._endpoint.diagnose(part.server, rules.COMBINED_UNAVAILABLE, reason)
         if part.unreadable:
             reason = f"{part.unreadable} items of {kind.method} have no {kind.identity} that can be read; left out."
-            self._endpoint.diagnose(part.server, "combined.unreadable", reason)
+            self._endpoint.diagnose(part.server, rules.COMBINED_UNREADABLE, reason)
 
 
 def _bound(kind: ListKind) -> tuple[str, str]:
     return ("cursor", kind.method)
 
 
-def _parts(endpoint: Endpoint, kind: ListKind, message: Message) -> list[Part]:
+def _parts(endpoint: CombinedEndpoint, kind: ListKind, message: Message) -> list[Part]:
     """Who is asked, and from where. Servers that are gone since a cursor was given out are passed over."""
     servers = endpoint.servers()
     if member(message.params(), "cursor") is None:
@@ -192,7 +177,7 @@ def _parts(endpoint: Endpoint, kind: ListKind, message: Message) -> list[Part]:
         cursors = dict(endpoint.seal.unwrap(_bound(kind), text, list[tuple[str, str]]))
     except Tampered:
         reason = "The cursor is not one of this list. Begin again without a cursor."
-        raise Refused(INVALID_PARAMS, reason, rule=FORGED) from None
+        raise RequestRefused(INVALID_PARAMS, reason, rule=rules.COMBINED_FORGED) from None
     return [Part(server, cursors[server], starts_anew=False) for server in servers if server in cursors]
 
 

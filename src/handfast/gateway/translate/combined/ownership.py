@@ -30,14 +30,14 @@ class Claims:
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class UriOwner:
     server: str
     by: By
     others: tuple[str, ...] = ()
     """Servers that say something of it too."""
 
 
-def find_owner(claims: Claims) -> Owner | None:
+def find_owner(claims: Claims) -> UriOwner | None:
     """None where no server is the only one that it can be."""
     if claims.listed:
         meant, by, among = claims.listed[:1], By.LIST, claims.listed + claims.linked  # whose item the joined list shows
@@ -48,7 +48,7 @@ def find_owner(claims: Claims) -> Owner | None:
         meant, by, among = claims.templated, By.TEMPLATE, ()
     if len(meant) != 1:
         return None
-    return Owner(meant[0], by, tuple(dict.fromkeys(name for name in among if name != meant[0])))
+    return UriOwner(meant[0], by, tuple(dict.fromkeys(name for name in among if name != meant[0])))
 
 
 def explain_no_owner(claims: Claims) -> str:

@@ -5,29 +5,31 @@ import difflib
 from collections.abc import Iterable
 from typing import Final
 
-from handfast.gateway.translate.backend import Origin
-from handfast.gateway.translate.combined.endpoint import UNROUTED, Endpoint, Refused
-from handfast.gateway.translate.combined.lists import KINDS, ListKind, Lists
+from handfast.core.call import rules
+from handfast.gateway.translate.backend import Requester
+from handfast.gateway.translate.combined.endpoint import CombinedEndpoint, RequestRefused
+from handfast.gateway.translate.combined.lists import Lists
 from handfast.gateway.translate.combined.names import is_short_form, public_server, split_name
-from handfast.gateway.translate.combined.ownership import By, Owner, explain_no_owner, find_owner
+from handfast.gateway.translate.combined.ownership import By, UriOwner, explain_no_owner, find_owner
 from handfast.wire.codes import INVALID_PARAMS
 from handfast.wire.message import Message
+from handfast.wire.methods import LIST_KINDS, ListKind
 
 _REST_SECONDS: Final = 30.0  # a server that would not list is not asked again for every call
 # A list comes before links and templates, so it must be known before one of these decides; this old it may be.
 _LISTED_SECONDS: Final = 60.0
-_URI_KINDS: Final = (KINDS["resources/list"], KINDS["resources/templates/list"])
+_URI_KINDS: Final = (LIST_KINDS["resources/list"], LIST_KINDS["resources/templates/list"])
 _MOST_COMPARED: Final = 300
 _MOST_SHOWN: Final = 20
 
 
 class Resolver:
-    def __init__(self, endpoint: Endpoint, lists: Lists) -> None:
+    def __init__(self, endpoint: CombinedEndpoint, lists: Lists) -> None:
         self._endpoint = endpoint
         self._lists = lists
 
-    async def name(self, kind: ListKind, public: str, message: Message, origin: Origin) -> tuple[str, str]:
-        """The server, and what it calls the tool or prompt itself. Raises: Refused."""
+    async def name(self, kind: ListKind, public: str, message: Message, origin: Requester) -> tuple[str, str]:
+        """The server, and what it calls the tool or prompt itself. Raises: RequestRefused."""
         server, part = self._server_of(kind, public, origin)
         known = self._endpoint.known(origin)
         own = known.own(kind.key, server, public)
@@ -40,22 +42,22 @@ class Resolver:
         if own is not None:
             return server, own
         if is_short_form(part) or (is_answered and not known.is_cut(kind.key, server)):
-            raise Refused(INVALID_PARAMS, self._no_such(kind, public, origin))
+            raise RequestRefused(INVALID_PARAMS, self._no_such(kind, public, origin))
         return server, part  # its list is not to be had, so the server itself decides
 
-    async def uri(self, uri: str, message: Message, origin: Origin) -> str:
-        """The server that listed it, else linked it, else templated it. Raises: Refused."""
+    async def uri(self, uri: str, message: Message, origin: Requester) -> str:
+        """The server that listed it, else linked it, else templated it. Raises: RequestRefused."""
         await self.learn_uris([uri], message, origin)
         owner = self.owner(uri, origin)
         if owner is None:
             reason = explain_no_owner(self._endpoint.known(origin).claims(uri, list(self._endpoint.servers())))
             data = {"uri": uri}  # as the protocol has servers say which
-            raise Refused(INVALID_PARAMS, reason, rule=UNROUTED, data=data)
+            raise RequestRefused(INVALID_PARAMS, reason, rule=rules.COMBINED_UNROUTED, data=data)
         self.note_owner(uri, owner, message, origin)
         return owner.server
 
-    async def template(self, text: str, message: Message, origin: Origin) -> str:
-        """The server that listed the template; a plain URI may stand for itself. Raises: Refused."""
+    async def template(self, text: str, message: Message, origin: Requester) -> str:
+        """The server that listed the template; a plain URI may stand for itself. Raises: RequestRefused."""
         known, servers = self._endpoint.known(origin), list(self._endpoint.servers())
         owners = known.template_owners(text, servers)
         if not owners:
@@ -65,11 +67,11 @@ class Resolver:
             self._lists.note_same_uri(owners[0], other)
         return owners[0] if owners else await self.uri(text, message, origin)
 
-    def owner(self, uri: str, origin: Origin) -> Owner | None:
+    def owner(self, uri: str, origin: Requester) -> UriOwner | None:
         """Whose it is by what is known now."""
         return find_owner(self._endpoint.known(origin).claims(uri, list(self._endpoint.servers())))
 
-    def note_owner(self, uri: str, owner: Owner, message: Message, origin: Origin) -> None:
+    def note_owner(self, uri: str, owner: UriOwner, message: Message, origin: Requester) -> None:
         """Put on record that a URI goes to a server by a template alone, or that another server claims it too."""
         if owner.by is By.TEMPLATE:
             self._endpoint.record_templated(message, origin.actor, owner.server, uri)
@@ -77,9 +79,9 @@ class Resolver:
             self._lists.note_same_uri(owner.server, other)
         if owner.by is By.LINK and owner.others:
             reason = f"It linked a URI that {', '.join(owner.others)} linked or templated; it is read from the linker."
-            self._endpoint.diagnose(owner.server, "combined.contested_link", reason)
+            self._endpoint.diagnose(owner.server, rules.COMBINED_CONTESTED_LINK, reason)
 
-    async def learn_uris(self, uris: Iterable[str], message: Message, origin: Origin) -> None:
+    async def learn_uris(self, uris: Iterable[str], message: Message, origin: Requester) -> None:
         """Ask for the lists that may say whose these are: all where one is unknown, else those not seen lately."""
         owners = [self.owner(uri, origin) for uri in uris]
         if all(owner is not None and owner.by is By.LIST for owner in owners):
@@ -92,16 +94,16 @@ class Resolver:
             ]
         await self._ask_for_uris(servers, message, origin)
 
-    async def learn_uris_of(self, server: str, message: Message, origin: Origin) -> None:
+    async def learn_uris_of(self, server: str, message: Message, origin: Requester) -> None:
         await self._ask_for_uris([server], message, origin)
 
-    async def _ask_for_uris(self, names: Iterable[str], message: Message, origin: Origin) -> None:
+    async def _ask_for_uris(self, names: Iterable[str], message: Message, origin: Requester) -> None:
         servers = self._endpoint.servers()
         asked = {name: servers[name] for name in names if name in servers}
         if asked:
             await asyncio.gather(*(self._lists.refresh(kind, asked, message, origin) for kind in _URI_KINDS))
 
-    def _server_of(self, kind: ListKind, public: str, origin: Origin) -> tuple[str, str]:
+    def _server_of(self, kind: ListKind, public: str, origin: Requester) -> tuple[str, str]:
         parts = split_name(public)
         servers = self._endpoint.servers()
         if parts is not None:
@@ -111,9 +113,9 @@ class Resolver:
             for server in servers:
                 if public_server(server) == prefix:
                     return server, rest
-        raise Refused(INVALID_PARAMS, self._no_such(kind, public, origin))
+        raise RequestRefused(INVALID_PARAMS, self._no_such(kind, public, origin))
 
-    async def _ask(self, kind: ListKind, server: str, message: Message, origin: Origin) -> bool:
+    async def _ask(self, kind: ListKind, server: str, message: Message, origin: Requester) -> bool:
         known, now = self._endpoint.known(origin), self._endpoint.now()
         key = (kind.key, server)
         if now < known.not_before.get(key, 0.0):
@@ -123,7 +125,7 @@ class Resolver:
         known.not_before[key] = 0.0 if is_answered else self._endpoint.now() + _REST_SECONDS
         return is_answered
 
-    def _no_such(self, kind: ListKind, public: str, origin: Origin) -> str:
+    def _no_such(self, kind: ListKind, public: str, origin: Requester) -> str:
         what = kind.key.removesuffix("s")
         servers = list(self._endpoint.servers())
         parts = split_name(public)

@@ -3,17 +3,17 @@
 import msgspec
 
 from handfast.core.call.strict_json import Ambiguous, decode_judged
-from handfast.core.dispatcher.asked import Asked, Wishes, ambiguous, no_flag, no_name, no_object
+from handfast.core.dispatcher.asked import DispatcherCall, Wishes, ambiguous, no_flag, no_name, no_object
 from handfast.core.dispatcher.asked import read_wishes as wishes_of
 from handfast.core.dispatcher.checks import ACTION, ARGUMENTS, HELP, OWN_KEYS, RESOURCE
 from handfast.wire.message import AmbiguousKeys, Members, read_level
 from handfast.wire.scan import NotJson
 
 
-def read_asked(text: bytes | None) -> Asked[bytes]:
+def read_asked(text: bytes | None) -> DispatcherCall[bytes]:
     """Raises: Refused."""
     if text is None or text == b"null":
-        return Asked()
+        return DispatcherCall()
     if not text.startswith(b"{"):
         raise no_object()
     try:
@@ -22,7 +22,7 @@ def read_asked(text: bytes | None) -> Asked[bytes]:
     except (AmbiguousKeys, NotJson, Ambiguous) as problem:
         raise ambiguous(problem) from None
     given = members.get(ARGUMENTS)
-    return Asked(
+    return DispatcherCall(
         action=_read_name(members, ACTION),
         resource=_read_name(members, RESOURCE),
         arguments=None if given is None or bytes(given) == b"null" else bytes(given),
@@ -31,12 +31,12 @@ def read_asked(text: bytes | None) -> Asked[bytes]:
     )
 
 
-def has_object(asked: Asked[bytes]) -> bool:
+def has_object(asked: DispatcherCall[bytes]) -> bool:
     """Whether the arguments of the action are an object, or absent."""
     return asked.arguments is None or asked.arguments.startswith(b"{")
 
 
-def read_wishes(asked: Asked[bytes], *, has_own_help: bool = False) -> Wishes:
+def read_wishes(asked: DispatcherCall[bytes], *, has_own_help: bool = False) -> Wishes:
     """`has_own_help`: the server has a tool of that name. Raises: Refused."""
     return wishes_of(asked, _decode, has_own_help=has_own_help)
 

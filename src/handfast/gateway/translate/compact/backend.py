@@ -10,11 +10,11 @@ from dataclasses import replace
 import msgspec
 
 from handfast.core.call.policy import Violation
-from handfast.core.dispatcher.asked import Asked, Refused
+from handfast.core.dispatcher.asked import DispatcherCall, DispatcherRefused
 from handfast.core.dispatcher.checks import HELP, action_missing, action_unknown, check_beside, not_an_object
 from handfast.core.schema.declared import Declared
 from handfast.gateway.calls.server_side import ServerSide
-from handfast.gateway.translate.backend import Backend, Origin, leave
+from handfast.gateway.translate.backend import Backend, Requester, leave
 from handfast.gateway.translate.compact.asked import has_object, read_asked, read_wishes
 from handfast.gateway.translate.compact.help import render_action, render_overview
 from handfast.gateway.translate.compact.offer import dispatcher_name, render_tool
@@ -22,10 +22,9 @@ from handfast.gateway.translate.compact.own_answers import OwnAnswers
 from handfast.gateway.translate.compact.tool_lists import ListRefused, ToolLists
 from handfast.wire.codes import INVALID_PARAMS
 from handfast.wire.members import member, text_member
-from handfast.wire.message import AmbiguousKeys, Message, read_message
-from handfast.wire.replies import answer, error_reply
+from handfast.wire.message import AmbiguousKeys, Message
+from handfast.wire.replies import answer_message, error_message
 from handfast.wire.scan import NotJson
-from handfast.wire.splice import Path, replace_values
 
 _OWN = frozenset(("tools/list", "tools/call"))
 _LIST_CHANGED = b"tools/list_changed"
@@ -40,7 +39,7 @@ class CompactBackend:
         self._lists = ToolLists(backend, server.now)
         self._own = OwnAnswers(server, self.name)
 
-    async def request(self, message: Message, origin: Origin) -> bytes:
+    async def request(self, message: Message, origin: Requester) -> Message:
         if message.method == "subscriptions/listen":
             origin = self._watched(origin)
         elif message.method in _OWN and _is_readable(message):
@@ -54,7 +53,7 @@ class CompactBackend:
     def leave(self, caller: str) -> None:
         leave(self._backend, caller)
 
-    def _watched(self, origin: Origin) -> Origin:
+    def _watched(self, origin: Requester) -> Requester:
         def send(notification: bytes) -> None:
             if _LIST_CHANGED in notification:
                 self._lists.forget()
@@ -62,10 +61,10 @@ class CompactBackend:
 
         return replace(origin, send=send)
 
-    async def _offer(self, message: Message, origin: Origin) -> bytes:
+    async def _offer(self, message: Message, origin: Requester) -> Message:
         if member(message.params(), "cursor") is not None:
             text = "There is no such page: the list has one. Ask for it without a cursor."
-            return error_reply(message.id, INVALID_PARAMS, text)
+            return error_message(message.id, INVALID_PARAMS, text)
         try:
             found = await self._lists.fetch(message, origin)
         except ListRefused as problem:
@@ -78,20 +77,20 @@ class CompactBackend:
         }
         if found.meta is not None:
             result["_meta"] = msgspec.Raw(found.meta)
-        return answer(message.id, result)
+        return answer_message(message.id, result)
 
     # --- calls of the dispatcher -----------------------------------------------------------------------------------
 
-    async def _dispatch(self, message: Message, origin: Origin) -> bytes:
+    async def _dispatch(self, message: Message, origin: Requester) -> Message:
         given = member(message.params(), "arguments")
-        asked: Asked[bytes] = Asked()
+        asked: DispatcherCall[bytes] = DispatcherCall()
         try:
             asked = read_asked(given)
             if await self._is_help(asked, message, origin):
                 text = await self._explain(asked, message, origin)
                 return await self._own.explained(message, given, text)
             await self._check(asked, message, origin)
-        except Refused as problem:
+        except DispatcherRefused as problem:
             known = asked.tool if asked.tool is not None and self._is_known(asked.tool) else None
             return await self._own.refused(message, given, problem.violation, tool=known, caller=origin.caller)
         except ListRefused as problem:
@@ -105,15 +104,15 @@ class CompactBackend:
     def _is_known(self, tool: str) -> bool:
         return self._server.learner.contracts.find(tool) is not None
 
-    async def _is_help(self, asked: Asked[bytes], message: Message, origin: Origin) -> bool:
+    async def _is_help(self, asked: DispatcherCall[bytes], message: Message, origin: Requester) -> bool:
         if asked.wants_help:
             return True
         if asked.action != HELP or asked.tool is None or self._is_known(asked.tool):
             return False
         return asked.tool not in (await self._lists.find(message, origin)).tools
 
-    async def _explain(self, asked: Asked[bytes], message: Message, origin: Origin) -> str:
-        """Raises: Refused, ListRefused."""
+    async def _explain(self, asked: DispatcherCall[bytes], message: Message, origin: Requester) -> str:
+        """Raises: DispatcherRefused, ListRefused."""
         tools = await self._lists.find(message, origin)
         wishes = read_wishes(asked, has_own_help=HELP in tools.tools)
         if wishes.tool is not None and wishes.tool not in tools.tools:
@@ -121,13 +120,13 @@ class CompactBackend:
         if wishes.tool is None:
             return render_overview(tools.tools, found=wishes.word, ignored=wishes.ignored, is_whole=tools.is_whole)
         if wishes.tool not in tools.tools:
-            raise Refused(action_unknown(wishes.tool, tools.tools))
+            raise DispatcherRefused(action_unknown(wishes.tool, tools.tools))
         return render_action(tools.tools[wishes.tool], ignored=wishes.ignored)
 
-    async def _check(self, asked: Asked[bytes], message: Message, origin: Origin) -> None:
-        """Whether the call can be forwarded with everything that came. Raises: Refused, ListRefused."""
+    async def _check(self, asked: DispatcherCall[bytes], message: Message, origin: Requester) -> None:
+        """Whether the call can be forwarded with everything that came. Raises: DispatcherRefused, ListRefused."""
         if asked.tool is None:
-            raise Refused(action_missing((await self._lists.find(message, origin)).tools))
+            raise DispatcherRefused(action_missing((await self._lists.find(message, origin)).tools))
         unknown = None if self._is_known(asked.tool) else await self._unknown(asked.tool, message, origin)
         violation = unknown
         if violation is None and asked.beside:
@@ -135,9 +134,9 @@ class CompactBackend:
         if violation is None and not has_object(asked):
             violation = not_an_object()
         if violation is not None:
-            raise Refused(violation)
+            raise DispatcherRefused(violation)
 
-    async def _unknown(self, tool: str, message: Message, origin: Origin) -> Violation | None:
+    async def _unknown(self, tool: str, message: Message, origin: Requester) -> Violation | None:
         try:
             found = await self._lists.find(message, origin, knowing=tool)
         except ListRefused:
@@ -160,10 +159,6 @@ def _is_readable(message: Message) -> bool:
     return True
 
 
-def _inner_call(message: Message, asked: Asked[bytes]) -> Message:
+def _inner_call(message: Message, asked: DispatcherCall[bytes]) -> Message:
     """The call that is meant: the tool's name and its own arguments in place of the dispatcher's."""
-    spliced: dict[Path, bytes] = {
-        ("params", "name"): msgspec.json.encode(asked.tool),
-        ("params", "arguments"): asked.arguments or b"{}",
-    }
-    return read_message(replace_values(message.raw, spliced))
+    return message.with_members({"name": msgspec.json.encode(asked.tool), "arguments": asked.arguments or b"{}"})

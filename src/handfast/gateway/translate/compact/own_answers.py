@@ -2,14 +2,15 @@
 
 from collections.abc import Awaitable
 
+from handfast.core.call import rules
 from handfast.core.call.exchange import Exchange, RecordingFailed, Status
 from handfast.core.call.policy import InputErrors, Violation
 from handfast.core.words.redaction import scrub_name
-from handfast.gateway.calls.conversation import LEFT
+from handfast.gateway.calls.judged_calls import LEFT
 from handfast.gateway.calls.server_side import ServerSide
 from handfast.wire.codes import INVALID_PARAMS, RECORDING_FAILED, UPSTREAM_FAILED
 from handfast.wire.message import Message, read_message
-from handfast.wire.replies import answer, error_reply, tool_error
+from handfast.wire.replies import answer_message, error_message, tool_error
 
 
 class OwnAnswers:
@@ -17,57 +18,53 @@ class OwnAnswers:
         self._server = server
         self._dispatcher = dispatcher
 
-    async def explained(self, message: Message, given: bytes | None, text: str) -> bytes:
+    async def explained(self, message: Message, given: bytes | None, text: str) -> Message:
         call = self._open()
         content = [{"type": "text", "text": text}]
-        reply = answer(message.id, {"resultType": "complete", "content": content})
+        reply = answer_message(message.id, {"resultType": "complete", "content": content})
         recording = self._server.path.answer(
-            call, given, Status.SUCCESS, rule="dispatch.help", reason="The dispatcher explained its actions."
+            call, given, Status.SUCCESS, rule=rules.DISPATCH_HELP, reason="The dispatcher explained its actions."
         )
         return await self._recorded(call, message, reply, recording)
 
     async def refused(
         self, message: Message, given: bytes | None, violation: Violation, *, tool: str | None, caller: str = ""
-    ) -> bytes:
+    ) -> Message:
         """`tool` is the one that was meant, where there is such a tool: its settings say how a refusal is answered."""
         assert message.id is not None
         call = self._open(tool)
         call.caller = caller
-        reply = tool_error(message.id, violation.message, is_modern=True)
         if call.policy.input.errors is InputErrors.PROTOCOL:
-            reply = error_reply(message.id, INVALID_PARAMS, violation.message)
+            reply = error_message(message.id, INVALID_PARAMS, violation.message)
+        else:
+            reply = read_message(tool_error(message.id, violation.message, is_modern=True))
         return await self._recorded(call, message, reply, self._server.path.refuse(call, given, violation))
 
-    async def without_list(self, message: Message, given: bytes | None, listed: bytes) -> bytes:
+    async def without_list(self, message: Message, given: bytes | None, listed: Message) -> Message:
         """The server would not list its tools, so there is nothing to explain: its own error, where it gave one."""
         text = "The server gave no list of its tools that could be used. Try again later."
-        reply = listed if read_message(listed).has_error else error_reply(message.id, UPSTREAM_FAILED, text)
+        reply = listed if listed.has_error else error_message(message.id, UPSTREAM_FAILED, text)
         call = self._open()
-        recording = self._server.path.answer(call, given, Status.ERROR, rule="upstream.failed", reason=text)
+        recording = self._server.path.answer(call, given, Status.ERROR, rule=rules.UPSTREAM_FAILED, reason=text)
         return await self._recorded(call, message, reply, recording)
 
     def left(self) -> None:
         """The client left while the tools were listed to find out what it asked for."""
-        self._server.path.conclude(self._open(), Status.CANCELLED, rule="client.left", reason=LEFT)
+        self._server.path.conclude(self._open(), Status.CANCELLED, rule=rules.CLIENT_LEFT, reason=LEFT)
 
     def _open(self, tool: str | None = None) -> Exchange:
         server = self._server
         policy = server.policy_of(self._dispatcher if tool is None else tool)
-        call = server.path.open(
-            server=server.name, tool=self._dispatcher, policy=policy, contract=None, actor=server.actor
-        )
+        call = server.path.open(server=server.name, tool=self._dispatcher, policy=policy, actor=server.actor)
         if tool is not None:
             call.details["action"] = scrub_name(tool)
         return call
 
-    async def _recorded(self, call: Exchange, message: Message, reply: bytes, recording: Awaitable[None]) -> bytes:
+    async def _recorded(self, call: Exchange, message: Message, reply: Message, recording: Awaitable[None]) -> Message:
         """The reply, once the record is as durable as it has to be."""
         try:
-            await recording
+            with self._server.path.recorded(call):
+                await recording
         except RecordingFailed as problem:
-            self._server.path.conclude(call, Status.ERROR, rule="recording.failed", reason=str(problem))
-            return error_reply(message.id, RECORDING_FAILED, str(problem))
-        finally:
-            # Only where it was not recorded by then.
-            self._server.path.conclude(call, Status.CANCELLED, reason="The client cancelled the call.")
+            return error_message(message.id, RECORDING_FAILED, str(problem))
         return reply

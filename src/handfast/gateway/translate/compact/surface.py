@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from handfast.gateway.settings.blocks import Surface
-from handfast.gateway.translate.backend import Backend, Origin, leave
+from handfast.gateway.translate.backend import Backend, Requester, leave
 from handfast.wire.message import Message
 
 
@@ -13,7 +13,7 @@ class ChosenSurface:
         self._compact = compact
         self._surface = surface
 
-    async def request(self, message: Message, origin: Origin) -> bytes:
+    async def request(self, message: Message, origin: Requester) -> Message:
         backend = self._compact if self._surface() is Surface.COMPACT else self._full
         return await backend.request(message, origin)
 

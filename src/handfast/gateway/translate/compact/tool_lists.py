@@ -9,10 +9,10 @@ import msgspec
 from handfast.catalog.learning import FIRST_REST
 from handfast.catalog.listing import read_tool_page
 from handfast.core.call.contract import ToolContract
-from handfast.gateway.translate.backend import Backend, Origin, ignore
+from handfast.gateway.translate.backend import Backend, Requester, ignore
 from handfast.wire.eras import META_CAPABILITIES
 from handfast.wire.members import member, text_member
-from handfast.wire.message import AmbiguousKeys, BadMessage, Members, Message, read_message
+from handfast.wire.message import AmbiguousKeys, Members, Message, read_message
 from handfast.wire.replies import request
 from handfast.wire.scan import NotJson
 
@@ -42,7 +42,7 @@ class ToolList:
 class ListRefused(Exception):
     """The server gave no list; `answer` says why, under the id of the request it was asked for."""
 
-    def __init__(self, answer: bytes) -> None:
+    def __init__(self, answer: Message) -> None:
         super().__init__("the server gave no list of its tools")
         self.answer = answer
 
@@ -64,7 +64,7 @@ class ToolLists:
         for kept in self._kept.values():
             kept.expires = min(kept.expires, self._kept_until)
 
-    async def find(self, message: Message, origin: Origin, *, knowing: str | None = None) -> ToolList:
+    async def find(self, message: Message, origin: Requester, *, knowing: str | None = None) -> ToolList:
         """The list on behalf of a request, asked for where none is kept, or the one kept lacks a name. Raises:
         ListRefused, AmbiguousKeys, NotJson."""
         kept = self._kept.get(_whose(message, origin))
@@ -72,7 +72,7 @@ class ToolLists:
             return kept
         return await self.fetch(message, origin)
 
-    async def fetch(self, message: Message, origin: Origin) -> ToolList:
+    async def fetch(self, message: Message, origin: Requester) -> ToolList:
         """A fresh list. Raises: ListRefused, AmbiguousKeys, NotJson."""
         found = ToolList()
         cursor: str | None = None
@@ -83,19 +83,19 @@ class ToolLists:
         self._keep(_whose(message, origin), found)
         return found
 
-    async def _add_page(self, found: ToolList, cursor: str | None, message: Message, origin: Origin) -> str | None:
-        asked = Origin(origin.caller, ignore, origin.actor, address=origin.address)
-        raw = await self._backend.request(_question(message, cursor), asked)
+    async def _add_page(self, found: ToolList, cursor: str | None, message: Message, origin: Requester) -> str | None:
+        asked = Requester(origin.caller, ignore, origin.actor, address=origin.address)
+        answer = await self._backend.request(_question(message, cursor), asked)
         try:
-            result = read_message(raw).result()
+            result = answer.result()
             page = await read_tool_page(result) if result is not None else None
-        except (BadMessage, AmbiguousKeys, NotJson):
-            page = None
+        except (AmbiguousKeys, NotJson):
+            result = page = None
         if result is None or page is None:
-            raise ListRefused(raw)
+            raise ListRefused(answer)
         for tool in page.contracts:
             found.tools.setdefault(tool.name, tool)
-        found.size += len(raw)
+        found.size += len(answer.raw)
         ttl_ms, is_private = _cache_words(result)
         if cursor is None:
             found.meta, found.ttl_ms, found.is_private = member(result, "_meta"), ttl_ms, is_private
@@ -112,7 +112,7 @@ class ToolLists:
             self._kept.popitem(last=False)
 
 
-def _whose(message: Message, origin: Origin) -> tuple[str, bytes]:
+def _whose(message: Message, origin: Requester) -> tuple[str, bytes]:
     return origin.caller, bytes(message.meta().get(META_CAPABILITIES, b""))
 
 

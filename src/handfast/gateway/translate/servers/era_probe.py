@@ -1,22 +1,17 @@
 """One server asked in the modern form whatever it speaks itself; its era is found out once and remembered."""
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable
 
-import msgspec
-
-from handfast.gateway.admission.server_era import EraRefused
+from handfast.gateway.admission.server_era import EraRefused, find_modern
 from handfast.gateway.admission.server_health import Era
 from handfast.gateway.http.response import UpstreamFailed
-from handfast.gateway.translate.backend import Origin, ask
+from handfast.gateway.translate.backend import Requester, ask
 from handfast.gateway.translate.servers.legacy_server import LegacyServer
 from handfast.gateway.translate.servers.line import HttpRefused, ServerExited
 from handfast.gateway.translate.servers.modern_server import ModernServer
-from handfast.wire.eras import is_discovery
 from handfast.wire.message import Message
 
-_PROBE_SECONDS = 10.0  # a server that is silent for so long does not know what it was asked
 _MISFITS = frozenset((-32600, -32000, -32022))  # what servers say to whom they do not understand
 
 
@@ -42,13 +37,13 @@ class NativeServer:
         self._takes_handshake: bool | None = None
         self._probe: asyncio.Task[bool] | None = None
 
-    async def request(self, message: Message, origin: Origin) -> bytes:
+    async def request(self, message: Message, origin: Requester) -> Message:
         """Raises: UpstreamFailed, AmbiguousKeys, NotJson."""
         if await self.is_modern():
-            raw = await self._modern.request(message, origin)
-            if b'"error"' in raw[:200]:
-                self._look_again(raw)
-            return raw
+            answer = await self._modern.request(message, origin)
+            if answer.has_error and answer.error_code() in _MISFITS:
+                self.forget()
+            return answer
         try:
             return await self._legacy.request(message, origin)
         except EraRefused as problem:
@@ -114,16 +109,14 @@ class NativeServer:
     async def close(self) -> None:
         if self._probe is not None:
             self._probe.cancel()
-            with contextlib.suppress(asyncio.CancelledError, UpstreamFailed):
-                await self._probe
+            await asyncio.wait((self._probe,))
         await self._legacy.close()
 
     async def _ask(self) -> bool:
         is_modern = False
         was_busy = self._is_busy()
         try:
-            answer = await asyncio.wait_for(ask(self._modern, "server/discover"), _PROBE_SECONDS)
-            is_modern = is_discovery(answer)
+            is_modern = await find_modern(ask(self._modern, "server/discover"))
         except (TimeoutError, ServerExited) as problem:
             # Silence, or an end, is what some legacy servers have for a message that they do not know. A modern one
             # that is at work on calls answers when it comes to it, and they must not end with its process.
@@ -135,23 +128,3 @@ class NativeServer:
             await self._leave_modern()
         self._is_modern = self._was_modern = is_modern
         return is_modern
-
-    def _look_again(self, raw: bytes) -> None:
-        code = _error_code(raw)
-        if code in _MISFITS:
-            self.forget()
-
-
-def _error_code(raw: bytes) -> int | None:
-    try:
-        return msgspec.json.decode(raw, type=_ErrorAnswer).error.code
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-
-
-class _Error(msgspec.Struct):
-    code: int
-
-
-class _ErrorAnswer(msgspec.Struct):
-    error: _Error

@@ -6,15 +6,14 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from handfast.gateway.calls.flow import HoldBack
-from handfast.gateway.calls.repeats import HARMLESS
 from handfast.gateway.http.exchange import Headers
 from handfast.gateway.http.headers import Form, form_of
 from handfast.gateway.http.response import Response, UpstreamFailed, UpstreamTimeout
-from handfast.gateway.http.upstream_clients import Purpose, purpose_of
-from handfast.gateway.translate.servers.line import Deliver, HttpRefused, Room, SessionLost
+from handfast.gateway.translate.servers.line import Deliver, HttpRefused, Room, ServerSessionLost
 from handfast.wire.alias import Alias, read_number, token_of
 from handfast.wire.eras import META_SUBSCRIPTION
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_message
+from handfast.wire.methods import HARMLESS, Purpose, purpose_of
 from handfast.wire.replies import error_reply, notification
 from handfast.wire.scan import NotJson
 from handfast.wire.sse import OverlongEvent, SseAssembler
@@ -47,7 +46,7 @@ class Http(Protocol):
     def call_timeout(self) -> float: ...
 
 
-class _Open(NamedTuple):
+class _OpenRequest(NamedTuple):
     alias: Alias
     deliver: Deliver
 
@@ -68,7 +67,7 @@ class HttpLine:
         self._has_session = has_session
         self._listening: asyncio.Task[None] | None = None
         self._sending: set[asyncio.Task[None]] = set()
-        self._open: dict[int, _Open] = {}  # by the number the server knows the request by
+        self._open: dict[int, _OpenRequest] = {}  # by the number the server knows the request by
         self.session: bytes | None = None
         self.version: bytes | None = None
         self.is_alive = True
@@ -91,7 +90,7 @@ class HttpLine:
         own = self._headers_of(message)
         named = {name for name, _ in own}
         alias = Alias(self._http.next_id(), message, token_of(message))
-        self._open[alias.number] = _Open(alias, deliver)
+        self._open[alias.number] = _OpenRequest(alias, deliver)
         try:
             sent = own + [other for other in headers or () if other[0] not in named]
             response = await self._post(
@@ -116,7 +115,7 @@ class HttpLine:
         try:
             form = form_of(response.headers)
             if form is Form.EVENTS and response.status < 300:
-                answer = await _Stream(self, alias, room).follow(response)
+                answer = await _AnswerStream(self, alias, room).follow(response)
             elif form is Form.JSON and not 300 <= response.status < 400:
                 answer = await self._read_body(response, alias)
             else:
@@ -210,7 +209,7 @@ class HttpLine:
         if response.status == 404:
             self.is_alive = False
             response.abort()
-            raise SessionLost("The server knows the session no more.")
+            raise ServerSessionLost("The server knows the session no more.")
         return response
 
     def _in_session(self) -> Headers:
@@ -269,7 +268,7 @@ class HttpLine:
                         self.stray(read_message(event.data))
 
 
-class _Stream:
+class _AnswerStream:
     """The answer to one request as a stream, on as many connections as it takes."""
 
     def __init__(self, line: HttpLine, alias: Alias, room: Room | None) -> None:

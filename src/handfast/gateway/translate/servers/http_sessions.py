@@ -10,10 +10,10 @@ from handfast.gateway.admission.server_era import EraRefused
 from handfast.gateway.callers.held_calls import HeldCalls
 from handfast.gateway.http.response import Headers, UpstreamTimeout
 from handfast.gateway.settings.blocks import Limits
-from handfast.gateway.translate.backend import Origin
+from handfast.gateway.translate.backend import Requester
 from handfast.gateway.translate.servers.http_line import Http, HttpLine
 from handfast.gateway.translate.servers.legacy_server import Opening
-from handfast.gateway.translate.servers.legacy_session import Asking, LegacySession, read_greeting
+from handfast.gateway.translate.servers.legacy_session import LegacyServerSession, SeenAsking, read_greeting
 from handfast.gateway.translate.servers.line import HttpRefused
 from handfast.wire.eras import LEGACY_REVISION
 from handfast.wire.members import text_member
@@ -40,10 +40,10 @@ class HttpSessions:
         self._refused = refused
         self._version = version
         self._limits = limits
-        self._asking = Asking()
+        self._asking = SeenAsking()
         self._modern = HttpLine(http, modern_headers, has_session=False)
 
-    async def modern_line(self, _origin: Origin, _has_level: bool) -> HttpLine:
+    async def modern_line(self, _origin: Requester, _has_level: bool) -> HttpLine:
         return self._modern  # each request has a stream of its own, which says whose everything on it is
 
     async def close(self) -> None:
@@ -53,7 +53,7 @@ class HttpSessions:
     async def leave_modern(self) -> None:
         """Nothing was kept open."""
 
-    async def open(self, opening: Opening) -> LegacySession:
+    async def open(self, opening: Opening) -> LegacyServerSession:
         """Raises: UpstreamFailed, EraRefused."""
         early = _Early()
         line = HttpLine(self._http, lambda _message: [], early.take)
@@ -67,7 +67,7 @@ class HttpSessions:
                 raise UpstreamTimeout(f"The server did not complete its handshake within {seconds:g} s.") from None
             raise
 
-    async def _open(self, opening: Opening, line: HttpLine, early: "_Early") -> LegacySession:
+    async def _open(self, opening: Opening, line: HttpLine, early: "_Early") -> LegacyServerSession:
         asked = initialize("handfast", LEGACY_REVISION, msgspec.Raw(opening.capabilities), self._version)
         try:
             greeting = await line.exchange(read_message(asked), early.take)
@@ -78,7 +78,7 @@ class HttpSessions:
         if greeting.has_error:
             raise EraRefused(f"it answered initialize with error {greeting.error_code()}.")
         members = read_greeting(greeting)
-        session = LegacySession(
+        session = LegacyServerSession(
             line,
             members,
             held=self._held,

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import msgspec
 
+from handfast.core.call import rules
 from handfast.core.call.exchange import Status
 from handfast.gateway.admission.request_places import PlacesRefused, RequestPlaces
-from handfast.gateway.admission.server_health import ServerHealth, State, UpstreamResting
+from handfast.gateway.admission.server_health import Era, ServerHealth, UpstreamResting
 from handfast.gateway.callers.caller_ids import Foreign
 from handfast.gateway.calls.call_time import CallTime
 from handfast.gateway.calls.conversation import Conversation, is_sign_of_life
@@ -18,17 +19,17 @@ from handfast.gateway.calls.pending import Pending
 from handfast.gateway.calls.server_side import ServerSide
 from handfast.gateway.http.response import UpstreamFailed, UpstreamTimeout
 from handfast.gateway.settings.blocks import Limits
-from handfast.gateway.translate.backend import Origin, ask
+from handfast.gateway.translate.backend import Requester, ask
 from handfast.gateway.translate.servers.era_probe import NativeServer
 from handfast.gateway.translate.servers.inbox import Inbox
 from handfast.turns import LARGE_BYTES, take_turn
 from handfast.wire.codes import HEADER_MISMATCH, INVALID_REQUEST, UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from handfast.wire.eras import META_CAPABILITIES
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_message
-from handfast.wire.replies import error_reply
+from handfast.wire.methods import Purpose, purpose_of
+from handfast.wire.replies import error_message
 from handfast.wire.scan import NotJson
 
-_PLACED_ELSEWHERE = frozenset(("tools/call", "subscriptions/listen"))
 _ENDING_SECONDS = 1.0  # what is answered with the end of its server takes milliseconds
 
 
@@ -52,7 +53,7 @@ class JudgedServer:
         self._is_idle = asyncio.Event()
         self._is_idle.set()
 
-    async def request(self, message: Message, origin: Origin) -> bytes:
+    async def request(self, message: Message, origin: Requester) -> Message:
         self._under_way += 1
         self._is_idle.clear()
         try:
@@ -62,19 +63,20 @@ class JudgedServer:
             if not self._under_way:
                 self._is_idle.set()
 
-    async def _request(self, message: Message, origin: Origin) -> bytes:
+    async def _request(self, message: Message, origin: Requester) -> Message:
         conversation = Conversation(self._server, lambda _, cursor: self._list_page(message, origin, cursor))
         conversation.caller, conversation.address = origin.caller, origin.address
         step = await conversation.from_client(message)
         if step.to_server is None:
-            return step.to_client or error_reply(message.id, INVALID_REQUEST, "The request was cancelled.")
+            if step.to_client is None:
+                return error_message(message.id, INVALID_REQUEST, "The request was cancelled.")
+            return read_message(step.to_client)
         assert message.id is not None
         pending = conversation.open_requests[message.id]
         mismatch = self._param_mismatch(message, origin)
         if mismatch is not None:
-            return conversation.fail(
-                message.id, pending, mismatch, code=HEADER_MISMATCH, rule="message.header_mismatch"
-            )
+            rule = rules.MESSAGE_HEADER_MISMATCH
+            return read_message(conversation.fail(message.id, pending, mismatch, code=HEADER_MISMATCH, rule=rule))
         self._health.in_progress += pending.call is not None
         try:
             return await self._relay(conversation, pending, message, origin)
@@ -95,53 +97,60 @@ class JudgedServer:
         """Returns once the requests that ended with the server are answered and on record."""
         await self.native.close()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._is_idle.wait(), _ENDING_SECONDS)
+            async with asyncio.timeout(_ENDING_SECONDS):
+                await self._is_idle.wait()
 
-    async def _relay(self, conversation: Conversation, pending: Pending, message: Message, origin: Origin) -> bytes:
+    async def _relay(
+        self, conversation: Conversation, pending: Pending, message: Message, origin: Requester
+    ) -> Message:
         assert message.id is not None
         began = self._server.now()
         inbox = Inbox(self._note_slow)
         asking = asyncio.create_task(self._ask(message, origin, inbox))
         try:
             await self._pass_on(inbox, conversation, pending, origin)
-            raw = await asking
-            if len(raw) >= LARGE_BYTES:
+            answer = await asking
+            if len(answer.raw) >= LARGE_BYTES:
                 await take_turn()
-            answer = read_message(raw)
         except Foreign as problem:
-            return await conversation.refuse_foreign(message.id, pending, problem)
+            return read_message(await conversation.refuse_foreign(message.id, pending, problem))
         except (UpstreamFailed, BadMessage, AmbiguousKeys, NotJson) as problem:
             is_timeout = isinstance(problem, UpstreamTimeout)
             # The one only tells of an earlier error, the other has nothing to do with the server.
             if not isinstance(problem, UpstreamResting | PlacesRefused):
                 self._health.note_error(str(problem))
-            return conversation.fail(
+            failed = conversation.fail(
                 message.id,
                 pending,
                 str(problem),
                 code=UPSTREAM_TIMEOUT if is_timeout else UPSTREAM_FAILED,
-                rule="upstream.timeout" if is_timeout else "upstream.failed",
+                rule=rules.UPSTREAM_TIMEOUT if is_timeout else rules.UPSTREAM_FAILED,
             )
+            return read_message(failed)
         finally:
             inbox.close()
             asking.cancel()
-            with contextlib.suppress(asyncio.CancelledError, Exception):
-                await asking  # what it raised was dealt with, or is being raised
-        self._note_answer(pending, began)
+            await asyncio.wait((asking,))
+            if not asking.cancelled():
+                asking.exception()  # it was dealt with, or is being raised
+        seconds = self._server.now() - began if pending.call is not None else None
+        self._health.note_answer(seconds, self.native.era or Era.UNKNOWN)
         reply = await conversation.from_server(answer)
-        return reply or conversation.fail(message.id, pending, "The server's answer was not usable.")
+        if reply is answer.raw:
+            return answer  # nearly always: it goes on as it was read
+        return read_message(reply or conversation.fail(message.id, pending, "The server's answer was not usable."))
 
-    async def _ask(self, message: Message, origin: Origin, inbox: Inbox) -> bytes:
+    async def _ask(self, message: Message, origin: Requester, inbox: Inbox) -> Message:
         watched = replace(origin, send=inbox.put, flow=inbox.flow)
         try:
-            if self._request_places is None or message.method in _PLACED_ELSEWHERE:
+            if self._request_places is None or purpose_of(message.method) is not Purpose.REQUEST:
                 return await self.native.request(message, watched)
             with self._request_places.hold(origin.address or origin.caller):
                 return await self.native.request(message, watched)
         finally:
             inbox.end()
 
-    async def _pass_on(self, inbox: Inbox, conversation: Conversation, pending: Pending, origin: Origin) -> None:
+    async def _pass_on(self, inbox: Inbox, conversation: Conversation, pending: Pending, origin: Requester) -> None:
         """Whatever comes before the answer, in order. Raises: UpstreamTimeout."""
         clock = asyncio.get_running_loop().time
         time = self._time(pending, clock())
@@ -166,25 +175,17 @@ class JudgedServer:
 
     def _note_slow(self) -> None:
         reason = "Notifications for a client that reads too slowly were dropped."
-        self._server.journal.diagnose(self._server.name, "client.slow", reason)
+        self._server.journal.diagnose(self._server.name, rules.CLIENT_SLOW, reason)
 
     def _time(self, pending: Pending, now: float) -> CallTime | None:
         """A subscription may be silent for as long as it likes."""
         return None if pending.method == "subscriptions/listen" else CallTime(self._limits(), now)
 
-    def _note_answer(self, pending: Pending, began: float) -> None:
-        if self._health.state is not State.UP:
-            self._health.succeeded()
-        if pending.call is not None:
-            self._health.answered(self._server.now() - began)
-        if self.native.era is not None:
-            self._health.era = self.native.era
-
-    def _param_mismatch(self, message: Message, origin: Origin) -> str | None:
+    def _param_mismatch(self, message: Message, origin: Requester) -> str | None:
         """What a tool wants repeated in headers is compared here, where both are seen."""
         return None if origin.params is None else param_mismatch(self._server, origin.params, message)
 
-    async def _list_page(self, message: Message, origin: Origin, cursor: bytes | None) -> Message:
+    async def _list_page(self, message: Message, origin: Requester, cursor: bytes | None) -> Message:
         """As the client would be shown it: what it can do may decide what there is."""
         params = {} if cursor is None else {"cursor": msgspec.Raw(cursor)}
         capabilities = message.meta().get(META_CAPABILITIES, msgspec.Raw(b"{}"))

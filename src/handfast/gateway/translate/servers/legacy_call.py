@@ -6,11 +6,12 @@ from typing import Any, Final
 
 from handfast.gateway.calls.flow import HoldBack
 from handfast.gateway.http.response import UpstreamFailed
-from handfast.gateway.translate.backend import Origin
-from handfast.wire.eras import INTERACTIVE, META_LOG_LEVEL
+from handfast.gateway.translate.backend import Requester
+from handfast.wire.eras import META_LOG_LEVEL
 from handfast.wire.message import AmbiguousKeys, Message, RequestId
-from handfast.wire.reshape import put
+from handfast.wire.methods import INTERACTIVE
 from handfast.wire.scan import NotJson
+from handfast.wire.splice import put
 
 # A server that asks three things at once writes three requests, one after the other: they are passed on as one round.
 _TOGETHER_SECONDS = 0.03
@@ -29,10 +30,10 @@ class LegacyCall:
     def __init__(
         self,
         message: Message,
-        origin: Origin,
+        origin: Requester,
         exchange: Callable[["LegacyCall"], Coroutine[Any, Any, Message]],  # Any: a coroutine's send types
         *,
-        on_resume: Callable[["LegacyCall", Message, Origin], Awaitable[bytes]],
+        on_resume: Callable[["LegacyCall", Message, Requester], Awaitable[Message]],
         on_abandon: Callable[[], None],
         hold_back: HoldBack | None,
         on_put_down: Callable[[], None],
@@ -46,7 +47,7 @@ class LegacyCall:
         self._on_abandon = on_abandon
         self._hold_back = hold_back
         self._lost = "The call was given up before the server answered."
-        self._origin: Origin | None = None
+        self._origin: Requester | None = None
         self._token: bytes | None = None
         self._level: bytes | None = None
         self._news = asyncio.Event()
@@ -63,7 +64,7 @@ class LegacyCall:
         """Whether somebody waits for its answer: a call that waits for its client has asked already."""
         return self._origin is not None
 
-    def take_up(self, message: Message, origin: Origin) -> None:
+    def take_up(self, message: Message, origin: Requester) -> None:
         """Whoever waits for the answer now. Raises: AmbiguousKeys, NotJson."""
         meta = message.meta()
         token, level = meta.get("progressToken"), meta.get(META_LOG_LEVEL)
@@ -73,7 +74,7 @@ class LegacyCall:
         if origin.flow is not None:
             origin.flow.attach(self._hold_back)
 
-    async def resume(self, message: Message, origin: Origin) -> bytes:
+    async def resume(self, message: Message, origin: Requester) -> Message:
         """The client has come back with answers. Raises: UpstreamFailed, AmbiguousKeys, NotJson."""
         return await self._on_resume(self, message, origin)
 

@@ -1,30 +1,24 @@
 """`subscriptions/listen` in front of a legacy server: its notifications, to those who asked for them."""
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from handfast.gateway.http.response import UpstreamFailed
-from handfast.gateway.translate.backend import Origin
+from handfast.gateway.translate.backend import Requester
 from handfast.wire.codes import INVALID_PARAMS
 from handfast.wire.eras import META_SUBSCRIPTION
-from handfast.wire.lenient_reading import level_of
-from handfast.wire.members import member
+from handfast.wire.members import level_of, member
 from handfast.wire.message import AmbiguousKeys, Message
-from handfast.wire.replies import answer, error_reply, notification
-from handfast.wire.reshape import put
+from handfast.wire.methods import LIST_CHANGES
+from handfast.wire.replies import answer_message, error_message, notification
 from handfast.wire.scan import NotJson
+from handfast.wire.splice import put
 
 if TYPE_CHECKING:
-    from handfast.gateway.translate.servers.legacy_session import LegacySession
+    from handfast.gateway.translate.servers.legacy_session import LegacyServerSession
 
-# What a client asks for, the capability that offers it, and the notification it is.
-_LISTS: Final = {
-    "toolsListChanged": ("tools", "notifications/tools/list_changed"),
-    "promptsListChanged": ("prompts", "notifications/prompts/list_changed"),
-    "resourcesListChanged": ("resources", "notifications/resources/list_changed"),
-}
 _URIS = 10_000  # of one listen
 _EARLY = 1000  # what comes before the acknowledgement; the client is told of changes, not how often
 
@@ -37,7 +31,7 @@ class _Filter(msgspec.Struct, rename="camel"):
 
 
 class _Listen:
-    def __init__(self, message: Message, origin: Origin) -> None:
+    def __init__(self, message: Message, origin: Requester) -> None:
         self.id = msgspec.json.encode(message.id)
         self.origin = origin
         self.methods: set[str] = set()
@@ -59,7 +53,7 @@ class _Listen:
 
 
 class LegacyListens:
-    def __init__(self, session: "LegacySession", capabilities: dict[str, Any]) -> None:  # Any: JSON
+    def __init__(self, session: "LegacyServerSession", capabilities: dict[str, Any]) -> None:  # Any: JSON
         self._session = session
         self._capabilities = capabilities
         self._open: list[_Listen] = []
@@ -73,20 +67,20 @@ class LegacyListens:
         for listen in self._open:
             listen.ended.set()
 
-    async def listen(self, message: Message, origin: Origin) -> bytes:
+    async def listen(self, message: Message, origin: Requester) -> Message:
         """Until it is cancelled, or the session ends. Raises: UpstreamFailed, AmbiguousKeys, NotJson."""
         try:
             wanted = msgspec.json.decode(message.params()["notifications"], type=_Filter)
         except (KeyError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             text = "params.notifications must say what to listen for. Add it and send the request again."
-            return error_reply(message.id, INVALID_PARAMS, text)
+            return error_message(message.id, INVALID_PARAMS, text)
         listen = _Listen(message, origin)
         self._open.append(listen)
         try:
             honoured = await self._honour(listen, wanted)
             self._acknowledge(listen, honoured)
             await listen.ended.wait()
-            return answer(message.id, {"resultType": "complete", "_meta": {META_SUBSCRIPTION: message.id}})
+            return answer_message(message.id, {"resultType": "complete", "_meta": {META_SUBSCRIPTION: message.id}})
         finally:
             self._open.remove(listen)
             if listen.uris and self._session.is_alive:
@@ -95,7 +89,7 @@ class LegacyListens:
     async def _honour(self, listen: _Listen, wanted: _Filter) -> dict[str, Any]:  # Any: JSON
         honoured: dict[str, Any] = {}  # Any: JSON
         asked = msgspec.to_builtins(wanted)
-        for name, (capability, method) in _LISTS.items():
+        for name, (capability, method) in LIST_CHANGES.items():
             if asked[name] and self._offers(capability, "listChanged"):
                 honoured[name] = True
                 listen.methods.add(method)

@@ -9,9 +9,9 @@ import msgspec
 
 from handfast.gateway.admission.server_era import EraRefused
 from handfast.gateway.settings.blocks import Limits
-from handfast.gateway.translate.backend import Origin
-from handfast.gateway.translate.servers.legacy_session import LegacySession
-from handfast.gateway.translate.servers.line import SessionLost
+from handfast.gateway.translate.backend import Requester
+from handfast.gateway.translate.servers.legacy_session import LegacyServerSession
+from handfast.gateway.translate.servers.line import ServerSessionLost
 from handfast.gateway.translate.servers.pool import Pool
 from handfast.wire.eras import META_CAPABILITIES, META_LOG_LEVEL
 from handfast.wire.message import AmbiguousKeys, Members, Message, read_level
@@ -48,7 +48,7 @@ _ALONE = 10_000  # callers that are remembered to have something of their own
 class Sessions(Protocol):
     """Opens sessions with one server."""
 
-    async def open(self, opening: Opening) -> LegacySession:
+    async def open(self, opening: Opening) -> LegacyServerSession:
         """Raises: UpstreamFailed, EraRefused."""
 
 
@@ -68,11 +68,11 @@ class LegacyServer:
         self._now = now
         # Whoever once set a log level or subscribed has all that follows in the same session: servers keep state there.
         self._alone: OrderedDict[str, None] = OrderedDict()
-        self._sessions = Pool[Opening, LegacySession](
+        self._sessions = Pool[Opening, LegacyServerSession](
             limits=limits, now=now, is_shared=lambda opening: opening.is_shared, on_evict=on_evict
         )
 
-    async def request(self, message: Message, origin: Origin) -> bytes:
+    async def request(self, message: Message, origin: Requester) -> Message:
         """Raises: UpstreamFailed, EraRefused, Foreign, AmbiguousKeys, NotJson."""
         level = message.meta().get(META_LOG_LEVEL)
         opening = self._opening(message, origin, has_level=level is not None)
@@ -81,7 +81,7 @@ class LegacyServer:
             if level is not None:
                 await session.log_at(bytes(level))
             return await session.request(message, origin)
-        except SessionLost:
+        except ServerSessionLost:
             # The request did nothing, or may be done twice: the server may have it again, in a new session.
             self._sessions.retire(opening, session)
             session = await self._session(opening)
@@ -105,10 +105,10 @@ class LegacyServer:
     async def close(self) -> None:
         await self._sessions.close()
 
-    async def _session(self, opening: Opening) -> LegacySession:
+    async def _session(self, opening: Opening) -> LegacyServerSession:
         return await self._sessions.get(opening, self._opener.open, address=opening.address or opening.caller)
 
-    def _opening(self, message: Message, origin: Origin, *, has_level: bool) -> Opening:
+    def _opening(self, message: Message, origin: Requester, *, has_level: bool) -> Opening:
         if has_level or _subscribes(message):
             self._alone[origin.caller] = None
             self._alone.move_to_end(origin.caller)

@@ -11,12 +11,11 @@ import msgspec
 from handfast.gateway.callers.caller_ids import Foreign
 from handfast.gateway.callers.held_calls import HeldCalls, TooMuchToHold
 from handfast.gateway.http.response import UpstreamFailed, UpstreamTimeout
-from handfast.gateway.translate.backend import Origin
+from handfast.gateway.translate.backend import Requester
 from handfast.gateway.translate.servers.legacy_call import LegacyCall, rank_of
 from handfast.gateway.translate.servers.legacy_listen import LegacyListens
 from handfast.gateway.translate.servers.line import Line
 from handfast.gateway.translate.servers.questions import (
-    ASKABLE,
     responses_in,
     to_answer,
     to_input_request,
@@ -25,11 +24,10 @@ from handfast.gateway.translate.servers.questions import (
 )
 from handfast.turns import LARGE_BYTES, take_turn
 from handfast.wire.codes import METHOD_NOT_FOUND
-from handfast.wire.eras import INTERACTIVE
 from handfast.wire.members import member, text_member
 from handfast.wire.message import AmbiguousKeys, Members, Message, RequestId, read_level, read_message
-from handfast.wire.replies import answer, error_reply
-from handfast.wire.reshape import put
+from handfast.wire.methods import CAPABILITY_ASKED, INTERACTIVE
+from handfast.wire.replies import answer, answer_message, error_message, error_reply
 from handfast.wire.scan import NotJson
 from handfast.wire.translate import discovery_of, input_required, to_legacy_request, to_modern_answer
 
@@ -42,14 +40,14 @@ _SEVERAL: Final = "Several calls are under way, and it cannot be known which one
 _CLOSED: Final = "The session with the server was closed before it answered. Repeat the call if that is safe."
 
 
-class Asking:
+class SeenAsking:
     """Whether one server was seen to ask its clients something without saying which call it is about."""
 
     def __init__(self) -> None:
         self.was_seen = False
 
 
-class LegacySession:
+class LegacyServerSession:
     def __init__(
         self,
         line: Line,
@@ -58,7 +56,7 @@ class LegacySession:
         held: HeldCalls,
         refused: Callable[[str], None],
         seconds: Callable[[], float],
-        asking: Asking | None = None,
+        asking: SeenAsking | None = None,
     ) -> None:
         """`refused` takes a question that belongs to no call. `seconds` is for our own requests.
 
@@ -74,7 +72,7 @@ class LegacySession:
         self._refused = refused
         self._seconds = seconds
         self._ids = count(1)
-        self._calls: dict[int, LegacyCall] = {}  # by the id the server knows them by
+        self._calls: dict[int, LegacyCall] = {}  # in the order in which they began
         self._listens = LegacyListens(self, self._discovery["capabilities"])
         self._sending: set[asyncio.Task[None]] = set()
         self._under_way = 0  # requests of clients, before they are sent too
@@ -112,16 +110,16 @@ class LegacySession:
 
     # --- towards the client ----------------------------------------------------------------------------------------
 
-    async def request(self, message: Message, origin: Origin) -> bytes:
+    async def request(self, message: Message, origin: Requester) -> Message:
         """Raises: UpstreamFailed, Foreign, AmbiguousKeys, NotJson."""
         assert message.method is not None
         if message.method == "server/discover":
-            return answer(message.id, self._discovery)
+            return answer_message(message.id, self._discovery)
         if message.method == "subscriptions/listen":
             return await self._listens.listen(message, origin)
         if message.method.startswith("tasks/"):
             text = "The server's tasks are of an earlier revision and cannot be offered in this one."
-            return error_reply(message.id, METHOD_NOT_FOUND, text)
+            return error_message(message.id, METHOD_NOT_FOUND, text)
         self.has_called = self.has_called or message.method in INTERACTIVE
         is_retry = message.method in INTERACTIVE and member(message.params(), "requestState") is not None
         if not is_retry:
@@ -134,7 +132,7 @@ class LegacySession:
             raise Foreign(_NO_STATE)
         return await self._run(message, origin)
 
-    async def _run(self, message: Message, origin: Origin, held: LegacyCall | None = None) -> bytes:
+    async def _run(self, message: Message, origin: Requester, held: LegacyCall | None = None) -> Message:
         """Carry a call to its answer, or to the question that it waits for the client to answer.
 
         Calls to a server that was seen to ask run one at a time: only so it is known whose a question is. One that
@@ -158,11 +156,11 @@ class LegacySession:
     def _asks(self, message: Message) -> bool:
         return self._asking is not None and self._asking.was_seen and message.method in INTERACTIVE
 
-    async def _resume(self, call: LegacyCall, message: Message, origin: Origin) -> bytes:
+    async def _resume(self, call: LegacyCall, message: Message, origin: Requester) -> Message:
         """A held call that a retry carries on."""
         return await self._run(message, origin, call)
 
-    def _continue(self, call: LegacyCall, message: Message, origin: Origin) -> LegacyCall:
+    def _continue(self, call: LegacyCall, message: Message, origin: Requester) -> LegacyCall:
         call.take_up(message, origin)
         for name, response in responses_in(message).items():
             question = call.questions.pop(name, None)
@@ -170,12 +168,9 @@ class LegacySession:
                 self._send(to_answer(question.id, response))
         return call
 
-    def _begin(self, message: Message, origin: Origin) -> LegacyCall:
+    def _begin(self, message: Message, origin: Requester) -> LegacyCall:
         own_id = next(self._ids)
-        values: dict[tuple[str, ...], bytes] = {("id",): b"%d" % own_id}
-        if "progressToken" in message.meta():
-            values["params", "_meta", "progressToken"] = b"%d" % own_id
-        sent = read_message(put(to_legacy_request(message), values))
+        sent = to_legacy_request(message)
         call = LegacyCall(
             message,
             origin,
@@ -188,7 +183,7 @@ class LegacySession:
         self._calls[own_id] = call
         return call
 
-    async def _step(self, call: LegacyCall, message: Message, origin: Origin) -> bytes:
+    async def _step(self, call: LegacyCall, message: Message, origin: Requester) -> Message:
         try:
             found = await call.step()
             if found is None and len(message.raw) >= LARGE_BYTES:
@@ -209,10 +204,10 @@ class LegacySession:
         if urls:
             return input_required(message, urls, self._hold(_Again(), message, origin))
         assert message.method is not None
-        raw = to_modern_answer(found, message.method, self._info)
-        return put(raw, {("id",): msgspec.json.encode(message.id)})
+        # A held call was sent under the id of the request that began it.
+        return to_modern_answer(found, message.method, self._info).with_id(message.id)
 
-    def _hold(self, call: "LegacyCall | _Again", message: Message, origin: Origin) -> str:
+    def _hold(self, call: "LegacyCall | _Again", message: Message, origin: Requester) -> str:
         """Raises: UpstreamFailed where it is too much to be held."""
         try:
             return self._held.hold(call, message, origin.caller, origin.address or origin.caller)
@@ -245,8 +240,6 @@ class LegacySession:
         """What says nothing about the request it belongs to, if it belongs to any."""
         if message.is_request:
             self._asked(message)
-        elif message.method == "notifications/progress":
-            self._progressed(message)
         elif message.method == "notifications/message":
             for call in reversed(self._calls.values()):
                 if call.log(message):
@@ -274,17 +267,7 @@ class LegacySession:
         self._send(error_reply(question.id, METHOD_NOT_FOUND, _SEVERAL if running else _NO_CALL))
 
     def _is_askable(self, message: Message) -> bool:
-        return message.method in ASKABLE
-
-    def _progressed(self, message: Message) -> None:
-        try:
-            token = bytes(message.params().get("progressToken", msgspec.Raw(b"")))
-        except (AmbiguousKeys, NotJson):
-            return
-        # Ours are short: what cannot be one of them is not even read, for Python refuses numbers of many digits.
-        call = self._calls.get(int(token)) if token.isdigit() and len(token) < 19 else None
-        if call is not None:
-            call.progress(message)
+        return message.method in CAPABILITY_ASKED
 
     def _withdrawn(self, message: Message) -> None:
         try:

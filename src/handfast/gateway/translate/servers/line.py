@@ -55,5 +55,5 @@ class ServerExited(UpstreamFailed):
     """The server's process ended with the request unanswered."""
 
 
-class SessionLost(UpstreamFailed):
+class ServerSessionLost(UpstreamFailed):
     """The session is gone and the request did nothing, or may be done twice: it may be sent again, elsewhere."""

@@ -2,22 +2,24 @@
 
 from collections.abc import Awaitable, Callable
 
+import msgspec
+
 from handfast.gateway.admission.request_places import RequestPlaces
 from handfast.gateway.callers.caller_ids import CallerIds, SharedRequest, asks_with_ids, brings_ids
-from handfast.gateway.translate.backend import Origin
-from handfast.gateway.translate.servers.line import Line, SessionLost
-from handfast.wire.eras import INTERACTIVE, META_LOG_LEVEL
-from handfast.wire.message import Message, read_message
-from handfast.wire.reshape import put
+from handfast.gateway.translate.backend import Requester
+from handfast.gateway.translate.servers.line import Line, ServerSessionLost
+from handfast.wire.eras import META_LOG_LEVEL
+from handfast.wire.message import Message
+from handfast.wire.methods import INTERACTIVE
 
 # A server of 2025 decides by itself what it logs to a client that has named no level. This is its usual choice.
-_USUAL_LEVEL = b'"info"'
+_USUAL_LEVEL = msgspec.Raw(b'"info"')
 
 
 class ModernServer:
     def __init__(
         self,
-        connect: Callable[[Origin, bool], Awaitable[Line]],
+        connect: Callable[[Requester, bool], Awaitable[Line]],
         leave: Callable[[str], None] = lambda _caller: None,
         *,
         tells_logs_apart: bool,
@@ -36,20 +38,20 @@ class ModernServer:
         self._tells_logs_apart = tells_logs_apart
         self.leave = leave
 
-    async def request(self, message: Message, origin: Origin) -> bytes:
+    async def request(self, message: Message, origin: Requester) -> Message:
         """Raises: UpstreamFailed, Foreign, AmbiguousKeys, NotJson."""
         if message.method == "subscriptions/listen" and self._listening is not None:
             with self._listening.hold(origin.address or origin.caller):
                 return await self._ask(await self._connect(origin, False), message, origin)
         has_level = message.may_mention(META_LOG_LEVEL) and META_LOG_LEVEL in message.meta()
         if self._tells_logs_apart and origin.takes_logs and not has_level and message.method in INTERACTIVE:
-            message = read_message(put(message.raw, {("params", "_meta", META_LOG_LEVEL): _USUAL_LEVEL}))
+            message = message.with_meta({META_LOG_LEVEL: _USUAL_LEVEL})
         try:
             return await self._ask(await self._connect(origin, has_level), message, origin)
-        except SessionLost:
+        except ServerSessionLost:
             return await self._ask(await self._connect(origin, has_level), message, origin)
 
-    async def _ask(self, line: Line, message: Message, origin: Origin) -> bytes:
+    async def _ask(self, line: Line, message: Message, origin: Requester) -> Message:
         ids = self._ids if line.is_shared else None
 
         def ask_shared(ids: CallerIds) -> SharedRequest:
@@ -68,4 +70,4 @@ class ModernServer:
         asked = message if ids is None or not asks_with_ids(message) else ask_shared(ids).asked
         found = await line.exchange(asked, deliver, origin.params, room)
         is_own(found)
-        return found.raw
+        return found

@@ -6,6 +6,7 @@ from typing import Generic, Protocol, TypeVar
 
 from handfast.gateway.admission.room import NoRoom, Room
 from handfast.gateway.http.response import UpstreamFailed
+from handfast.gateway.sessions.session_table import Sweeper
 from handfast.gateway.settings.blocks import Limits
 
 _CLOSED = "The server was closed before the request reached it. Send it again later."
@@ -48,7 +49,7 @@ class Pool(Generic[Key, Value]):
         self._opened: dict[Key, asyncio.Task[Value]] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._finishing: set[asyncio.Task[None]] = set()
-        self._sweeper: asyncio.Task[None] | None = None
+        self._sweeper = Sweeper(self._end_idle, lambda: limits().session_idle_s)
         self._is_closed = False
 
     async def get(self, key: Key, open_it: Callable[[Key], Awaitable[Value]], *, address: str = "") -> Value:
@@ -61,8 +62,7 @@ class Pool(Generic[Key, Value]):
         if task is None or not _is_usable(task):
             task = self._opened[key] = asyncio.create_task(self._open(key, task, open_it, address))
             task.add_done_callback(lambda task: self._opened_or_failed(key, task))
-            if self._sweeper is None:
-                self._sweeper = asyncio.create_task(self._sweep())
+            self._sweeper.start()
         await asyncio.wait((task,))
         if task.cancelled():
             self._require_open()
@@ -120,9 +120,7 @@ class Pool(Generic[Key, Value]):
 
     async def close(self) -> None:
         self._is_closed = True
-        if self._sweeper is not None:
-            self._sweeper.cancel()
-            await asyncio.wait((self._sweeper,))
+        await self._sweeper.finish()
         opened, self._opened = self._opened, {}
         for finishing in self._finishing:
             finishing.cancel()
@@ -150,14 +148,11 @@ class Pool(Generic[Key, Value]):
         self._give_up_place(key)
         return self._opened.pop(key)
 
-    async def _sweep(self) -> None:
-        while True:
-            seconds = self._limits().session_idle_s
-            await asyncio.sleep(min(30.0, seconds / 2))
-            for key, task in list(self._opened.items()):
-                is_old = _is_idle(task) and self._now() - _last_used(task) > seconds
-                if self._opened.get(key) is task and (is_old or not _is_usable(task)):
-                    await self.end(key)
+    async def _end_idle(self, seconds: float) -> None:
+        for key, task in list(self._opened.items()):
+            is_old = _is_idle(task) and self._now() - _last_used(task) > seconds
+            if self._opened.get(key) is task and (is_old or not _is_usable(task)):
+                await self.end(key)
 
 
 class _Place(Generic[Key, Value]):

@@ -8,10 +8,9 @@ import msgspec
 from handfast.wire.codes import INTERNAL_ERROR
 from handfast.wire.message import AmbiguousKeys, Members, Message, RequestId, read_level
 from handfast.wire.replies import error_reply
-from handfast.wire.reshape import drop
 from handfast.wire.scan import NotJson
+from handfast.wire.splice import drop
 
-ASKABLE: Final = frozenset(("elicitation/create", "sampling/createMessage", "roots/list"))
 _ONLY_LEGACY_PARAMS: Final = (("task",), ("elicitationId",))
 URL_ELICITATION_REQUIRED: Final = -32042
 

@@ -4,12 +4,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from handfast.gateway.calls.flow import HoldBack
-from handfast.gateway.calls.repeats import HARMLESS
 from handfast.gateway.http.response import Headers, UpstreamFailed
 from handfast.gateway.process.channel import Channel
-from handfast.gateway.translate.servers.line import Deliver, Room, ServerExited, SessionLost
-from handfast.wire.eras import INTERACTIVE
+from handfast.gateway.translate.servers.line import Deliver, Room, ServerExited, ServerSessionLost
 from handfast.wire.message import Message
+from handfast.wire.methods import HARMLESS, INTERACTIVE
 
 
 class StdioLine:
@@ -101,4 +100,4 @@ class _Waiter:
     def lost(self, text: str, *, was_sent: bool) -> None:
         if not self.answer.done():
             may_repeat = self._is_harmless or not was_sent
-            self.answer.set_exception(SessionLost(text) if may_repeat else ServerExited(text))
+            self.answer.set_exception(ServerSessionLost(text) if may_repeat else ServerExited(text))

@@ -7,13 +7,13 @@ import msgspec
 from handfast.gateway.admission.server_era import EraRefused
 from handfast.gateway.callers.held_calls import HeldCalls
 from handfast.gateway.http.response import UpstreamFailed
-from handfast.gateway.process.channel import Channel, Owner
+from handfast.gateway.process.channel import Channel, ChannelOwner
 from handfast.gateway.process.child import ChildStartFailed
 from handfast.gateway.process.children import MODERN, Children
 from handfast.gateway.settings.blocks import Limits
-from handfast.gateway.translate.backend import Origin
+from handfast.gateway.translate.backend import Requester
 from handfast.gateway.translate.servers.legacy_server import Opening
-from handfast.gateway.translate.servers.legacy_session import Asking, LegacySession, read_greeting
+from handfast.gateway.translate.servers.legacy_session import LegacyServerSession, SeenAsking, read_greeting
 from handfast.gateway.translate.servers.pool import Pool
 from handfast.gateway.translate.servers.stdio_line import StdioLine
 from handfast.wire.eras import LEGACY_REVISION
@@ -28,7 +28,7 @@ class StdioSessions:
     def __init__(
         self,
         children: Children,
-        owner: Owner,
+        owner: ChannelOwner,
         *,
         held: HeldCalls,
         refused: Callable[[str], None],
@@ -46,11 +46,11 @@ class StdioSessions:
         self._limits = limits
         self._version = version
         self._isolates = isolates
-        self._asking = Asking()
-        self._shared: LegacySession | None = None
+        self._asking = SeenAsking()
+        self._shared: LegacyServerSession | None = None
         self._logging = Pool[str, StdioLine](limits=limits, now=now, is_shared=lambda _caller: False, on_evict=on_evict)
 
-    async def modern_line(self, origin: Origin, has_level: bool) -> StdioLine:
+    async def modern_line(self, origin: Requester, has_level: bool) -> StdioLine:
         """Shared by all, or a caller's own process: on a shared one nobody knows whose a log message is.
 
         Raises: UpstreamFailed.
@@ -90,14 +90,14 @@ class StdioSessions:
         if self._shared is not None:
             self._shared.stray(message)
 
-    async def open(self, opening: Opening) -> LegacySession:
+    async def open(self, opening: Opening) -> LegacyServerSession:
         """Raises: UpstreamFailed, EraRefused."""
         try:
             return await (self._open_shared(opening) if opening.is_shared else self._open_own(opening))
         except (ChildStartFailed, ConnectionError, TimeoutError) as problem:
             raise _failure(problem) from None
 
-    async def _open_shared(self, opening: Opening) -> LegacySession:
+    async def _open_shared(self, opening: Opening) -> LegacyServerSession:
         channel = await self._children.shared(LEGACY_REVISION)
         assert channel.greeting is not None
         if channel.greeting.has_error:
@@ -107,7 +107,7 @@ class StdioSessions:
         self._shared = self._session(StdioLine(channel), channel.greeting, opening)
         return self._shared
 
-    async def _open_own(self, opening: Opening) -> LegacySession:
+    async def _open_own(self, opening: Opening) -> LegacyServerSession:
         owner = _Owned(self._owner)
         channel = await self._children.start(owner)
         capabilities = msgspec.Raw(opening.capabilities)
@@ -124,8 +124,8 @@ class StdioSessions:
             raise
         return session
 
-    def _session(self, line: StdioLine, greeting: Message, opening: Opening) -> LegacySession:
-        return LegacySession(
+    def _session(self, line: StdioLine, greeting: Message, opening: Opening) -> LegacyServerSession:
+        return LegacyServerSession(
             line,
             read_greeting(greeting),
             held=self._held,
@@ -142,7 +142,7 @@ def _failure(problem: Exception) -> UpstreamFailed:
 class _Owned:
     """A process that speaks to one session, or one caller, alone."""
 
-    def __init__(self, rest: Owner) -> None:
+    def __init__(self, rest: ChannelOwner) -> None:
         self._rest = rest
         self._take: Callable[[Message], None] | None = None
         self._end: Callable[[], None] | None = None

@@ -7,8 +7,7 @@ from typing import Any
 
 from mcp import Client
 
-from handfast.toolkit.testing.event_loop import run_to_end
-from handfast.toolkit.testing.session import in_memory
+from handfast.toolkit.testing.session import in_memory, run_to_end
 from handfast.toolkit.testing.transcripts.recording import Recording
 from handfast.toolkit.testing.transcripts.transcript import Transcript, Turn
 from handfast.toolkit.toolbox import Toolbox

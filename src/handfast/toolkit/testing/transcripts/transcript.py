@@ -30,7 +30,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What was said in one session, and as whom and in which era."""
+    """The messages of one session, with its actor and its era."""
 
     server: str
     turns: tuple[Turn, ...]

@@ -1,1 +1,0 @@
-"""Rows that a call names instead of sending their ids."""

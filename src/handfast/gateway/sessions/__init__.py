@@ -1,0 +1,1 @@
+"""Sessions of clients with the gateway, on whichever way their requests go on."""

@@ -1,0 +1,112 @@
+"""One legacy client's session, and the stream on which it hears what belongs to no request."""
+
+import asyncio
+from collections.abc import Callable
+from secrets import token_urlsafe
+
+from handfast.gateway.http.event_log import EventLog, EventShelf, KeptStream, UnknownEvent
+from handfast.gateway.http.event_stream import follow, is_primed, prime, send_since
+from handfast.gateway.http.exchange import STREAM_HEADERS, HttpExchange, HttpProblem
+from handfast.wire.sse import KEEP_ALIVE
+
+_NOTHING_THERE = "There is nothing to resume after this Last-Event-ID: it is unknown here, or what followed is gone."
+
+
+class ListeningSession:
+    """What a way to the server adds: whether requests are under way, and messages that are judged only when heard."""
+
+    def __init__(self, shelf: EventShelf, *, actor: str, address: str, now: Callable[[], float]) -> None:
+        self.id = token_urlsafe(24).encode()
+        self.actor = actor  # who opened it; another caller may not use it
+        self.address = address  # whose room it counts towards
+        self.opened = self.last_used = now()
+        self.has_called = False
+        self.log = EventLog(shelf, now=now)
+        self.is_closed = False
+        self._stream: KeptStream | None = None  # the one for what belongs to no request
+        self._heard = 0  # how much of it was sent to a client that seemed to be there
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether requests are under way."""
+        raise NotImplementedError
+
+    @property
+    def is_idle(self) -> bool:
+        return not self.is_busy and (self._stream is None or self._stream.on_change is None)
+
+    def say(self, message: bytes) -> None:
+        """Something for the client that belongs to no request. Of more than the log has room for the oldest goes."""
+        self.log.add(self._open_stream(), message)
+
+    async def take_next(self) -> bool:
+        """Say the next message that waits until it is heard; False where there is none."""
+        return False
+
+    def wake_listener(self) -> None:
+        if self._stream is not None:
+            self._stream.changed()
+
+    def stop_listening(self) -> None:
+        self.is_closed = True
+        self.wake_listener()
+
+    def close(self, reason: str = "") -> None:
+        """With a `reason` requests under way are answered with it."""
+        self.stop_listening()
+        self._end_requests(reason)
+        self.log.close()
+
+    def _end_requests(self, reason: str) -> None:
+        """Where nothing else ends them."""
+
+    async def listen(self, http: HttpExchange) -> None:
+        """Serve the client's GET stream, or the one that it resumes, until either side ends it. Raises: HttpProblem."""
+        own = self._open_stream()
+        last_event = http.header(b"last-event-id")
+        if last_event is None:
+            await self._listen(http, own, max(self._heard, own.sent - len(own.events)), is_new=True)
+            return
+        try:
+            stream, position = self.log.find(last_event)
+        except UnknownEvent:
+            # Not 404: to a client that would mean the end of the session.
+            raise HttpProblem(400, _NOTHING_THERE) from None
+        if stream is own:
+            await self._listen(http, stream, position, is_new=False)
+        else:
+            await follow(http, self.log, stream, position=position)
+
+    async def _listen(self, http: HttpExchange, stream: KeptStream, position: int, *, is_new: bool) -> None:
+        """A newer connection takes over."""
+        bell = asyncio.Event()
+        wake = bell.set
+        stream.changed()  # an older one sees that it has been replaced
+        stream.on_change = wake
+        http.watch(wake)
+        http.start_stream(200, STREAM_HEADERS)
+        await http.send_chunk(KEEP_ALIVE)
+        if is_new and position == stream.sent and is_primed(http):
+            prime(self.log, stream)
+
+        def is_heard() -> bool:
+            return stream.on_change is wake and not http.has_left and not self.is_closed
+
+        try:
+            while is_heard():
+                bell.clear()
+                position = self._heard = await send_since(http, stream, position)
+                if not (is_heard() and await self.take_next()):
+                    await bell.wait()
+        except UnknownEvent:
+            pass  # it fell so far behind that the rest is gone; asking again says so
+        finally:
+            if stream.on_change is wake:
+                stream.on_change = None
+            http.unwatch()
+            await http.end_stream()
+
+    def _open_stream(self) -> KeptStream:
+        if self._stream is None:
+            self._stream = self.log.open()
+        return self._stream

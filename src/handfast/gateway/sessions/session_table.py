@@ -1,0 +1,166 @@
+"""The sessions of clients: found by id, used by their owner alone, bounded by address, and ended when idle for long."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Generic, NoReturn, Protocol, TypeVar
+
+from handfast.core.call import rules
+from handfast.core.call.exchange import RecordType, Status
+from handfast.gateway.admission.room import MADE_WAY, H, Held, NoRoom, Room
+from handfast.gateway.calls.journal import Journal
+from handfast.gateway.http.exchange import HttpExchange, HttpProblem
+
+# Of one server, at /mcp/<server> where the eras fit: a session costs a kilobyte.
+RELAYED_SESSIONS = 10_000
+# Of one server, or at /mcp with all its servers: each session keeps a stream open to the server.
+TRANSLATED_SESSIONS = 1000
+# The same words for both, so that nobody learns which ids exist.
+UNKNOWN_SESSION = "This session is not known or has ended. Send initialize to begin a new one."
+ENDED = "The client ended the session before the answer came."
+_LONGEST_PAUSE = 30.0
+
+
+class ClientSession(Held, Protocol):
+    id: bytes
+    actor: str  # who opened it
+    last_used: float
+
+
+S = TypeVar("S", bound=ClientSession)
+
+
+class SessionTable(Generic[S]):
+    def __init__(self, journal: Journal, server: str, *, now: Callable[[], float], most: int) -> None:
+        """`server` is empty at /mcp, where a session is with all of them."""
+        self._journal = journal
+        self._server = server
+        self._now = now
+        self._most = most
+        self._by_id: dict[bytes, S] = {}
+        self._room: Room[S] = Room()
+
+    def __iter__(self) -> Iterator[S]:
+        return iter(list(self._by_id.values()))
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def __contains__(self, session_id: bytes) -> bool:
+        return session_id in self._by_id
+
+    def find(self, http: HttpExchange) -> S:
+        """The caller's session. Raises: HttpProblem 400 and 404."""
+        session_id = http.header(b"mcp-session-id")
+        if session_id is None:
+            raise HttpProblem(400, "There is no Mcp-Session-Id header. Send initialize first.")
+        session = self.get(session_id, http)
+        if session is None:
+            refuse_unknown()
+        return session
+
+    def peek(self, session_id: bytes) -> S | None:
+        """The session with this id, whoever opened it."""
+        return self._by_id.get(session_id)
+
+    def get(self, session_id: bytes, http: HttpExchange) -> S | None:
+        """The session with this id, if there is one. Raises: HttpProblem 404 where another caller opened it."""
+        session = self._by_id.get(session_id)
+        if session is None:
+            return None
+        if session.actor != http.actor:
+            self._refuse_stranger(http.actor)
+        session.last_used = self._now()
+        return session
+
+    def _refuse_stranger(self, actor: str) -> NoReturn:
+        self._journal.note(
+            RecordType.AUTH_FAILURE,
+            Status.BLOCKED,
+            server=self._server,
+            rule=rules.SESSION_STRANGER,
+            reason="A session was used by another caller than the one that opened it.",
+            actor=actor,
+            caller=actor,
+        )
+        raise HttpProblem(404, UNKNOWN_SESSION, rule="")
+
+    def admit(self, session: S) -> S | None:
+        """Add a session; what made way for it is in the table no more, and for the caller to end.
+
+        Raises: HttpProblem 503.
+        """
+        leaver = self.find_leaver(self._room, session.address, self._most)
+        if leaver is not None:
+            self.remove(leaver)
+        self.add(session)
+        self._room.add(session)
+        return leaver
+
+    def add(self, session: S) -> None:
+        """Add a session whose room is counted elsewhere."""
+        self._by_id[session.id] = session
+
+    def idle_for(self, seconds: float) -> list[S]:
+        """Those that were idle for longer than this."""
+        now = self._now()
+        return [one for one in self._by_id.values() if one.is_idle and now - one.last_used > seconds]
+
+    def free_room(self, session: S) -> None:
+        """The session stays, and its room is counted elsewhere from here on."""
+        self._room.remove(session)
+
+    def remove(self, session: S) -> None:
+        """Whether it is in the table or not."""
+        self._by_id.pop(session.id, None)
+        self._room.remove(session)
+
+    def find_leaver(self, room: Room[H], address: str, most: int) -> H | None:
+        """Which one makes way in this room for another of this address, on record. Raises: HttpProblem 503."""
+        try:
+            leaver = room.find_leaver(address, most)
+        except NoRoom as problem:
+            raise HttpProblem(503, str(problem), rule=rules.SESSION_NO_ROOM) from None
+        if leaver is not None:
+            note_evicted(self._journal, self._server)
+        return leaver
+
+
+def refuse_unknown() -> NoReturn:
+    """Raises: HttpProblem 404."""
+    raise HttpProblem(404, UNKNOWN_SESSION, rule=rules.SESSION_UNKNOWN)
+
+
+def note_evicted(journal: Journal, server: str) -> None:
+    journal.diagnose(server, rules.SESSION_EVICTED, MADE_WAY)
+
+
+class Sweeper:
+    """Looks now and then for what was idle for too long, from the moment there is something to look at."""
+
+    def __init__(self, look: Callable[[float], Awaitable[None]], seconds: Callable[[], float]) -> None:
+        """`look` is given how long idle is too long."""
+        self._look = look
+        self._seconds = seconds
+        self._task: asyncio.Task[None] | None = None
+        self._is_stopped = False
+
+    def start(self) -> None:
+        if self._task is None:
+            self._task = asyncio.create_task(self._run())
+
+    def stop(self) -> None:
+        self._is_stopped = True
+        if self._task is not None:
+            self._task.cancel()
+
+    async def finish(self) -> None:
+        """Stop, and return once nothing more is ended by it."""
+        self.stop()
+        if self._task is not None:
+            await asyncio.wait((self._task,))
+
+    async def _run(self) -> None:
+        while not self._is_stopped:  # what is being ended may have taken the cancellation for its own
+            seconds = self._seconds()
+            await asyncio.sleep(min(_LONGEST_PAUSE, seconds / 2))
+            await self._look(seconds)

@@ -1,1 +1,0 @@
-"""Tests that mirror src/handfast/django/invocation/rows."""
