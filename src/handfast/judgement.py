@@ -4,7 +4,7 @@ The rules are in `core`; what takes too long to judge in place goes to the slow 
 """
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, Unpack
 
 import msgspec
 
@@ -19,7 +19,7 @@ from handfast.core.call.strict_json import UNREAD, Ambiguous, decode_arguments, 
 from handfast.core.call.unjudged import Direction, unjudged_arguments, unjudged_result
 from handfast.core.schema.compiled import ANYTHING, CompiledSchema, UncompilableSchema
 from handfast.core.words.redaction import redact_value, scrub_names
-from handfast.slow_lane.client import LaneVerdict
+from handfast.slow_lane.client import LaneVerdict, LaneWishes
 
 _MAX_BODY = 4096  # characters of a redacted body kept with a record
 
@@ -27,15 +27,7 @@ _MAX_BODY = 4096  # characters of a redacted body kept with a record
 class Lane(Protocol):
     """The slow lane: judges what is too heavy to judge in place."""
 
-    async def verdict(
-        self,
-        schema: CompiledSchema,
-        value_text: bytes,
-        *,
-        wording: bool,
-        lenient: bool = False,
-        max_depth: int | None = None,
-    ) -> LaneVerdict: ...
+    async def verdict(self, schema: CompiledSchema, value_text: bytes, **wishes: Unpack[LaneWishes]) -> LaneVerdict: ...
 
 
 class Terms(Protocol):
@@ -91,11 +83,7 @@ class Judgement:
             return Blocked(refusal.rule, refusal.message)
         said = b"{}" if text is None or text == b"null" else text
         violation, is_firm = await self._argument_violation(call, said, value, terms)
-        if violation is None:
-            return ALLOWED
-        if is_firm or policy.mode is Mode.STRICT:
-            return Blocked(violation.rule, violation.message)
-        return Warned(violation.rule, violation.message)
+        return _decided(violation, is_firm=is_firm or policy.mode is Mode.STRICT)
 
     async def _argument_violation(
         self, call: Exchange, text: bytes, value: dict[str, object], terms: Terms | None
@@ -146,12 +134,7 @@ class Judgement:
         policy = call.policy.output
         if result.is_error or not policy.judges:
             return ALLOWED
-        violation = await self._result_violation(call, result)
-        if violation is None:
-            return ALLOWED
-        if policy.mode is Mode.STRICT:
-            return Blocked(violation.rule, violation.message)
-        return Warned(violation.rule, violation.message)
+        return _decided(await self._result_violation(call, result), is_firm=policy.mode is Mode.STRICT)
 
     async def _result_violation(self, call: Exchange, result: ResultView) -> Violation | None:
         policy = call.policy.output
@@ -235,6 +218,12 @@ class Judgement:
         if lenient and schema.is_valid_if_coerced(value):
             return LaneVerdict(conforms=True)
         return LaneVerdict(conforms=False, words=schema.describe(value))
+
+
+def _decided(violation: Violation | None, *, is_firm: bool) -> Decision:
+    if violation is None:
+        return ALLOWED
+    return (Blocked if is_firm else Warned)(violation.rule, violation.message)
 
 
 def _body(value: object) -> str:

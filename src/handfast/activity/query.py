@@ -43,5 +43,4 @@ def parse_time(text: str, *, now: datetime) -> str:
         moment = datetime.fromisoformat(text.strip())
         return time_text(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
     except (ValueError, OverflowError):
-        message = "is not a time; write 15m, 2h, 7d, or ISO 8601 such as 2026-03-01T12:00:00Z"
-        raise ValueError(message) from None
+        raise ValueError("is not a time; write 15m, 2h, 7d, or ISO 8601 such as 2026-03-01T12:00:00Z") from None

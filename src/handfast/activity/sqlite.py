@@ -272,8 +272,7 @@ class SqliteStore:
             payload["status"] = Status(payload["status"])
             return StoredRecord(seq, Record(**payload), previous, link_hash)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            message = f"Record {seq} in {self._path} cannot be read; run `handfast activity verify`."
-            raise StoreError(message) from None
+            raise StoreError(f"Record {seq} in {self._path} cannot be read; run `handfast activity verify`.") from None
 
 
 def _conditions(wanted: RecordFilter) -> tuple[list[str], list[str]]:

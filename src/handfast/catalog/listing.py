@@ -3,13 +3,12 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-import msgspec
-
 from handfast.catalog.contracts import ListPass, ServerContracts
 from handfast.core.bounds import MOST_ITEMS
 from handfast.core.call.contract import ToolContract
 from handfast.turns import LARGE_BYTES, take_turn
-from handfast.wire.message import AmbiguousKeys, Members, Message, read_level
+from handfast.wire.members import level_of, member, text_member
+from handfast.wire.message import AmbiguousKeys, Members, Message
 from handfast.wire.scan import NotJson, scan_items
 
 SLICE = 100  # tools that are read before other work has a turn
@@ -57,36 +56,21 @@ async def read_tool_page(result: Members, most: int = MOST_ITEMS) -> ToolPage | 
             await take_turn()
     if len(texts) > SLICE:
         await take_turn()  # for those who learn them
-    cursor = result.get("nextCursor")
-    following = None if cursor is None or bytes(cursor) == b"null" else bytes(cursor)
-    return ToolPage(texts, contracts, places, following, is_whole)
+    return ToolPage(texts, contracts, places, member(result, "nextCursor"), is_whole)
 
 
 def _read_tool(text: bytes) -> ToolContract | None:
-    try:
-        tool = read_level(text)
-        name = msgspec.json.decode(tool["name"], type=str)
-    except (KeyError, AmbiguousKeys, NotJson, msgspec.DecodeError, UnicodeDecodeError):
+    tool = level_of(text)
+    name = text_member(tool, "name")
+    if name is None:
         return None
     return ToolContract(
         name=name,
-        input_schema=_raw(tool, "inputSchema"),
-        output_schema=_raw(tool, "outputSchema"),
-        annotations=_raw(tool, "annotations"),
-        description=_text(tool, "description"),
+        input_schema=member(tool, "inputSchema"),
+        output_schema=member(tool, "outputSchema"),
+        annotations=member(tool, "annotations"),
+        description=text_member(tool, "description") or "",
     )
-
-
-def _raw(tool: Members, key: str) -> bytes | None:
-    value = tool.get(key)
-    return None if value is None or bytes(value) == b"null" else bytes(value)
-
-
-def _text(tool: Members, key: str) -> str:
-    try:
-        return msgspec.json.decode(tool[key], type=str)
-    except (KeyError, msgspec.DecodeError, UnicodeDecodeError):
-        return ""
 
 
 ListPage = Callable[[bytes | None], Awaitable[Message]]

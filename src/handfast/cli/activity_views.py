@@ -80,7 +80,7 @@ def _write_table(records: Sequence[StoredRecord]) -> None:
     width = console.terminal_width()
     headers = ("ID", "TIME", "STATUS", "TYPE", "SERVER", "TOOL", "RULE", "MS", "REASON")
     rows = [_table_row(stored, is_short=width is not None) for stored in records]
-    for line in console.render_table(headers, rows, width=width, colour_of=_status_colour):
+    for line in console.render_table(headers, rows, width=width, colours={2: _STATUS_COLOURS}):
         console.write(line)
 
 
@@ -93,10 +93,6 @@ def _table_row(stored: StoredRecord, *, is_short: bool) -> tuple[console.Cell, .
 
 def _short_time(text: str) -> str:
     return f"{text[5:10]} {text[11:19]}Z"
-
-
-def _status_colour(column: int, text: str) -> str:
-    return _STATUS_COLOURS.get(text, "") if column == 2 else ""
 
 
 def write_record(report: RecordReport, kind: Format) -> None:

@@ -62,11 +62,6 @@ def add_settings_flags(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def settings_flags(args: argparse.Namespace) -> dict[str, object]:
-    """What the flags of `add_settings_flags` set, by dotted key, for `load_settings`."""
-    return dict(args.assignments)
-
-
 def run_schema(_args: argparse.Namespace) -> int:
     from handfast.gateway.settings.schema import render_schema
 
@@ -79,7 +74,7 @@ def run_check(args: argparse.Namespace) -> int:
 
     path = find_settings_file(args.file or args.config, environ=os.environ)
     try:
-        settings = load_settings(path, environ=os.environ, flags=settings_flags(args))
+        settings = load_settings(path, environ=os.environ, flags=dict(args.assignments))
     except SettingsError as error:
         return _refuse(error.problems)
     console.write(console.escape(f"{path}: fine"))
@@ -96,7 +91,7 @@ def run_show(args: argparse.Namespace) -> int:
 
     path = find_settings_file(args.config, environ=os.environ)
     try:
-        traced = trace_settings(path, environ=os.environ, flags=settings_flags(args))
+        traced = trace_settings(path, environ=os.environ, flags=dict(args.assignments))
     except SettingsError as error:
         return _refuse(error.problems)
     console.write(json.dumps({"file": str(path), **masked_settings(traced)}, indent=2))

@@ -6,7 +6,7 @@ import shutil
 import sys
 import time
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TextIO
 
 from handfast.core.words.printable import escape, escape_text
@@ -24,6 +24,8 @@ _PROGRESS_EVERY_S = 0.1
 _FORMULA_STARTS = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")
 
 Cell = str | int | float | None
+Colours = Mapping[int, Mapping[str, str]]  # of the texts in a column, by its number
+_NO_COLOURS: Colours = {}
 
 INTERRUPTED = 130  # what a shell says of a command that Ctrl-C ended
 
@@ -106,13 +108,13 @@ def render_table(
     rows: Sequence[Sequence[Cell]],
     *,
     width: int | None = None,
-    colour_of: Callable[[int, str], str] | None = None,
+    colours: Colours = _NO_COLOURS,
 ) -> list[str]:
     """Lines of a plain table. Too wide for `width`, the last column gives way, then the longest but the first."""
     texts = [[cell_text(cell) for cell in row] for row in rows]
     widths = [max(map(display_width, column)) for column in zip(headers, *texts, strict=True)]
     widths = _fitted(widths, width)
-    return [paint(_line(headers, widths), "dim"), *(_line(row, widths, colour_of) for row in texts)]
+    return [paint(_line(headers, widths), "dim"), *(_line(row, widths, colours) for row in texts)]
 
 
 def cell_text(cell: Cell) -> str:
@@ -189,10 +191,10 @@ def _fitted(widths: list[int], width: int | None) -> list[int]:
     return fitted
 
 
-def _line(row: Sequence[str], widths: Sequence[int], colour_of: Callable[[int, str], str] | None = None) -> str:
+def _line(row: Sequence[str], widths: Sequence[int], colours: Colours = _NO_COLOURS) -> str:
     cells = []
     for place, (text, width) in enumerate(zip(row, widths, strict=True)):
         shown = cut(text, width)
         padding = " " * (width - display_width(shown)) if place < len(widths) - 1 else ""
-        cells.append(paint(shown, colour_of(place, text) if colour_of else "") + padding)
+        cells.append(paint(shown, colours.get(place, {}).get(text, "")) + padding)
     return _GAP.join(cells).rstrip()

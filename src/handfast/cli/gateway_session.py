@@ -1,7 +1,6 @@
 """A short session through the gateway, with one server or with the combined endpoint, for `call` and `tools`."""
 
 import asyncio
-import base64
 import contextlib
 import os
 import re
@@ -17,6 +16,7 @@ from handfast.cli.console import CommandFailed
 from handfast.cli.running import waiting_for
 from handfast.gateway.http.client import HttpClient, Response, UpstreamFailed, UrlUnusable
 from handfast.wire.eras import LEGACY_REVISION, META_CAPABILITIES, META_CLIENT, META_VERSION, MODERN_REVISION
+from handfast.wire.headers import encode_header
 from handfast.wire.replies import notification, request
 from handfast.wire.sse import SseAssembler, SseEvent
 
@@ -73,7 +73,7 @@ class GatewaySession:
             params = {**params, "_meta": self._meta}
             headers.append((b"mcp-method", method.encode()))
             if "name" in params:
-                headers.append((b"mcp-name", _header_value(str(params["name"]))))
+                headers.append((b"mcp-name", encode_header(str(params["name"]))))
         answer, _ = await self._post(request(next(self._ids), method, params), headers)
         return answer
 
@@ -125,13 +125,6 @@ def _decoded(data: bytes) -> Answer:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {}
     return {key: value for key, value in message.items() if key not in _OBJECTS or isinstance(value, dict)}
-
-
-def _header_value(text: str) -> bytes:
-    """What is not plain ASCII travels in base64."""
-    if text.isascii() and text.isprintable() and text.strip() == text and not text.startswith("=?"):
-        return text.encode()
-    return b"=?base64?" + base64.b64encode(text.encode()) + b"?="
 
 
 def reason_of(answer: Answer, otherwise: str = "the server gave no reason") -> str:

@@ -70,13 +70,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _lint(args: argparse.Namespace) -> int:
     from handfast.lint.findings import Level, in_order
+    from handfast.lint.tools.checks import check_tools
 
     wanted = _wanted(args.select, args.ignore)
     files, folders = _sorted_paths(args)
     definitions = _definitions(args, files)
     found, count = _check_sources(folders)
     for listed in definitions:
-        found += _check_tools(listed)
+        found += check_tools(listed)
     findings = in_order([finding for finding in found if finding.id in wanted])
     _write(findings, args.output)
     if args.output == "text":
@@ -138,13 +139,7 @@ def _check_sources(paths: Sequence[Path]) -> "tuple[list[Finding], int]":
         project = find_project(paths)
     except ProjectUnreadable as problem:
         raise CommandFailed(str(problem), WRONG) from None
-    return check_sources(sources, project), len(sources.files)
-
-
-def _check_tools(definitions: "Definitions") -> "list[Finding]":
-    from handfast.lint.tools.checks import check_tools
-
-    return check_tools(definitions)
+    return check_sources(sources, project), len(sources)
 
 
 def _write(findings: "Sequence[Finding]", form: str) -> None:
@@ -169,11 +164,7 @@ def _table(findings: "Sequence[Finding]") -> list[str]:
     if not findings:
         return []
     rows = [(finding.place, finding.level, finding.id, f"{finding.message} {finding.hint}") for finding in findings]
-    return render_table(("WHERE", "LEVEL", "ID", "WHAT"), rows, colour_of=_colour)
-
-
-def _colour(column: int, text: str) -> str:
-    return _COLOURS.get(text, "") if column == 1 else ""
+    return render_table(("WHERE", "LEVEL", "ID", "WHAT"), rows, colours={1: _COLOURS})
 
 
 def _summarise(findings: "Sequence[Finding]", files: int, tools: int) -> None:

@@ -75,7 +75,8 @@ def _servers(args: argparse.Namespace) -> int:
     named = named_gateway(args)
     base = named or gateway_address(args)
     health = run_async(within(args.timeout, read_health(base)))
-    is_all_we_know = named is not None and not _has_settings(args)
+    is_file_named = bool(args.config or os.environ.get("HANDFAST_CONFIG"))
+    is_all_we_know = named is not None and not is_file_named and not settings_path(None).exists()
     if is_all_we_know and health is None:
         raise CommandFailed(f"no gateway answers at {base}. Check the address, or start `handfast serve` there.")
     settings = None if is_all_we_know else read_settings(settings_path(args.config), {})
@@ -97,11 +98,6 @@ def _servers(args: argparse.Namespace) -> int:
     if any(row["address"] for row in rows):
         write(f"All of them: {base}/mcp")
     return 0
-
-
-def _has_settings(args: argparse.Namespace) -> bool:
-    """Whether a file was named, or is there to be found."""
-    return bool(args.config or os.environ.get("HANDFAST_CONFIG")) or settings_path(None).exists()
 
 
 def _held(settings: "Settings | None", name: str) -> dict[str, str]:
@@ -140,12 +136,8 @@ def _print_table(rows: list[dict[str, Any]], width: int | None) -> None:  # Any:
         longest = max((display_width(str(row["last_error"])) for row in rows), default=0)
         room = max(longest - max(too_wide, 0), _NARROWEST_ERROR)
         cells = [_cells({**row, "last_error": cut(str(row["last_error"]), room)}, shown) for row in rows]
-    for line in render_table(head, cells, width=width, colour_of=_colour):
+    for line in render_table(head, cells, width=width, colours={_STATE_COLUMN: _COLOURS}):
         write(line)
-
-
-def _colour(column: int, text: str) -> str:
-    return _COLOURS.get(text, "") if column == _STATE_COLUMN else ""
 
 
 def _cells(row: dict[str, Any], shown: Iterable[str]) -> tuple[Cell, ...]:  # Any: JSON

@@ -10,8 +10,7 @@ def register_event(name: str, event: str) -> str:
         ValueError: the name or the event is taken.
     """
     if name in _registered or event in _registered.values():
-        message = f"The event {name} = '{event}' is registered already. Choose a name and an event of its own."
-        raise ValueError(message)
+        raise ValueError(f"The event {name} = '{event}' is registered already. Choose a name and an event of its own.")
     _registered[name] = event
     return event
 

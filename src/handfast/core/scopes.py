@@ -58,30 +58,25 @@ def parse_scope(text: str) -> Scope:
     """Raises: ScopeError."""
     names, colon, kind = text.rpartition(":") if ":" in text else (text, "", "")
     server, slash, tool = names.partition("/")
-    problem = _problem_of_kind(kind, colon) or _problem_of_server(server) or _problem_of_tool(tool, slash)
+    problem = _problem(server, slash, tool, colon, kind)
     if problem:
         raise ScopeError(f"'{scrubbed(text)}' is no scope: {problem}. {_FORM}")
     found = next((each for each in KINDS if each == kind), None)
     return Scope(_STARS.sub("*", server), _STARS.sub("*", tool) if slash else "*", found)
 
 
-def _problem_of_kind(kind: str, colon: str) -> str:
-    return f"after the colon stands none of {', '.join(KINDS)}" if colon and kind not in KINDS else ""
-
-
-def _problem_of_server(server: str) -> str:
+def _problem(server: str, slash: str, tool: str, colon: str, kind: str) -> str:
+    if colon and kind not in KINDS:
+        return f"after the colon stands none of {', '.join(KINDS)}"
     if not server:
         return "it names no server (* is any)"
-    return "" if _SERVER.fullmatch(server) else "a server's name has only letters, digits, dot, dash and underscore"
-
-
-def _problem_of_tool(tool: str, slash: str) -> str:
+    if not _SERVER.fullmatch(server):
+        return "a server's name has only letters, digits, dot, dash and underscore"
     if slash and not tool:
         return "after the slash stands no tool"
     # Tools of other people's servers may be called anything, so only what would be read in two ways is refused.
-    return (
-        "" if ":" not in tool and tool.isprintable() and " " not in tool else "a tool's name has no colon or space here"
-    )
+    is_plain = ":" not in tool and tool.isprintable() and " " not in tool
+    return "" if is_plain else "a tool's name has no colon or space here"
 
 
 def _fits(pattern: str, name: str) -> bool:

@@ -41,13 +41,9 @@ class AdapterSettings:
 Read = Callable[[object], object]
 
 
+@cache
 def read_settings() -> AdapterSettings:
     """Raises: ImproperlyConfigured."""
-    return _read()
-
-
-@cache
-def _read() -> AdapterSettings:
     configured = getattr(settings, "HANDFAST", {})
     if not isinstance(configured, Mapping):
         raise ImproperlyConfigured("settings.HANDFAST is no dict. Write HANDFAST = {'EXCLUDE': ['contacts__destroy']}.")
@@ -71,7 +67,7 @@ def _value(key: str, value: object) -> Any:  # Any: of the field's type
 def forget_settings(*, setting: str, **_: object) -> None:
     """In tests settings change; a running project's do not."""
     if setting == "HANDFAST":
-        _read.cache_clear()
+        read_settings.cache_clear()
 
 
 setting_changed.connect(forget_settings, dispatch_uid="handfast.conf")

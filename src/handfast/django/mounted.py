@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
-from django.urls import URLPattern, URLResolver, get_resolver, get_script_prefix
+from django.urls import URLResolver, get_resolver, get_script_prefix
 from django.urls.resolvers import LocalePrefixPattern
 from django.utils.regex_helper import normalize
 
@@ -40,18 +40,14 @@ def find_mounts(resolver: URLResolver | None = None) -> list[Mount]:
 
 def _mounts(resolver: URLResolver, outer: str, *, has_language: bool, is_inside: bool) -> Iterator[Mount]:
     for pattern in resolver.url_patterns:
-        regex = outer + _regex(pattern).removeprefix("^")
+        own: Any = pattern.pattern  # Any: the stubs take `regex` for the descriptor that makes it
+        regex = outer + str(own.regex.pattern).removeprefix("^")
         language = has_language or isinstance(pattern.pattern, LocalePrefixPattern)
         if isinstance(pattern, URLResolver):
             inside = is_inside or pattern.app_name == APP_NAME
             yield from _mounts(pattern, regex, has_language=language, is_inside=inside)
         elif is_inside:
             yield Mount(_path(regex), pattern.callback, language)
-
-
-def _regex(pattern: URLPattern | URLResolver) -> str:
-    found: Any = pattern.pattern  # Any: the stubs take `regex` for the descriptor that makes it
-    return str(found.regex.pattern)
 
 
 def _path(regex: str) -> str | None:

@@ -46,17 +46,8 @@ class Finding:
 
 def in_order(findings: list[Finding]) -> list[Finding]:
     """Each finding once, in an order that depends on nothing but what was found."""
-    return sorted(set(findings), key=_order)
-
-
-def _order(finding: Finding) -> tuple[str, int, str, str, str, str]:
-    return (
-        finding.file or finding.origin,
-        finding.line,
-        finding.tool,
-        finding.path,
-        finding.id,
-        finding.message,
+    return sorted(
+        set(findings), key=lambda one: (one.file or one.origin, one.line, one.tool, one.path, one.id, one.message)
     )
 
 
@@ -64,7 +55,6 @@ def _order(finding: Finding) -> tuple[str, int, str, str, str, str]:
 class Rule:
     """What one id stands for."""
 
-    id: str
     level: Level
     summary: str
     hint: str
@@ -82,178 +72,150 @@ class FindingPlace(TypedDict, total=False):
 
 _ERROR, _WARNING, _INFO = Level.ERROR, Level.WARNING, Level.INFO
 
-_RULES = (
-    Rule(
-        "boundary-typed",
-        _ERROR,
-        "A registered boundary does not call `parse_typed` with its label.",
-        "Parse the payload here with parse_typed and the boundary's label written out.",
-    ),
-    Rule(
-        "boundary-typed-missing",
-        _ERROR,
-        "A registered boundary names a file or a function that is not there.",
-        "Correct the row in the registry, or take it out.",
-    ),
-    Rule(
-        "boundary-typed-reason",
-        _ERROR,
-        "An opt-out from `boundary-typed` gives no reason.",
-        "Write why: # lint-allow: boundary-typed -- <reason>",
-    ),
-    Rule(
-        "mcp-admin-guardrail",
-        _ERROR,
-        "`require_admin_guardrails` is not the first call of an admin tool's handler.",
-        "Call require_admin_guardrails(arguments, actor) before anything else in this function.",
-    ),
-    Rule(
-        "mcp-admin-guardrail-reason",
-        _ERROR,
-        "An opt-out from `mcp-admin-guardrail` gives no reason.",
-        "Write why: # lint-allow: mcp-admin-guardrail -- <reason>",
-    ),
-    Rule(
-        "mcp-admin-guardrail-unseen",
-        _WARNING,
-        "The handler of an admin tool cannot be found, so it is not judged.",
-        "Name a function as its handler, or put it into a handler map of this file.",
-    ),
-    Rule(
-        "source-unreadable",
-        _ERROR,
-        "A file cannot be read as Python.",
-        "Correct the file, or leave it out.",
-    ),
-    Rule(
-        "tool-annotations-invalid",
-        _WARNING,
-        "The annotations are no object, or a hint in them is no boolean.",
-        "Write hints as true or false.",
-    ),
-    Rule(
-        "tool-annotations-missing",
-        _INFO,
-        "A tool has no annotations, so clients must take it for a destructive one.",
-        "Say readOnlyHint, or destructiveHint, true or false.",
-    ),
-    Rule(
-        "tool-description-missing",
-        _WARNING,
-        "A tool has no description, and a model cannot tell when to use it.",
-        "Say in a sentence what it does.",
-    ),
-    Rule(
-        "tool-header",
-        _ERROR,
-        "An `x-mcp-header` breaks the protocol's rules, and HTTP clients must drop the whole tool.",
-        "Put it on a string, integer or boolean under nothing but properties, with a header name of its own.",
-    ),
-    Rule(
-        "tool-header-secret",
-        _ERROR,
-        "A parameter that looks like a secret is repeated in an HTTP header, which proxies log.",
-        "Take x-mcp-header off this parameter.",
-    ),
-    Rule(
-        "tool-input-root",
-        _ERROR,
-        "There is no input schema, or its root does not say `type: object`.",
-        'Write "type": "object" at the root; a tool without parameters has no properties.',
-    ),
-    Rule(
-        "tool-name",
-        _WARNING,
-        "A tool's name is not made of 1 to 128 of `A-Z a-z 0-9 _ . -`.",
-        "Rename the tool.",
-    ),
-    Rule(
-        "tool-name-case",
-        _WARNING,
-        "Two tools have names that differ only in upper and lower case.",
-        "Rename one of them.",
-    ),
-    Rule(
-        "tool-name-duplicate",
-        _ERROR,
-        "Two tools have the same name, and only one of them can be called.",
-        "Rename one of them, or take it out.",
-    ),
-    Rule(
-        "tool-open-object",
-        _WARNING,
-        "An object inside the input does not say whether it takes undeclared keys, and a misspelt one is lost.",
-        'Say "additionalProperties": false, or true where any key is meant.',
-    ),
-    Rule(
-        "tool-open-root",
-        _INFO,
-        "The input does not say whether undeclared arguments are accepted.",
-        'Say "additionalProperties": false.',
-    ),
-    Rule(
-        "tool-output-root",
-        _WARNING,
-        "The root of an output schema does not say `type: object`, and a 2025 client then fails the whole list.",
-        "Wrap the result in an object.",
-    ),
-    Rule(
-        "tool-parameter-description",
-        _INFO,
-        "Parameters have no description.",
-        "Say in a few words what each one is.",
-    ),
-    Rule(
-        "tool-read-only-contradiction",
-        _ERROR,
-        "A tool is annotated as read-only and as destructive.",
-        "Keep the one that is true.",
-    ),
-    Rule(
-        "tool-read-only-name",
-        _WARNING,
-        "A tool is annotated as read-only, and its name says that it removes something.",
-        "Take readOnlyHint off, or rename the tool.",
-    ),
-    Rule(
-        "tool-result-type",
-        _ERROR,
-        "No value of the handler's result type can meet the tool's output schema.",
-        "Make the output schema and the result type agree.",
-    ),
-    Rule(
-        "tool-schema-heavy",
-        _INFO,
-        "A schema is heavy or looks around in a pattern, so the gateway runs it in a process of its own.",
-        "Make it smaller where that is easy: nested options and long patterns cost most.",
-    ),
-    Rule(
-        "tool-schema-impossible",
-        _ERROR,
-        "No value can ever meet a schema.",
-        "Correct what contradicts itself.",
-    ),
-    Rule(
-        "tool-schema-reference",
-        _ERROR,
-        "A `$ref` leads out of the schema or nowhere; references are never fetched.",
-        "Put what is meant under $defs, and refer to it there.",
-    ),
-    Rule(
-        "tool-schema-uncompilable",
-        _ERROR,
-        "A schema cannot be compiled or is over a bound, so nothing can be judged by it.",
-        "Correct the schema.",
-    ),
-    Rule(
-        "tool-unreadable",
-        _ERROR,
-        "A tool definition, or a file of them, cannot be read.",
-        'Give an object with a "name" and an "inputSchema" for each tool, in a tools/list result or a list.',
-    ),
+RULES: Final = MappingProxyType(
+    {
+        "boundary-typed": Rule(
+            _ERROR,
+            "A registered boundary does not call `parse_typed` with its label.",
+            "Parse the payload here with parse_typed and the boundary's label written out.",
+        ),
+        "boundary-typed-missing": Rule(
+            _ERROR,
+            "A registered boundary names a file or a function that is not there.",
+            "Correct the row in the registry, or take it out.",
+        ),
+        "boundary-typed-reason": Rule(
+            _ERROR,
+            "An opt-out from `boundary-typed` gives no reason.",
+            "Write why: # lint-allow: boundary-typed -- <reason>",
+        ),
+        "mcp-admin-guardrail": Rule(
+            _ERROR,
+            "`require_admin_guardrails` is not the first call of an admin tool's handler.",
+            "Call require_admin_guardrails(arguments, actor) before anything else in this function.",
+        ),
+        "mcp-admin-guardrail-reason": Rule(
+            _ERROR,
+            "An opt-out from `mcp-admin-guardrail` gives no reason.",
+            "Write why: # lint-allow: mcp-admin-guardrail -- <reason>",
+        ),
+        "mcp-admin-guardrail-unseen": Rule(
+            _WARNING,
+            "The handler of an admin tool cannot be found, so it is not judged.",
+            "Name a function as its handler, or put it into a handler map of this file.",
+        ),
+        "source-unreadable": Rule(
+            _ERROR,
+            "A file cannot be read as Python.",
+            "Correct the file, or leave it out.",
+        ),
+        "tool-annotations-invalid": Rule(
+            _WARNING,
+            "The annotations are no object, or a hint in them is no boolean.",
+            "Write hints as true or false.",
+        ),
+        "tool-annotations-missing": Rule(
+            _INFO,
+            "A tool has no annotations, so clients must take it for a destructive one.",
+            "Say readOnlyHint, or destructiveHint, true or false.",
+        ),
+        "tool-description-missing": Rule(
+            _WARNING,
+            "A tool has no description, and a model cannot tell when to use it.",
+            "Say in a sentence what it does.",
+        ),
+        "tool-header": Rule(
+            _ERROR,
+            "An `x-mcp-header` breaks the protocol's rules, and HTTP clients must drop the whole tool.",
+            "Put it on a string, integer or boolean under nothing but properties, with a header name of its own.",
+        ),
+        "tool-header-secret": Rule(
+            _ERROR,
+            "A parameter that looks like a secret is repeated in an HTTP header, which proxies log.",
+            "Take x-mcp-header off this parameter.",
+        ),
+        "tool-input-root": Rule(
+            _ERROR,
+            "There is no input schema, or its root does not say `type: object`.",
+            'Write "type": "object" at the root; a tool without parameters has no properties.',
+        ),
+        "tool-name": Rule(
+            _WARNING,
+            "A tool's name is not made of 1 to 128 of `A-Z a-z 0-9 _ . -`.",
+            "Rename the tool.",
+        ),
+        "tool-name-case": Rule(
+            _WARNING,
+            "Two tools have names that differ only in upper and lower case.",
+            "Rename one of them.",
+        ),
+        "tool-name-duplicate": Rule(
+            _ERROR,
+            "Two tools have the same name, and only one of them can be called.",
+            "Rename one of them, or take it out.",
+        ),
+        "tool-open-object": Rule(
+            _WARNING,
+            "An object inside the input does not say whether it takes undeclared keys, and a misspelt one is lost.",
+            'Say "additionalProperties": false, or true where any key is meant.',
+        ),
+        "tool-open-root": Rule(
+            _INFO,
+            "The input does not say whether undeclared arguments are accepted.",
+            'Say "additionalProperties": false.',
+        ),
+        "tool-output-root": Rule(
+            _WARNING,
+            "The root of an output schema does not say `type: object`, and a 2025 client then fails the whole list.",
+            "Wrap the result in an object.",
+        ),
+        "tool-parameter-description": Rule(
+            _INFO,
+            "Parameters have no description.",
+            "Say in a few words what each one is.",
+        ),
+        "tool-read-only-contradiction": Rule(
+            _ERROR,
+            "A tool is annotated as read-only and as destructive.",
+            "Keep the one that is true.",
+        ),
+        "tool-read-only-name": Rule(
+            _WARNING,
+            "A tool is annotated as read-only, and its name says that it removes something.",
+            "Take readOnlyHint off, or rename the tool.",
+        ),
+        "tool-result-type": Rule(
+            _ERROR,
+            "No value of the handler's result type can meet the tool's output schema.",
+            "Make the output schema and the result type agree.",
+        ),
+        "tool-schema-heavy": Rule(
+            _INFO,
+            "A schema is heavy or looks around in a pattern, so the gateway runs it in a process of its own.",
+            "Make it smaller where that is easy: nested options and long patterns cost most.",
+        ),
+        "tool-schema-impossible": Rule(
+            _ERROR,
+            "No value can ever meet a schema.",
+            "Correct what contradicts itself.",
+        ),
+        "tool-schema-reference": Rule(
+            _ERROR,
+            "A `$ref` leads out of the schema or nowhere; references are never fetched.",
+            "Put what is meant under $defs, and refer to it there.",
+        ),
+        "tool-schema-uncompilable": Rule(
+            _ERROR,
+            "A schema cannot be compiled or is over a bound, so nothing can be judged by it.",
+            "Correct the schema.",
+        ),
+        "tool-unreadable": Rule(
+            _ERROR,
+            "A tool definition, or a file of them, cannot be read.",
+            'Give an object with a "name" and an "inputSchema" for each tool, in a tools/list result or a list.',
+        ),
+    }
 )
-
-RULES: Final = MappingProxyType({rule.id: rule for rule in _RULES})
 
 
 def make_finding(rule_id: str, message: str, hint: str | None = None, **place: Unpack[FindingPlace]) -> Finding:

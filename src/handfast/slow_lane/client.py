@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
-from typing import Literal
+from typing import Literal, Required, TypedDict
 
 from handfast.core.schema.compiled import CompiledSchema
 from handfast.slow_lane.frames import HEADER_BYTES, Job, Stage, body_length, pack, unpack_stage
@@ -61,6 +61,14 @@ class LaneVerdict:
 
 TOO_SLOW = LaneVerdict(None, problem="too slow")
 TOO_SLOW_TO_COMPILE = LaneVerdict(None, problem="uncompilable", reason="The schema takes too long to compile.")
+
+
+class LaneWishes(TypedDict, total=False):
+    """How a value is to be judged, and what is to be said of one that does not conform."""
+
+    wording: Required[bool]
+    lenient: bool
+    max_depth: int | None
 
 
 @dataclass(slots=True)

@@ -47,6 +47,5 @@ def body_length(header: bytes) -> int:
     """Raises: ValueError when no honest peer would send that much."""
     length = int.from_bytes(header, "big")
     if length > MOST_BYTES:
-        message = "The frame is larger than any message; restart the slow lane."
-        raise ValueError(message)
+        raise ValueError("The frame is larger than any message; restart the slow lane.")
     return length

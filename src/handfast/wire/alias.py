@@ -3,7 +3,8 @@
 import msgspec
 
 from handfast.wire.eras import META_SUBSCRIPTION
-from handfast.wire.message import AmbiguousKeys, Message, RequestId, read_level
+from handfast.wire.members import level_of, member
+from handfast.wire.message import AmbiguousKeys, Message, RequestId
 from handfast.wire.scan import NotJson
 from handfast.wire.splice import replace_id, replace_plain, replace_values, swap_id
 
@@ -73,7 +74,6 @@ def read_number(text: msgspec.Raw | None) -> int | None:
 
 def _names_subscription(answer: Message) -> bool:
     try:
-        meta = bytes((answer.result() or {}).get("_meta", msgspec.Raw(b"null")))
-        return meta.startswith(b"{") and META_SUBSCRIPTION in read_level(meta)
+        return META_SUBSCRIPTION in level_of(member(answer.result(), "_meta"))
     except (AmbiguousKeys, NotJson):
         return False

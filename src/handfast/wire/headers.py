@@ -11,6 +11,7 @@ import msgspec
 from handfast.core.call.strict_json import Ambiguous, decode_arguments
 from handfast.wire.codes import HEADER_MISMATCH, INVALID_PARAMS
 from handfast.wire.eras import META_CAPABILITIES, META_VERSION, MODERN_REVISION
+from handfast.wire.members import text_member
 from handfast.wire.message import AmbiguousKeys, Message
 from handfast.wire.methods import ABOUT, MUST_NAME
 from handfast.wire.replies import error_reply
@@ -44,9 +45,9 @@ def check_modern_headers(headers: list[tuple[bytes, bytes]], message: Message) -
     """The error to answer with HTTP 400 when a header is missing or says something else than the body."""
     given = dict(headers)
     try:
-        expected = {b"mcp-protocol-version": _text(message.meta().get(META_VERSION)), b"mcp-method": message.method}
+        expected = {b"mcp-protocol-version": text_member(message.meta(), META_VERSION), b"mcp-method": message.method}
         if message.method in MUST_NAME:
-            expected[b"mcp-name"] = _text(message.params().get(MUST_NAME[message.method]))
+            expected[b"mcp-name"] = text_member(message.params(), MUST_NAME[message.method])
     except (AmbiguousKeys, NotJson):
         return None  # the conversation refuses it with a better word
     for name, value in expected.items():
@@ -67,11 +68,11 @@ def find_mismatch(header: Callable[[bytes], bytes | None], message: Message) -> 
         if method is not None and (said is None or _decoded(method) != said):
             return _DIFFERS.format("Mcp-Method")
         if name is not None and (said is None or said in ABOUT):
-            called = _text(message.params().get(ABOUT.get(said or "", "")))
+            called = text_member(message.params(), ABOUT.get(said or "", ""))
             if called is None or _decoded(name) != called:
                 return _DIFFERS.format("Mcp-Name")
         if version is not None and (_VERSION_KEY in message.raw or b"\\" in message.raw):
-            named = _text(message.meta().get(META_VERSION))
+            named = text_member(message.meta(), META_VERSION)
             if named is not None and _decoded(version) != named:
                 return _DIFFERS.format("MCP-Protocol-Version")
     except (AmbiguousKeys, NotJson):
@@ -85,7 +86,7 @@ def render_headers(message: Message) -> list[tuple[bytes, bytes]]:
         (b"mcp-protocol-version", MODERN_REVISION.encode()),
         (b"mcp-method", encode_header(message.method or "")),
     ]
-    name = _text(message.params().get(ABOUT.get(message.method or "", "")))
+    name = text_member(message.params(), ABOUT.get(message.method or "", ""))
     if name is not None:
         headers.append((b"mcp-name", encode_header(name)))
     return headers
@@ -108,15 +109,14 @@ def render_params(arguments: bytes | None, schema: bytes) -> list[tuple[bytes, b
     ]
 
 
-def _read_marked(schema: bytes) -> object | None:
+def _read_marked(schema: bytes) -> object:
     """The schema, if it may want arguments in headers; of one that is too large for a call to read it does not."""
     if len(schema) > _LARGEST_SCHEMA or _MARK.encode() not in schema:
         return None
     try:
-        declared: object = msgspec.json.decode(schema)
+        return msgspec.json.decode(schema)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    return declared
 
 
 def _spelt(value: str | int | float) -> str:
@@ -200,13 +200,4 @@ def _decoded(value: bytes) -> str | None:
     try:
         return base64.b64decode(value[9:-2], validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
-        return None
-
-
-def _text(value: msgspec.Raw | None) -> str | None:
-    if value is None:
-        return None
-    try:
-        return msgspec.json.decode(value, type=str)
-    except (msgspec.DecodeError, UnicodeDecodeError):
         return None

@@ -136,7 +136,7 @@ def scan_object(
             return locate_members(text, start, values=read_pairs(masked).values())
         except msgspec.MsgspecError as error:
             position = _position_of(error, start, end)
-    if not allows_constants or not _has_constants(masked):
+    if not allows_constants or (masked.find(b"NaN") < 0 and masked.find(b"Infinity") < 0):
         raise NotJson(position)
     try:
         return locate_members(text, start, values=read_pairs(_mask_constants(masked)).values())
@@ -214,11 +214,6 @@ def locate_members(text: bytes, start: int, *, values: Iterable[msgspec.Raw]) ->
         position = key.end() + len(raw)
         members.append(Member(_decode_key(text[key.start(1) : key.end(1)]), key.start(1), key.end(), position))
     return members
-
-
-def _has_constants(text: bytes) -> bool:
-    """Whether NaN or Infinity may be in it."""
-    return text.find(b"NaN") >= 0 or text.find(b"Infinity") >= 0
 
 
 def _mask_surrogates(text: bytes) -> bytes:

@@ -15,7 +15,8 @@ from handfast.wire.eras import (
     META_VERSION,
     MODERN_REVISION,
 )
-from handfast.wire.message import AmbiguousKeys, Members, Message, read_level, read_message
+from handfast.wire.members import level_of, member
+from handfast.wire.message import Members, Message, read_message
 from handfast.wire.methods import CACHEABLE
 from handfast.wire.replies import answer_message
 from handfast.wire.scan import NotJson, scan_array
@@ -143,31 +144,22 @@ def _legacy_tool(tool: bytes) -> bytes:
 
 def greeting_of(discovery: Members, version: str) -> dict[str, Any]:  # Any: JSON
     """What `initialize` answers for a server that said this to `server/discover`."""
+    server_info = level_of(member(discovery, "_meta")).get(META_SERVER)
     found: dict[str, Any] = {  # Any: JSON
         "protocolVersion": version,
         "capabilities": _capabilities(discovery, _ONLY_MODERN_CAPABILITIES),
-        "serverInfo": _server_info(discovery) or {"name": "unknown", "version": "unknown"},
+        "serverInfo": server_info or {"name": "unknown", "version": "unknown"},
     }
     if "instructions" in discovery:
         found["instructions"] = discovery["instructions"]
     return found
 
 
-def _server_info(discovery: Members) -> msgspec.Raw | None:
-    try:
-        return read_level(bytes(discovery["_meta"])).get(META_SERVER)
-    except (KeyError, AmbiguousKeys, NotJson):
-        return None
-
-
 # --- both ------------------------------------------------------------------------------------------------------------
 
 
 def _capabilities(source: Members, withheld: tuple[str, ...]) -> dict[str, Any]:  # Any: JSON
-    try:
-        found = read_level(bytes(source.get("capabilities", msgspec.Raw(b"{}"))))
-    except (AmbiguousKeys, NotJson):
-        return {}
+    found = level_of(member(source, "capabilities"))
     return {name: value for name, value in found.items() if name not in withheld}
 
 

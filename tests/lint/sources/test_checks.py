@@ -27,19 +27,19 @@ def test_folders_are_searched_in_a_steady_order_and_some_are_left_out(here: Path
     kept = ["b.py", "a/z.py", "a/a/x.py", "build/b.py", "tests/t.py"]
     left = [".hidden/x.py", "a/__pycache__/x.py", "env/lib/x.py", "web/node_modules/x.py", "x.pyi", "x.txt", "y.pyc"]
     write_files(here, dict.fromkeys([*kept, *left, "env/pyvenv.cfg"], ""))
-    assert [shown for _, shown in find_sources([Path()]).files] == kept
+    assert [shown for _, shown in find_sources([Path()])] == kept
 
 
 def test_a_file_is_judged_once_and_a_named_one_whatever_it_is_called(here: Path) -> None:
     write_files(here, dict.fromkeys(["a/x.py", ".hidden/y.py", "script"], ""))
     named = [Path("a/x.py"), Path("a"), here / "a" / "x.py", Path("script"), Path(".hidden")]
-    assert [shown for _, shown in find_sources(named).files] == ["a/x.py", "script", ".hidden/y.py"]
+    assert [shown for _, shown in find_sources(named)] == ["a/x.py", "script", ".hidden/y.py"]
 
 
 def test_folders_that_hold_themselves_are_not_followed(here: Path) -> None:
     write_files(here, {"a/x.py": ""})
     (here / "a" / "again").symlink_to(here / "a")
-    assert [shown for _, shown in find_sources([Path("a")]).files] == ["a/x.py"]
+    assert [shown for _, shown in find_sources([Path("a")])] == ["a/x.py"]
 
 
 def test_only_boundaries_of_the_judged_files_are_judged(tmp_path: Path) -> None:

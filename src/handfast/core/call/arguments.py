@@ -75,12 +75,9 @@ def unknown_message(names: list[str], declared: Declared) -> str:
     shown = [f"'{scrub_name(name)}'" for name in names[:MOST_OFFENDERS]]
     if len(names) == 1:
         return f"Argument {shown[0]} is not a declared field. Remove it and call again.\n{declared_line(declared)}"
-    listed = f"{', '.join(shown)}{_and_more(len(names))}"
+    more = f" and {len(names) - MOST_OFFENDERS} more" if len(names) > MOST_OFFENDERS else ""
+    listed = f"{', '.join(shown)}{more}"
     return f"Arguments {listed} are not declared fields. Remove them and call again.\n{declared_line(declared)}"
-
-
-def _and_more(count: int) -> str:
-    return f" and {count - MOST_OFFENDERS} more" if count > MOST_OFFENDERS else ""
 
 
 def almost_declared_message(

@@ -8,8 +8,6 @@ from re import compile as compile_pattern
 from sys import float_info
 from typing import Any, Final, NamedTuple
 
-from handfast.core.schema.references import Node
-
 # The drafts' meta-data vocabulary and `$comment`. `format` and `content…` stay: some drafts assert them, and they are
 # short. An unknown keyword stays too: a reference may lead into it.
 ANNOTATIONS: Final = frozenset(
@@ -59,15 +57,11 @@ def without_annotations(schema: Any) -> Any:  # Any: a schema of bounded depth, 
 def _part(keyword: str, value: Any) -> Any:  # Any: what stands under a keyword
     if isinstance(value, dict):
         if keyword in SCHEMA_MAPS:
-            return _each_of(value)
+            return {name: without_annotations(part) for name, part in value.items()}
         return without_annotations(value) if keyword in ONE_SCHEMA else value
     if isinstance(value, list) and keyword in SCHEMA_LISTS:
         return [without_annotations(part) for part in value]
     return value
-
-
-def _each_of(parts: Node) -> Node:
-    return {name: without_annotations(part) for name, part in parts.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,8 @@ class _Scale:
                 raise _TooMuch
             self.step(STEPS_PER_PART)
             path.add(id(node))
-            times *= _factor(node)
+            if "unevaluatedProperties" in node or "unevaluatedItems" in node:
+                times *= UNEVALUATED_FACTOR
             self.add(node, times, location)
             parts.append((node, times))
             stack.append(id(node))
@@ -177,10 +178,6 @@ class _Scale:
 def _one_deeper(location: _Location, weights: list[float], depth: int) -> float:
     heaviest = max([sum([weights[at] * times for at, times in bag]) for bag in location.bags], default=0)
     return min(float(OVER), heaviest + location.below + (location.names if depth == 1 else 0))
-
-
-def _factor(node: Node) -> int:
-    return UNEVALUATED_FACTOR if "unevaluatedProperties" in node or "unevaluatedItems" in node else 1
 
 
 @dataclass(frozen=True, slots=True)

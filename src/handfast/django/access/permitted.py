@@ -1,8 +1,8 @@
 """Which tools a caller may use: those in the scopes of its token whose views would let it in."""
 
 import logging
-from collections.abc import Hashable, Iterable, Mapping
-from typing import Any, Protocol
+from collections.abc import Hashable, Iterable
+from typing import Any
 
 from django.http import HttpRequest
 from rest_framework.request import Request
@@ -19,17 +19,7 @@ from handfast.django.discovery.tool import ViewTool
 _log = logging.getLogger("handfast.django")
 
 
-class Annotated(Protocol):
-    """A tool, as far as scopes look at it."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def annotations(self) -> Mapping[str, bool]: ...
-
-
-def is_in_scope(caller: ApiCaller, tool: Annotated) -> bool:
+def is_in_scope(caller: ApiCaller, tool: ViewTool) -> bool:
     """Whether the caller's token is good for the tool. Out of scope is as good as not there."""
     if caller.scopes is None:
         return True

@@ -11,7 +11,7 @@ from handfast.django.checks.lost_input import lost_input
 from handfast.django.checks.writes import find_writes
 from handfast.django.conf import read_settings
 from handfast.django.discovery import Discovery
-from handfast.django.discovery.problems import DiscoveryProblem, dotted_name
+from handfast.django.discovery.problems import dotted_name
 from handfast.django.discovery.tool import ViewTool
 from handfast.django.discovery.tool_view import ask_tool, permissions_of
 from handfast.django.discovery.views.guarded_calls import without_database
@@ -70,8 +70,5 @@ def surveyed_findings(found: Discovery, *, may_query: bool = False) -> list[Chec
     """`may_query`: serializers may read their fields from the database, as in discovery."""
     with without_database(on_request=may_query):
         losses = [finding for write in find_writes(found.tools) for finding in lost_input(write)]
-        return in_order([*_told(found.problems), *losses, *open_writes(found.tools)])
-
-
-def _told(problems: Iterable[DiscoveryProblem]) -> list[CheckFinding]:
-    return [CheckFinding(one.id, one.message, one.hint, one.where) for one in problems]
+        told = [CheckFinding(one.id, one.message, one.hint, one.where) for one in found.problems]
+        return in_order([*told, *losses, *open_writes(found.tools)])

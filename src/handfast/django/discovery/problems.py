@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Final
 
 OF_FUNCTION: Final = "WrappedAPIView"  # what `@api_view` calls the classes that it makes
 
@@ -38,11 +38,6 @@ class DiscoveryProblem:
     message: str
     hint: str
     where: str
-
-    @property
-    def level(self) -> Literal["error", "warning", "info"]:
-        levels: dict[str, Literal["error", "warning", "info"]] = {"E": "error", "W": "warning", "I": "info"}
-        return levels[self.id.partition(".")[2][0]]
 
 
 class DiscoveryProblems:

@@ -201,14 +201,10 @@ def _judged(model: Model, source: str, fields: list[AnyField]) -> Condition | No
         return _no_rows(source, target)
     if target is None:
         return NotJudged(str(fields[0].field_name), "is no column")
-    rest = _rest(target, fields)
+    rest = default_values_of(target, *(field.default for field in fields if field.default is not empty))
     if isinstance(rest, Undecidable):
         return NotJudged(source, rest.why, target.attname)
     return rest if isinstance(rest, AlwaysFilled) else EmptyColumn(target.attname, rest)
-
-
-def _rest(column: AnyModelField, fields: list[AnyField]) -> Rest:
-    return default_values_of(column, *(field.default for field in fields if field.default is not empty))
 
 
 def _target(model: Model, source: str) -> Any:  # Any: a column, a relation or its other side share no base class

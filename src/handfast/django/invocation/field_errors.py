@@ -135,16 +135,10 @@ def _of_object(node: Mapping[Any, Any], path: Path, known: Collection[str], dept
     for key, inner in node.items():
         if isinstance(key, int) or (isinstance(key, str) and key.isdecimal() and key not in known):
             yield from _leaves(inner, (*path, int(key)), known, depth + 1)
-        elif _is_no_field(str(key), known, is_root=not path):
+        elif key == api_settings.NON_FIELD_ERRORS_KEY or (not path and key in _NO_FIELD and key not in known):
             yield from _leaves(inner, path, known, depth + 1)
         elif path or key in known or key not in _ASIDE:
             yield from _leaves(inner, (*path, str(key)), known, depth + 1)
-
-
-def _is_no_field(key: str, known: Collection[str], *, is_root: bool) -> bool:
-    if key == api_settings.NON_FIELD_ERRORS_KEY:
-        return True
-    return is_root and key in _NO_FIELD and key not in known
 
 
 def _named(node: Mapping[Any, Any]) -> tuple[Path, str] | None:  # Any: as above

@@ -199,15 +199,12 @@ def check_admin_tools(file: SourceFile, modules: Modules) -> list[Finding]:
     """What is wrong with the admin tools that one file registers."""
     found: list[Finding] = []
     for tool in AdminTools(file, modules).find():
-        if tool.unseen and not _is_allowed_at(tool, file):
+        node = tool.node
+        if tool.unseen and not file.is_allowed(ID, node.lineno, node.end_lineno or node.lineno):
             text = f"The admin tool {tool.name}: {tool.unseen}."
-            found.append(make_finding("mcp-admin-guardrail-unseen", text, file=file.shown, line=tool.node.lineno))
+            found.append(make_finding("mcp-admin-guardrail-unseen", text, file=file.shown, line=node.lineno))
         found += [finding for handler in tool.handlers for finding in _check_handler(tool, handler, modules)]
     return found
-
-
-def _is_allowed_at(tool: AdminTool, file: SourceFile) -> bool:
-    return file.is_allowed(ID, tool.node.lineno, tool.node.end_lineno or tool.node.lineno)
 
 
 def _check_handler(tool: AdminTool, handler: Handler, modules: Modules) -> list[Finding]:

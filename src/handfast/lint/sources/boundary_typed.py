@@ -68,20 +68,15 @@ def _read(path: Path) -> Project:
         content = tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
         raise ProjectUnreadable(f"{shown}: cannot be read as TOML. Correct it: {problem}") from None
-    boundaries = _read_boundaries(_table(content), shown)
-    if _name(content) == "handfast":
+    boundaries = _read_boundaries(_at(content, "tool", "handfast", "lint"), shown)
+    if _at(content, "project", "name") == "handfast":
         return Project(path.parent, (*OWN_BOUNDARIES, *boundaries), "src/handfast/lint/sources/boundary_typed.py")
     return Project(path.parent, boundaries, shown)
 
 
-def _name(content: dict[str, Any]) -> object:  # Any: TOML
-    project = content.get("project")
-    return project.get("name") if isinstance(project, dict) else None
-
-
-def _table(content: dict[str, Any]) -> object:  # Any: TOML
+def _at(content: dict[str, Any], *keys: str) -> object:  # Any: TOML
     found: object = content
-    for key in ("tool", "handfast", "lint"):
+    for key in keys:
         found = found.get(key, {}) if isinstance(found, dict) else {}
     return found
 
@@ -133,17 +128,12 @@ def check_boundary(boundary: Boundary, file: SourceFile, modules: Modules, regis
     if boundary.lenient:
         return []
     judged = [(node, _fault(node, boundary, file, modules)) for _, node in functions]
+    hint = f'Call parse_typed("{boundary.label}", ...) in this function itself.'
     return [
-        make_finding(
-            ID, f"The boundary '{boundary.label}': {fault}.", _hint(boundary), file=file.shown, line=node.lineno
-        )
+        make_finding(ID, f"The boundary '{boundary.label}': {fault}.", hint, file=file.shown, line=node.lineno)
         for node, fault in judged
         if fault and not file.is_allowed(ID, node.lineno, node.lineno)
     ]
-
-
-def _hint(boundary: Boundary) -> str:
-    return f'Call parse_typed("{boundary.label}", ...) in this function itself.'
 
 
 def _find_functions(wanted: str, file: SourceFile) -> list[tuple[str, Function]]:

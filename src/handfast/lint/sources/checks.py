@@ -5,7 +5,6 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from handfast.lint.findings import Finding, make_finding
@@ -15,19 +14,9 @@ from handfast.lint.sources.modules import Modules, read_source
 from handfast.regular_file import read_regular
 
 _SKIPPED = frozenset(("__pycache__", "node_modules", "site-packages"))
+Sources = tuple[tuple[Path, str], ...]  # files to be judged, each with the name it goes by in findings
 # Other names that a file gives to the builder; files that import it from there know no other.
 _RENAMED = re.compile(rb"\badmin_tool\s+as\s+(\w+)|(\w+)\s*=\s*[\w.]*\badmin_tool\b")
-
-
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """Python files to be judged, each with the name it goes by in findings."""
-
-    files: tuple[tuple[Path, str], ...]
-
-    @property
-    def paths(self) -> list[Path]:
-        return [path for path, _ in self.files]
 
 
 def find_sources(paths: Sequence[Path]) -> Sources:
@@ -36,7 +25,7 @@ def find_sources(paths: Sequence[Path]) -> Sources:
     for path in paths:
         for file in _walk(path) if path.is_dir() else (path,):
             found.setdefault(file.resolve(), (file, file.as_posix()))
-    return Sources(tuple(found.values()))
+    return tuple(found.values())
 
 
 def _walk(folder: Path) -> Iterator[Path]:
@@ -51,12 +40,12 @@ def _is_skipped(parent: str, name: str) -> bool:
 
 def check_sources(sources: Sources, project: Project) -> list[Finding]:
     """Every finding of both checks, in no particular order."""
-    modules = Modules(project.root, {path.resolve(): shown for path, shown in sources.files})
+    modules = Modules(project.root, {path.resolve(): shown for path, shown in sources})
     registered = _by_file(project)
     builders = _builders(sources)
     found = _missing_files(project)
     with _without_collecting():
-        for path, shown in sources.files:
+        for path, shown in sources:
             source = read_source(path, shown)
             if isinstance(source, Finding):
                 found.append(source)
@@ -92,7 +81,7 @@ def _missing_files(project: Project) -> list[Finding]:
 def _builders(sources: Sources) -> re.Pattern[bytes]:
     """What a file must mention to be worth a closer look; looking closely takes longer than parsing."""
     names = {BUILDER.encode()}
-    for path in sources.paths:
+    for path, _ in sources:
         try:
             text = read_regular(path)
         except OSError:

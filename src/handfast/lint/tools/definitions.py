@@ -9,7 +9,8 @@ import msgspec
 from handfast.core.call.contract import ToolContract
 from handfast.core.words.redaction import scrub_name
 from handfast.lint.findings import Finding, FindingPlace, make_finding
-from handfast.wire.message import AmbiguousKeys, Members, read_level
+from handfast.wire.members import member, text_member
+from handfast.wire.message import AmbiguousKeys, read_level
 from handfast.wire.scan import NotJson, scan_array
 
 # No file of definitions is near this; it only keeps a wrong path from being scanned for minutes.
@@ -90,29 +91,17 @@ def _read_tool(text: bytes, file: str, origin: str) -> ToolDefinition | str:
         return "has a key twice, or one that differs from the protocol's only in case"
     except NotJson:
         return "is not an object"
-    name = _text(tool, "name")
+    name = text_member(tool, "name")
     if not name:
         return "has no name"
     contract = ToolContract(
         name=name,
-        input_schema=_raw(tool, "inputSchema"),
-        output_schema=_raw(tool, "outputSchema"),
-        annotations=_raw(tool, "annotations"),
-        description=_text(tool, "description"),
+        input_schema=member(tool, "inputSchema"),
+        output_schema=member(tool, "outputSchema"),
+        annotations=member(tool, "annotations"),
+        description=text_member(tool, "description") or "",
     )
     return ToolDefinition(contract=contract, file=file, origin=origin)
-
-
-def _raw(tool: Members, key: str) -> bytes | None:
-    value = tool.get(key)
-    return None if value is None or bytes(value) == b"null" else bytes(value)
-
-
-def _text(tool: Members, key: str) -> str:
-    try:
-        return msgspec.json.decode(tool[key], type=str)
-    except (KeyError, msgspec.DecodeError, UnicodeDecodeError):
-        return ""
 
 
 def read_registered(toolbox: object, origin: str) -> Definitions:

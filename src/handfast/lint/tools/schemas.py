@@ -135,16 +135,9 @@ class _OpenObjectWalk:
             if id(part) in found:
                 continue
             found[id(part)] = part
-            pending += self.referred(part)
+            pending += _referred(part, self.references)
             pending += _nodes(part.get("allOf"))
         return list(found.values())
-
-    def referred(self, node: Node) -> list[Node]:
-        reference = node.get("$ref")
-        try:
-            return self.references.targets(reference) if isinstance(reference, str) else []
-        except UnresolvedReference:
-            return []
 
 
 def _is_object_part(node: Node) -> bool:
@@ -174,32 +167,30 @@ def find_input_faults(text: bytes | None) -> Iterator[Fault]:
     if text is None:
         yield "tool-input-root", "", "The tool declares no input schema."
         return
-    yield from _find_any_faults(text)
+    yield from _find_any_faults(text, "input", "tool-input-root")
     content = _content(text)
-    if content is None:
-        return
-    if not _is_object(content):
-        yield "tool-input-root", "", "The root of the input schema does not say that it is an object."
     yield from find_header_faults(content)
     yield from find_open_objects(content)
-    bare = [name for name, part in _parameters(content) if not _has_description(part, content)]
+    parameters = mapping(content, "properties") if isinstance(content, dict) else {}
+    bare = [name for name, part in parameters.items() if not _has_description(part, content)]
     if bare:
         names = ", ".join(scrub_names(bare))
         yield "tool-parameter-description", "properties", f"Parameters without a description: {names}."
 
 
 def find_output_faults(text: bytes | None) -> Iterator[Fault]:
-    if text is None:
-        return
-    yield from _find_any_faults(text)
+    if text is not None:
+        yield from _find_any_faults(text, "output", "tool-output-root")
+
+
+def _find_any_faults(text: bytes, side: str, root_fault: str) -> Iterator[Fault]:
+    yield from _find_unusable(text)
     content = _content(text)
-    if content is None:
-        return
-    if not _is_object(content):
-        yield "tool-output-root", "", "The root of the output schema does not say that it is an object."
+    if content is not None and (not isinstance(content, dict) or content.get("type") != "object"):
+        yield root_fault, "", f"The root of the {side} schema does not say that it is an object."
 
 
-def _find_any_faults(text: bytes) -> Iterator[Fault]:
+def _find_unusable(text: bytes) -> Iterator[Fault]:
     compiled = compile_schema(text)
     if isinstance(compiled, UncompilableSchema):
         content = _content(text)
@@ -230,18 +221,9 @@ def find_result_faults(result: ResultType) -> Iterator[Fault]:
 def _content(text: bytes) -> object:
     """The decoded schema; None where it cannot even be read safely."""
     try:
-        content: object = read_schema(text)
+        return read_schema(text)
     except SchemaRefused:
         return None
-    return content
-
-
-def _is_object(content: object) -> bool:
-    return isinstance(content, dict) and content.get("type") == "object"
-
-
-def _parameters(content: object) -> list[tuple[str, object]]:
-    return list(mapping(content, "properties").items()) if isinstance(content, dict) else []
 
 
 def _has_description(part: object, root: object) -> bool:
@@ -249,14 +231,13 @@ def _has_description(part: object, root: object) -> bool:
         return False
     if isinstance(part.get("description"), str) and part["description"].strip():
         return True
-    reference = part.get("$ref")
-    targets = _targets(reference, read_references(root)) if isinstance(reference, str) else []
-    return any(isinstance(target.get("description"), str) for target in targets)
+    return any(isinstance(target.get("description"), str) for target in _referred(part, read_references(root)))
 
 
-def _targets(reference: str, references: References) -> list[Node]:
+def _referred(node: Node, references: References) -> list[Node]:
+    reference = node.get("$ref")
     try:
-        return references.targets(reference)
+        return references.targets(reference) if isinstance(reference, str) else []
     except UnresolvedReference:
         return []
 

@@ -58,12 +58,9 @@ class ListedTools:
         self._views.clear()
 
     def _contracts(self, page: Page) -> dict[str, CompiledContract]:
-        return {
-            name: self._compile(ToolContract(name, _text(taken), _text(given))) for name, (taken, given) in page.items()
-        }
-
-    def _compile(self, contract: ToolContract) -> CompiledContract:
-        return self._compiled.setdefault(contract.fingerprint, CompiledContract(contract, DEFAULT_BOUNDS))
+        found = [ToolContract(name, _text(taken), _text(given)) for name, (taken, given) in page.items()]
+        compiled = self._compiled
+        return {one.name: compiled.setdefault(one.fingerprint, CompiledContract(one, DEFAULT_BOUNDS)) for one in found}
 
 
 def _text(schema: Any) -> bytes | None:  # Any: JSON

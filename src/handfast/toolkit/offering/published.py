@@ -68,22 +68,8 @@ def output_with_list(one: Json, several: Json) -> Json:
 
 
 def published(tool: RegisteredTool) -> dict[str, Any]:  # Any: JSON
-    if tool.listed is not None:
-        return {**_published(tool), **_of_lists(tool, tool.listed)}
-    return _published(tool)
-
-
-def _of_lists(tool: RegisteredTool, listed: RegisteredTool) -> dict[str, Any]:  # Any: as above
-    one, several = (json.loads(each.contract.contract.output_schema or b"{}") for each in (tool, listed))
-    return {
-        "inputSchema": input_with_list(tool.spec.input_schema),
-        "outputSchema": output_with_list(one, several),
-    }
-
-
-def _published(tool: RegisteredTool) -> dict[str, Any]:  # Any: as above
     spec, form = tool.spec, tool.pieces
-    return {
+    entry = {
         "name": spec.name,
         **({"title": spec.title} if spec.title else {}),
         "description": spec.description if form is None else published_description(spec.description, form),
@@ -93,3 +79,8 @@ def _published(tool: RegisteredTool) -> dict[str, Any]:  # Any: as above
         "outputSchema": json.loads(tool.answering.contract.output_schema or b"{}"),
         "annotations": spec.annotations,
     }
+    if tool.listed is not None:
+        one, several = (json.loads(each.contract.contract.output_schema or b"{}") for each in (tool, tool.listed))
+        entry["inputSchema"] = input_with_list(spec.input_schema)
+        entry["outputSchema"] = output_with_list(one, several)
+    return entry

@@ -175,11 +175,7 @@ def answer_body(body: bytes, headers: Headers, offer: Offer) -> PostReply:
     is_batch = body.lstrip(b" \t\r\n").startswith(b"[")
     if is_batch and version_of(headers) in _WITH_BATCHES:
         return _answer_batch(body, headers, offer)
-    return _answer_message(body, headers, offer)
-
-
-def _answer_message(raw: bytes, headers: Headers, offer: Offer) -> PostReply:
-    asked = read_request(raw, headers)
+    asked = read_request(body, headers)
     return asked if isinstance(asked, PostReply) else answer_request(asked, offer)
 
 

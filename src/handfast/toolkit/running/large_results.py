@@ -17,7 +17,6 @@ from handfast.toolkit.running.piece_form import PieceForm
 from handfast.toolkit.writing.actor import label_of
 from handfast.toolkit.writing.call import Call
 from handfast.toolkit.writing.reply import Notice, Reply
-from handfast.toolkit.writing.spec import Run
 
 _KEY_BYTES: Final = 24  # 192 random bits
 _MOST_DIGITS: Final = 8
@@ -86,7 +85,7 @@ class LargeResults:
         told = (*_notices(kept, key, 0), *_about_page(beside, wishes))
         return Succeeded(_piece(kept, key, 0), pagination), told
 
-    async def _next(self, _model: Any, arguments: dict[str, Any], call: Call) -> Any:  # Any: as `Run` has them
+    async def run_next(self, _model: Any, arguments: dict[str, Any], call: Call) -> Any:  # Any: as `Run` has them
         """What runs in a tool's place when a token is sent. Raises: ToolError."""
         key, _, digits = str(arguments.pop(CONTINUATION_TOKEN)).rpartition(".")
         is_number = digits.isascii() and digits.isdecimal() and len(digits) <= _MOST_DIGITS
@@ -98,10 +97,6 @@ class LargeResults:
             raise error_invalid_input(_OTHERS)
         notices = _notices(kept, key, int(digits))
         return Reply(_piece(kept, key, int(digits)), *(notice.model_dump() for notice in notices))
-
-    @property
-    def run_next(self) -> Run:
-        return self._next
 
 
 def _opened(outcome: Succeeded, form: PieceForm) -> tuple[dict[str, Any], list[Any] | None]:  # Any: JSON

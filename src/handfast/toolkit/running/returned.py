@@ -39,14 +39,12 @@ def read_returned(value: Any, spec: ToolSpec, codes: CodeBook) -> Returned:  # A
         return Returned(Succeeded(_as_json(value.data, spec)), _checked(value.blocks))
     if isinstance(value, ToolResult):
         outcome = value.outcome(codes)
-        return Returned(_dumped(outcome, spec), _checked(value.blocks))
+        if isinstance(outcome, Succeeded):
+            outcome = Succeeded(_as_json(outcome.data, spec))
+        return Returned(outcome, _checked(value.blocks))
     if spec.returns is None and isinstance(value, str):
         return Returned(_of_text(value, codes))
     return Returned(Succeeded(_as_json(value, spec)))
-
-
-def _dumped(outcome: Outcome, spec: ToolSpec) -> Outcome:
-    return Succeeded(_as_json(outcome.data, spec)) if isinstance(outcome, Succeeded) else outcome
 
 
 def _of_text(text: str, codes: CodeBook) -> Outcome:

@@ -3,10 +3,10 @@
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, Coroutine
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, Unpack
 
 from handfast.core.schema.compiled import CompiledSchema
-from handfast.slow_lane.client import LaneVerdict, SlowLane
+from handfast.slow_lane.client import LaneVerdict, LaneWishes, SlowLane
 
 # The gateway gives a stranger's schema a quarter of a second. A schema of our own is no trap: 5 MiB of good data must
 # pass on a busy machine too, and the heaviest that may be declared takes some 25 s for that much.
@@ -20,24 +20,14 @@ class LaneOfLoop:
     def __init__(self) -> None:
         self._lanes: dict[asyncio.AbstractEventLoop, tuple[SlowLane, AsyncGenerator[None]]] = {}
 
-    async def verdict(
-        self,
-        schema: CompiledSchema,
-        value_text: bytes,
-        *,
-        wording: bool,
-        lenient: bool = False,
-        max_depth: int | None = None,
-    ) -> LaneVerdict:
+    async def verdict(self, schema: CompiledSchema, value_text: bytes, **wishes: Unpack[LaneWishes]) -> LaneVerdict:
         loop = asyncio.get_running_loop()
         if loop not in self._lanes:
             lane = SlowLane()
             ending = self._end_with(loop, lane)
             self._lanes[loop] = lane, ending
             await anext(ending)  # from here on the loop knows it
-        return await self._lanes[loop][0].verdict(
-            schema, value_text, deadline=JUDGE_SECONDS, wording=wording, lenient=lenient, max_depth=max_depth
-        )
+        return await self._lanes[loop][0].verdict(schema, value_text, deadline=JUDGE_SECONDS, **wishes)
 
     async def _end_with(self, loop: asyncio.AbstractEventLoop, lane: SlowLane) -> AsyncGenerator[None]:
         """A loop that ends closes the generators that it has seen: the one moment at which the worker can be ended."""
@@ -84,19 +74,9 @@ class LaneInThread:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lane: SlowLane | None = None
 
-    async def verdict(
-        self,
-        schema: CompiledSchema,
-        value_text: bytes,
-        *,
-        wording: bool,
-        lenient: bool = False,
-        max_depth: int | None = None,
-    ) -> LaneVerdict:
+    async def verdict(self, schema: CompiledSchema, value_text: bytes, **wishes: Unpack[LaneWishes]) -> LaneVerdict:
         loop, lane = self._started()
-        asked = lane.verdict(
-            schema, value_text, deadline=JUDGE_SECONDS, wording=wording, lenient=lenient, max_depth=max_depth
-        )
+        asked = lane.verdict(schema, value_text, deadline=JUDGE_SECONDS, **wishes)
         return asyncio.run_coroutine_threadsafe(asked, loop).result()
 
     def _started(self) -> tuple[asyncio.AbstractEventLoop, SlowLane]:

@@ -6,7 +6,6 @@ import sys
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from types import TracebackType
 from typing import IO, Final, TextIO
 
 import anyio
@@ -104,9 +103,7 @@ class Incoming:
     async def __aenter__(self) -> "Incoming":
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
 
@@ -148,9 +145,7 @@ class Outgoing:
     async def __aenter__(self) -> "Outgoing":
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
 

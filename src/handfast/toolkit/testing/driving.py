@@ -51,7 +51,11 @@ class Driver:
         except NoArguments:
             return []  # told where wrong arguments are made from right ones
         if not ran and not found:
-            return [Problem(name, _never_ran(tried), arguments_for(schema, 1)[0])]
+            told = (
+                f"none of the {tried} arguments made from its input schema was accepted, so it never ran; "
+                "let the schema say what its model asks for, or give `examples`"
+            )
+            return [Problem(name, told, arguments_for(schema, 1)[0])]
         return [await self._told(tool, schema, kind, arguments) for kind, arguments in found.items()]
 
     async def _drive(self, tool: RegisteredTool, tried: list[Arguments], found: dict[str, Arguments]) -> int:
@@ -94,7 +98,8 @@ class Driver:
         codes, envelope = self.registry.codes, self.registry.envelope
         what = breach_of(result, tool, codes, envelope)
         if what:
-            return f"{what}: it raised {self.watch.told}" if _is_crash(what) and self.watch.told else what
+            is_crash = what == f"failed with {ErrorCode.INTERNAL_ERROR}"
+            return f"{what}: it raised {self.watch.told}" if is_crash and self.watch.told else what
         outcome = read_outcome(result, tool, codes, envelope)
         if isinstance(outcome, Failed) and (inner := self.watch.told_in_failure):
             return f"failed with {outcome.code} and passes on the text of a {inner}; say it in words of your own"
@@ -107,14 +112,3 @@ _SILENT = "gave no answer"
 def _kind(what: str) -> str:
     """What two results do wrong is the same problem, though one is larger."""
     return re.sub(r"\d+", "N", what) if what.startswith(f"failed with {ErrorCode.OUTPUT_VIOLATION}") else what
-
-
-def _is_crash(what: str) -> bool:
-    return what == f"failed with {ErrorCode.INTERNAL_ERROR}"
-
-
-def _never_ran(tried: int) -> str:
-    return (
-        f"none of the {tried} arguments made from its input schema was accepted, so it never ran; "
-        "let the schema say what its model asks for, or give `examples`"
-    )

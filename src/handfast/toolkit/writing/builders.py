@@ -146,8 +146,7 @@ def build_handler_map(*maps: Mapping[str, ToolHandler]) -> Mapping[str, ToolHand
     for handlers in maps:
         twice = sorted(joined.keys() & handlers.keys())
         if twice:
-            message = f"Two handlers for the same tool: {', '.join(twice)}. Give each tool one."
-            raise ValueError(message)
+            raise ValueError(f"Two handlers for the same tool: {', '.join(twice)}. Give each tool one.")
         joined.update(handlers)
     return MappingProxyType(joined)
 

@@ -7,16 +7,7 @@ from django.test import override_settings
 from rest_framework import serializers
 from rest_framework.settings import api_settings
 
-from handfast.django.discovery.schemas.scalar_fields import (
-    choice_output,
-    date_input,
-    date_output,
-    datetime_input,
-    datetime_output,
-    labels,
-    multiple_input,
-    time_output,
-)
+from handfast.django.discovery.schemas.scalar_fields import INPUT, OUTPUT, choice_output, labels, listed, multiple_input
 
 
 @pytest.mark.parametrize(
@@ -55,15 +46,15 @@ def test_formats_of_the_project_hold_for_fields_without_one() -> None:
     }
     with override_settings(REST_FRAMEWORK=formats):
         assert api_settings.DATE_FORMAT == "%d.%m.%Y"
-        assert date_output(serializers.DateField()) == {"type": "string", "examples": ["01.03.2026"]}
-        assert date_input(serializers.DateField())["examples"] == ["01.03.2026"]
-        assert datetime_output(serializers.DateTimeField()) == {"type": "string", "format": "date-time"}
-        assert time_output(serializers.TimeField()) == {"type": "string", "examples": ["14.30"]}
+        assert listed(OUTPUT, serializers.DateField()) == {"type": "string", "examples": ["01.03.2026"]}
+        assert listed(INPUT, serializers.DateField())["examples"] == ["01.03.2026"]
+        assert listed(OUTPUT, serializers.DateTimeField()) == {"type": "string", "format": "date-time"}
+        assert listed(OUTPUT, serializers.TimeField()) == {"type": "string", "examples": ["14.30"]}
 
 
 def test_a_moment_is_a_date_time_only_with_an_offset() -> None:
     with override_settings(USE_TZ=False):
-        assert datetime_output(serializers.DateTimeField()) == {"type": "string"}
+        assert listed(OUTPUT, serializers.DateTimeField()) == {"type": "string"}
         aware = serializers.DateTimeField(default_timezone=datetime.UTC)
-        assert datetime_output(aware) == {"type": "string", "format": "date-time"}
-        assert datetime_input(serializers.DateTimeField()) == {"type": "string", "format": "date-time"}
+        assert listed(OUTPUT, aware) == {"type": "string", "format": "date-time"}
+        assert listed(INPUT, serializers.DateTimeField()) == {"type": "string", "format": "date-time"}

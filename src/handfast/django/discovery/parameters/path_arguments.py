@@ -16,6 +16,7 @@ from handfast.django.discovery.views.bare_view import AskedView
 from handfast.django.discovery.views.routes import PathForm, Route, group_patterns
 
 _DIGITS: Final = re.compile(r"(?:\\d|\[0-9\]|\[\\d\])(?:\+|\{\d+(?:,\d*)?\})")
+_WHOLE: Final[Json] = {"type": "integer", "minimum": 0}
 _ANY_KEY: Final[Json] = {"type": ["string", "integer"]}
 _PARENT: Final = re.compile(r"^(?:parent_lookup_)?(\w+?)(?:__|_)?(?:pk|id|slug|uuid)?$")
 
@@ -33,7 +34,7 @@ def path_template(route: Route, forms: tuple[PathForm, ...], asked: AskedView, t
             all(group in form.groups for form in forms),
             group == own,
         )
-        for group in _groups(forms)
+        for group in dict.fromkeys(group for form in forms for group in form.groups)
     )
     return PathTemplate(_shown(forms[0], parameters), forms, parameters, route.regex, route.converters, route.extra)
 
@@ -47,10 +48,6 @@ def _version(group: str, asked: AskedView, taken: Collection[str]) -> PathParame
     schema: Json = {"type": "string"} if not scheme.allowed_versions else options(scheme.allowed_versions)
     schema = described({**schema, **({"default": default} if default else {})}, "The version of the API")
     return PathParameter(_argument(group, None, taken), group, schema, is_required=not default, default=default)
-
-
-def _groups(forms: Iterable[PathForm]) -> list[str]:
-    return list(dict.fromkeys(group for form in forms for group in form.groups))
 
 
 def _lookup_group(asked: AskedView, forms: tuple[PathForm, ...]) -> str | None:
@@ -84,11 +81,10 @@ def _root_key(model: Model) -> str:
 def _schema(group: str, allowed: str, route: Route, asked: AskedView, *, is_own: bool) -> Json:
     own = lookup_schema(asked.model, getattr(asked.view, "lookup_field", "pk")) if is_own else {}
     schema = _by_converter(route.converters.get(group))
-    if schema is None and own.get("type") != "string":  # in a text of digits, zeros in front are part of it
-        schema = _by_digits(allowed)
-    schema = schema or own or None
-    if schema is None:
-        schema = _by_relation(group, asked.model) or _ANY_KEY
+    # In a text of digits, zeros in front are part of it.
+    if schema is None and own.get("type") != "string" and _DIGITS.fullmatch(allowed):
+        schema = _WHOLE
+    schema = schema or own or _by_relation(group, asked.model) or _ANY_KEY
     written = whole(allowed)
     if "string" in schema["type"] and "format" not in schema and written is not None:
         schema = {**schema, "pattern": written}
@@ -97,14 +93,10 @@ def _schema(group: str, allowed: str, route: Route, asked: AskedView, *, is_own:
 
 def _by_converter(converter: object) -> Json | None:
     if isinstance(converter, converters.IntConverter):
-        return {"type": "integer", "minimum": 0}
+        return _WHOLE
     if isinstance(converter, converters.UUIDConverter):
         return {"type": "string", "format": "uuid"}
     return None
-
-
-def _by_digits(allowed: str) -> Json | None:
-    return {"type": "integer", "minimum": 0} if _DIGITS.fullmatch(allowed) else None
 
 
 def _by_relation(group: str, model: Model | None) -> Json | None:

@@ -136,7 +136,7 @@ def _field(model: Model, name: str) -> Any:  # Any: a column, a relation or its 
 
 def _computed(model: Model, name: str) -> Reached:
     """A property or a method of the model, by what it says that it returns."""
-    attribute = _static(model, name)
+    attribute = next((vars(cls)[name] for cls in model.__mro__ if name in vars(cls)), None)
     if attribute is None:
         return UNKNOWN
     shown = _field(model, name[4:-8]) if name.startswith("get_") and name.endswith("_display") else None
@@ -155,10 +155,6 @@ def _display(column: AnyModelField) -> Reached:
     own = raw.get("type")
     schema: Json = {"type": "string"} if own == "string" else {"type": ["string", own]} if isinstance(own, str) else {}
     return Reached(schema, may_be_null=column.null, may_be_missing=False)
-
-
-def _static(model: Model, name: str) -> object:
-    return next((vars(cls)[name] for cls in model.__mro__ if name in vars(cls)), None)
 
 
 def _function_of(attribute: Any) -> Any:  # Any: whatever stands in a class body

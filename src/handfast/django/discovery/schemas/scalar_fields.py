@@ -16,6 +16,9 @@ from handfast.django.discovery.schemas.model_values import datetime_schema
 _MOST_LABELS: Final = 20  # what a label adds is worth reading for a handful of choices
 _MOST_EXAMPLES: Final = 20
 _EXAMPLE: Final = datetime.datetime(2026, 3, 1, 14, 30)
+_DATE: Final[Json] = {"type": "string", "format": "date"}
+# Not the format "time": that one asks for an offset, which a time of day has not.
+_TIME_OF_DAY: Final = described({"type": "string", "examples": ["14:30:00"]}, "A time of day as HH:MM or HH:MM:SS")
 _DURATION: Final = "days, hours, minutes and seconds, such as 1 02:30:00, or ISO 8601, such as P1DT2H30M"
 Described = Callable[[Any], Json]  # Any: the field class that stands beside it in the table
 _FILE_INPUT: Final[Json] = {
@@ -51,10 +54,6 @@ def multiple_input(field: fields.MultipleChoiceField) -> Json:
     return described(schema, labels(field.choices.items()))
 
 
-def multiple_output(field: fields.MultipleChoiceField) -> Json:
-    return {"type": "array", "items": types_of([*_values(field), ""])}
-
-
 def _values(field: fields.ChoiceField) -> list[object]:
     return [plain_scalar(key) for key in field.choices]
 
@@ -70,77 +69,40 @@ def _plain(text: str) -> str:
     return "".join(char for char in text.casefold() if char.isalnum())
 
 
-def datetime_input(field: fields.DateTimeField) -> Json:
-    formats = _formats(field, "DATETIME_INPUT_FORMATS")
-    if _has_iso(formats):
-        return {"type": "string", "format": "date-time"}
-    return _in_format(formats, humanize_datetime.datetime_formats(formats))
-
-
-def date_input(field: fields.DateField) -> Json:
-    formats = _formats(field, "DATE_INPUT_FORMATS")
-    if _has_iso(formats):
-        return {"type": "string", "format": "date"}
-    return _in_format(formats, humanize_datetime.date_formats(formats))
-
-
-def time_input(field: fields.TimeField) -> Json:
-    formats = _formats(field, "TIME_INPUT_FORMATS")
-    if _has_iso(formats):
-        # Not the format "time": that one asks for an offset, which a time of day has not.
-        return described({"type": "string", "examples": ["14:30:00"]}, "A time of day as HH:MM or HH:MM:SS")
-    return _in_format(formats, humanize_datetime.time_formats(formats))
-
-
 def duration_input(field: fields.DurationField) -> Json:
     limits = [f"at least {field.min_value}" if field.min_value is not None else ""]
     limits += [f"at most {field.max_value}" if field.max_value is not None else ""]
     return described({"type": "string"}, f"A duration: {'; '.join([_DURATION, *filter(None, limits)])}")
 
 
-def _formats(field: object, setting: str) -> Sequence[str]:
-    formats: Sequence[str] = getattr(field, "input_formats", getattr(api_settings, setting))
-    return formats
+def _in_input_formats(setting: str, words: Callable[[Any], str], iso: Json) -> Described:  # Any: formats, in the stubs
+    """A date or a time as its field takes it: in ISO 8601, or in formats that the field or the setting says."""
+
+    def describe(field: object) -> Json:
+        formats: Sequence[str] = getattr(field, "input_formats", getattr(api_settings, setting))
+        if any(form.lower() == ISO_8601 for form in formats):
+            return dict(iso)
+        examples = list(dict.fromkeys(_EXAMPLE.strftime(form) for form in formats))
+        return described({"type": "string", "examples": examples}, f"Written as {words(formats)}")
+
+    return describe
 
 
-def _has_iso(formats: Sequence[str]) -> bool:
-    return any(form.lower() == ISO_8601 for form in formats)
+def _in_output_format(setting: str, iso: Described) -> Described:
+    """A date or a time as its field sends it: in ISO 8601, or in the format that the field or the setting says."""
+
+    def describe(field: object) -> Json:
+        form: str | None = getattr(field, "format", getattr(api_settings, setting))
+        if form is None or form.lower() == ISO_8601:
+            return iso(field)
+        return {"type": "string", "examples": [_EXAMPLE.strftime(form)]}
+
+    return describe
 
 
-def _in_format(formats: Sequence[str], words: str) -> Json:
-    examples = list(dict.fromkeys(_EXAMPLE.strftime(form) for form in formats))
-    return described({"type": "string", "examples": examples}, f"Written as {words}")
-
-
-def datetime_output(field: fields.DateTimeField) -> Json:
-    form = _output_format(field, "DATETIME_FORMAT")
-    if form is None or form.lower() == ISO_8601:
-        zone = field.timezone if hasattr(field, "timezone") else settings.USE_TZ or None
-        return datetime_schema(is_aware=zone is not None)
-    return {"type": "string", "examples": [_EXAMPLE.strftime(form)]}
-
-
-def date_output(field: fields.DateField) -> Json:
-    form = _output_format(field, "DATE_FORMAT")
-    if form is None or form.lower() == ISO_8601:
-        return {"type": "string", "format": "date"}
-    return {"type": "string", "examples": [_EXAMPLE.strftime(form)]}
-
-
-def time_output(field: fields.TimeField) -> Json:
-    form = _output_format(field, "TIME_FORMAT")
-    if form is None or form.lower() == ISO_8601:
-        return {"type": "string"}
-    return {"type": "string", "examples": [_EXAMPLE.strftime(form)]}
-
-
-def duration_output(_: fields.DurationField) -> Json:
-    return {"type": "string"}
-
-
-def _output_format(field: Any, setting: str) -> str | None:  # Any: three classes without a common base
-    form: str | None = getattr(field, "format", getattr(api_settings, setting))
-    return form
+def _iso_datetime(field: fields.DateTimeField) -> Json:
+    zone = field.timezone if hasattr(field, "timezone") else settings.USE_TZ or None
+    return datetime_schema(is_aware=zone is not None)
 
 
 def _text(field: fields.CharField) -> Json:
@@ -194,10 +156,6 @@ def _json_input(field: fields.JSONField) -> Json:
     return {"type": ["object", "array", "string", "number", "boolean"]}
 
 
-def _json_output(field: fields.JSONField) -> Json:
-    return {"type": "string"} if field.binary else {}
-
-
 def _always(schema: Json) -> Described:
     return lambda _: dict(schema)
 
@@ -213,9 +171,11 @@ INPUT: Final[Mapping[type, Described]] = {
     fields.IntegerField: _always({"type": "integer"}),
     fields.FloatField: _always({"type": "number"}),
     fields.DecimalField: _decimal_input,
-    fields.DateTimeField: datetime_input,
-    fields.DateField: date_input,
-    fields.TimeField: time_input,
+    fields.DateTimeField: _in_input_formats(
+        "DATETIME_INPUT_FORMATS", humanize_datetime.datetime_formats, {"type": "string", "format": "date-time"}
+    ),
+    fields.DateField: _in_input_formats("DATE_INPUT_FORMATS", humanize_datetime.date_formats, _DATE),
+    fields.TimeField: _in_input_formats("TIME_INPUT_FORMATS", humanize_datetime.time_formats, _TIME_OF_DAY),
     fields.DurationField: duration_input,
     fields.ChoiceField: choice_input,
     fields.MultipleChoiceField: multiple_input,
@@ -235,14 +195,14 @@ OUTPUT: Final[Mapping[type, Described]] = {
     fields.BigIntegerField: _big_integer_output,
     fields.FloatField: _always({"type": "number"}),
     fields.DecimalField: _decimal_output,
-    fields.DateTimeField: datetime_output,
-    fields.DateField: date_output,
-    fields.TimeField: time_output,
-    fields.DurationField: duration_output,
+    fields.DateTimeField: _in_output_format("DATETIME_FORMAT", _iso_datetime),
+    fields.DateField: _in_output_format("DATE_FORMAT", _always(_DATE)),
+    fields.TimeField: _in_output_format("TIME_FORMAT", _always({"type": "string"})),
+    fields.DurationField: _always({"type": "string"}),
     fields.ChoiceField: choice_output,
-    fields.MultipleChoiceField: multiple_output,
+    fields.MultipleChoiceField: lambda field: {"type": "array", "items": types_of([*_values(field), ""])},
     fields.FileField: _always({"type": ["string", "null"]}),
-    fields.JSONField: _json_output,
+    fields.JSONField: lambda field: {"type": "string"} if field.binary else {},
     fields._UnvalidatedField: _always({}),
 }
 

@@ -99,8 +99,7 @@ def _below(outer: Route, inner: URLPattern | URLResolver) -> Route:
 def _regex_of(pattern: Any) -> str:  # Any: the stubs take `regex` for the descriptor that makes it
     if isinstance(pattern, RegexPattern):
         return str(pattern)  # as it is written, without compiling it
-    found: str = pattern.regex.pattern
-    return found
+    return str(pattern.regex.pattern)
 
 
 def read_forms(regex: str) -> tuple[PathForm, ...]:

@@ -3,12 +3,13 @@
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, TypeGuard
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from handfast.core.schema.costs import mapping
 from handfast.toolkit.testing.generate.alternatives import Alternative, Alternatives, Schema, same_json, types_of
 from handfast.toolkit.testing.generate.texts import TEXT, texts
 
@@ -106,7 +107,7 @@ class _Values:
     # --- objects ---------------------------------------------------------------------------------------------------
 
     def _objects(self, schema: Schema, turns: Counter[str]) -> Strategy | None:
-        properties = _mapping(schema, "properties")
+        properties = mapping(schema, "properties")
         required = [name for name in schema.get("required", ()) if isinstance(name, str)]
         # Which pattern a name matches is for the schema to say.
         others = {} if schema.get("patternProperties") else schema.get("additionalProperties", True)
@@ -132,12 +133,12 @@ class _Values:
         most = int(schema.get("maxProperties", max(least, 0) + MOST_ITEMS))
         found: list[tuple[Strategy | None, Strategy | None]] = [
             (texts({"pattern": pattern}), self.of(part, turns))
-            for pattern, part in _mapping(schema, "patternProperties").items()
+            for pattern, part in mapping(schema, "patternProperties").items()
         ]
         others = schema.get("additionalProperties", True)
         if isinstance(others, dict) or (others is True and least > 0):
             known = frozenset(names)
-            keys = self.of({"type": "string", **_mapping(schema, "propertyNames")}, turns)
+            keys = self.of({"type": "string", **mapping(schema, "propertyNames")}, turns)
             found.append((None if keys is None else keys.filter(lambda key: key not in known), self.of(others, turns)))
         kinds = [
             st.dictionaries(keys, each, min_size=max(0, least), max_size=max(0, least, min(most, MOST_ITEMS)))
@@ -225,8 +226,3 @@ def _bounds(schema: Schema) -> tuple[list[tuple[float, bool]], list[tuple[float,
 
 def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _mapping(schema: Mapping[str, Any], key: str) -> dict[str, Any]:  # Any: schemas
-    found = schema.get(key)
-    return found if isinstance(found, dict) else {}
