@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from handfast import judgement
 from handfast.clock import Clock
 from handfast.core.call import strict_json as judged_text
+from handfast.core.call.caller import Caller
 from handfast.core.call.contract import CompiledContract, ToolContract
 from handfast.core.call.exchange import Record, RecordingFailed, RecordType, Status, Ticket
 from handfast.core.call.policy import (
@@ -112,7 +113,7 @@ class Bench:
         contract = (
             CompiledContract(ToolContract("t", input_schema, output_schema), SchemaBounds()) if is_known else None
         )
-        self.call = self.path.open(server="up", tool="t", policy=policy, contract=contract, actor="ann")
+        self.call = self.path.open(server="up", tool="t", policy=policy, contract=contract, caller=Caller(actor="ann"))
 
     @property
     def shapes(self) -> list[tuple[str, str, str]]:
@@ -457,7 +458,7 @@ def test_a_resumed_call_is_recorded_under_its_old_id_and_counts_as_no_call_in_pr
         tool="t",
         policy=STRICT,
         contract=bench.call.contract,
-        actor="ann",
+        caller=Caller(actor="ann"),
         seconds_ago=60,
     )
     assert bench.path.open_calls == 0

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from handfast.clock import Clock
 from handfast.core.call import rules
+from handfast.core.call.caller import ANYONE, Caller
 from handfast.core.call.contract import CompiledContract
 from handfast.core.call.exchange import (
     CallEnd,
@@ -56,13 +57,16 @@ class CallPath:
         recorder: Recorder,
         lane: Lane,
         clock: Clock,
+        actor: str = "",
         keeps_bodies: bool = False,
         waits_for_all: bool = False,
         waits_for_decisions: bool = True,
         on_uncompilable: Callable[[Exchange, UncompilableSchema, Direction], None] | None = None,
     ) -> None:
+        """`actor` stands in the records of calls whose caller is not authenticated."""
         self._recorder = recorder
         self._clock = clock
+        self._actor = actor
         self._waits_for_all = waits_for_all
         self._waits_for_decisions = waits_for_decisions
         self._judgement = Judgement(lane=lane, keeps_bodies=keeps_bodies, on_uncompilable=on_uncompilable)
@@ -70,7 +74,13 @@ class CallPath:
         self.open_calls = 0  # begun and not yet recorded
 
     def open(
-        self, *, server: str, tool: str, policy: ToolPolicy, contract: CompiledContract | None = None, actor: str = ""
+        self,
+        *,
+        server: str,
+        tool: str,
+        policy: ToolPolicy,
+        contract: CompiledContract | None = None,
+        caller: Caller = ANYONE,
     ) -> Exchange:
         """Begin a call: from here on it will be recorded, however it ends."""
         self.open_calls += 1
@@ -81,7 +91,7 @@ class CallPath:
             policy=policy,
             contract=contract,
             started=self._clock.monotonic(),
-            actor=actor,
+            caller=caller,
         )
 
     def resume(
@@ -92,7 +102,7 @@ class CallPath:
         tool: str,
         policy: ToolPolicy,
         contract: CompiledContract | None,
-        actor: str,
+        caller: Caller,
         seconds_ago: float,
     ) -> Exchange:
         """A call that was answered with a task and is on record as such: its result gets a record under the same id."""
@@ -103,7 +113,7 @@ class CallPath:
             policy=policy,
             contract=contract,
             started=self._clock.monotonic() - seconds_ago,
-            actor=actor,
+            caller=caller,
             is_counted=False,
         )
 
@@ -278,7 +288,7 @@ class CallPath:
             call, RecordType.TOOL_CALL, status, rule=rule, reason=reason, mode=mode, details=call.details
         )
         if refusal is not None:
-            counted = self._recorder.record_refusal(str(call.caller or call.actor), *refusal, entry)
+            counted = self._recorder.record_refusal(call.caller.label, *refusal, entry)
             if self._waits_for_decisions:
                 call.ticket = counted
             return
@@ -344,6 +354,6 @@ class CallPath:
             reason=scrub_sentence(reason)[:_MAX_REASON] if reason else "",
             request_id=call.request_id,
             duration_ms=round((self._clock.monotonic() - call.started) * 1_000_000) / 1000,
-            actor=call.actor,
+            actor=call.caller.actor or self._actor,
             details=details,
         )

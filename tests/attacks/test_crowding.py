@@ -8,6 +8,7 @@ import pytest
 
 from tests.attacks.test_shared_process import Caller
 from tests.contracts.rig import MODERN_META, Answer, Json
+from tests.faults.measured import resident_mb
 from tests.gateway.running import Serving, read_records, running
 from tests.gateway.translate.servers.asking import LEGACY, MODERN, PREFIX, WAYS, Way, entry_for
 from tests.stubs.run import answer, tool, write_stub
@@ -100,22 +101,17 @@ def test_questions_that_are_held_open_leave_room_for_others(tmp_path: Path, way:
         assert ask(gateway, "victim", place).result["resultType"] == "input_required"
 
 
-def resident(gateway: Serving) -> int:
-    status = Path(f"/proc/{gateway.process.pid}/status").read_text()
-    return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) * 1024
-
-
 @pytest.mark.parametrize("way", ["stdio", "http-sse"])
 def test_calls_that_are_held_keep_no_arguments(tmp_path: Path, way: Way) -> None:
     large = {"text": "x" * 3_000_000}
     with crowded(tmp_path, way) as gateway:
         for _ in range(4):
             assert ask(gateway, "greedy", "/mcp/up", arguments=large).result["resultType"] == "input_required"
-        before = resident(gateway)
+        before = resident_mb(gateway.process.pid)
         for _ in range(30):
             assert ask(gateway, "greedy", "/mcp/up", arguments=large).result["resultType"] == "input_required"
         # Thirty times three megabytes would be ninety.
-        assert resident(gateway) - before < 30_000_000
+        assert resident_mb(gateway.process.pid) - before < 30
 
 
 def test_a_held_call_is_carried_on_by_a_retry_with_the_same_arguments_alone(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from handfast.core.call.caller import Caller
 from handfast.gateway.translate.backend import Backend, Requester, ignore
 from handfast.wire.message import read_message
 from tests.contracts.rig import MODERN_META
@@ -45,7 +46,9 @@ async def ask(backend: Backend, tool_name: str, capabilities: Json = None) -> by
         "io.modelcontextprotocol/clientCapabilities": capabilities or {},
         "io.modelcontextprotocol/logLevel": "debug",
     }
-    return (await backend.request(read_message(call(1, tool_name, _meta=meta)), Requester("me", ignore))).raw
+    return (
+        await backend.request(read_message(call(1, tool_name, _meta=meta)), Requester(Caller(session="me"), ignore))
+    ).raw
 
 
 @pytest.mark.parametrize("way", ["stdio", "http-json"])
@@ -177,7 +180,7 @@ def test_a_state_that_was_never_given_out_does_not_begin_the_call_again(tmp_path
 
     async def work(backend: Backend) -> None:
         raw = call(1, "add", _meta=MODERN_META, requestState=state, inputResponses={})
-        answered = json.loads((await backend.request(read_message(raw), Requester("me", ignore))).raw)
+        answered = json.loads((await backend.request(read_message(raw), Requester(Caller(session="me"), ignore))).raw)
         assert answered["error"]["code"] == -32602
 
     with entry_for(stub, way) as entry:

@@ -18,7 +18,7 @@ LEGACY, MODERN = ["2025-06-18", "2025-11-25"], ["2026-07-28"]
 TIMEOUT_S = 4.0  # so much happens at once here that a busy machine needs longer for what is harmless
 STEADY = "other"  # a server that does no wrong
 PREFIX = "io.modelcontextprotocol/"
-FLOOD = 5000  # several times what may wait
+FLOOD = 3000  # three times what may wait
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,12 @@ class GatewayApp:
         drain = self._drain
         if drain.is_draining:
             record_refused(
-                self._runtime, message, server=_server_of(http), rule=rules.GATEWAY_STOPPING, reason=STOPPING
+                self._runtime,
+                message,
+                http.caller,
+                server=_server_of(http),
+                rule=rules.GATEWAY_STOPPING,
+                reason=STOPPING,
             )
             await http.respond(503, [JSON], error_reply(message.id, UPSTREAM_FAILED, STOPPING))
             return

@@ -31,7 +31,7 @@ class Direct(Protocol):
     async def refuse(self, http: HttpExchange, message: Message, text: str) -> None:
         """Answer what cannot reach the server, judged and on record."""
 
-    def abandon(self, message: Message) -> None:
+    def abandon(self, http: HttpExchange, message: Message) -> None:
         """Put on record a call whose client left before it could reach the server."""
 
 
@@ -92,7 +92,7 @@ class ServerEndpoint:
             await self._direct.refuse(http, message, str(problem))
             return
         except ClientLeft:
-            self._direct.abandon(message)
+            self._direct.abandon(http, message)
             return
         await (self._direct if is_direct else self._modern).post(http, message)
 

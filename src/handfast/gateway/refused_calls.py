@@ -5,6 +5,7 @@ from contextlib import suppress
 import msgspec
 
 from handfast.core.call import rules
+from handfast.core.call.caller import Caller
 from handfast.core.call.exchange import RecordingFailed, RecordType, Status
 from handfast.core.call.policy import Violation
 from handfast.core.words.redaction import scrub_name
@@ -15,7 +16,7 @@ from handfast.wire.message import Message
 
 
 def record_refused(
-    runtime: Runtime, message: Message, *, server: str = "", actor: str = "", caller: str = "", rule: str, reason: str
+    runtime: Runtime, message: Message, caller: Caller, *, server: str = "", rule: str, reason: str
 ) -> None:
     """Ignores requests that are not tools/call."""
     if message.method != "tools/call":
@@ -25,30 +26,31 @@ def record_refused(
         runtime.journal.diagnose(server, rule, f"A request was refused: {reason}")
         return
     policy = runtime.settings.policy(server, tool)
-    call = runtime.path.open(server=server, tool=scrub_name(tool), policy=policy, actor=actor)
-    call.caller = caller
+    call = runtime.path.open(server=server, tool=scrub_name(tool), policy=policy, caller=caller)
     runtime.path.conclude(call, Status.ERROR, rule=rule, reason=reason, refusal=())
 
 
-def record_refused_call(runtime: Runtime, server: str, message: Message, actor: str, rule: str, reason: str) -> None:
+def record_refused_call(
+    runtime: Runtime, server: str, message: Message, caller: Caller, rule: str, reason: str
+) -> None:
     """A call that its front refused."""
-    record_refused(runtime, message, server=server, actor=actor, rule=rule, reason=reason)
+    record_refused(runtime, message, caller, server=server, rule=rule, reason=reason)
 
 
-def record_left(runtime: Runtime, message: Message, actor: str) -> None:
+def record_left(runtime: Runtime, message: Message, caller: Caller) -> None:
     """A call whose client left while it was found out which server it is for."""
     tool = message.called_tool()
     if tool is not None:
         policy = runtime.settings.policy("", tool)
-        call = runtime.path.open(server="", tool=scrub_name(tool), policy=policy, actor=actor)
+        call = runtime.path.open(server="", tool=scrub_name(tool), policy=policy, caller=caller)
         runtime.path.conclude(call, Status.CANCELLED, rule=rules.CLIENT_LEFT, reason=LEFT)
 
 
 async def record_unrouted(runtime: Runtime, message: Message, origin: Requester, rule: str, reason: str) -> None:
     """A request that reached no server of the combined endpoint; with a rule it is one that was blocked."""
-    actor, caller = origin.actor, origin.caller
+    caller = origin.caller
     if not rule:
-        record_refused(runtime, message, actor=actor, caller=caller, rule=rules.COMBINED_REFUSED, reason=reason)
+        record_refused(runtime, message, caller, rule=rules.COMBINED_REFUSED, reason=reason)
         return
     tool = message.called_tool()
     if tool is None:
@@ -57,20 +59,19 @@ async def record_unrouted(runtime: Runtime, message: Message, origin: Requester,
             Status.BLOCKED,
             rule=rule,
             reason=reason,
-            actor=actor,
             details={"method": message.method},
             caller=caller,
+            is_refusal=True,
         )
         return
     policy = runtime.settings.policy("", tool)
-    call = runtime.path.open(server="", tool=scrub_name(tool), policy=policy, actor=actor)
-    call.caller = caller
+    call = runtime.path.open(server="", tool=scrub_name(tool), policy=policy, caller=caller)
     given = message.params().get("arguments")
     with suppress(RecordingFailed), runtime.path.recorded(call):  # it is refused all the same
         await runtime.path.refuse(call, None if given is None else bytes(given), Violation(rule, reason))
 
 
-def record_templated(runtime: Runtime, message: Message, actor: str, server: str, uri: str) -> None:
+def record_templated(runtime: Runtime, message: Message, caller: Caller, server: str, uri: str) -> None:
     """A URI that was taken for a server's because its template fits; the keyed digest shows afterwards which one."""
     digest = runtime.recorder.digest(msgspec.json.encode(uri))
     runtime.journal.note(
@@ -79,6 +80,6 @@ def record_templated(runtime: Runtime, message: Message, actor: str, server: str
         server=server,
         rule=rules.COMBINED_TEMPLATED,
         reason="No server lists or links the URI, and of this one alone a template fits it.",
-        actor=actor,
+        caller=caller,
         details={"method": message.method, "uri_digest": digest},
     )

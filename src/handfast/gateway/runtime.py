@@ -31,7 +31,6 @@ class Runtime:
     def __init__(self, settings: Settings, folder: Path, *, actor: str = "") -> None:
         self.settings = settings
         self.clock = Clock()
-        self._actor = actor
         activity = settings.activity
         self.recorder = ThreadRecorder(
             open_store(folder, activity.store),
@@ -46,6 +45,7 @@ class Runtime:
             recorder=self.recorder,
             lane=self.lane,
             clock=self.clock,
+            actor=actor,
             keeps_bodies=activity.bodies is Bodies.REDACTED,
             waits_for_all=activity.durability is Durability.ALL,
             waits_for_decisions=activity.durability is not Durability.NONE,
@@ -87,7 +87,6 @@ class Runtime:
             policy_of=lambda tool: self.settings.policy(name, tool),
             now=self.clock.monotonic,
             tasks=tasks,
-            actor=self._actor,
             places=self.places,
             retries_idempotent=lambda: self._retries_idempotent(name),
         )

@@ -6,6 +6,7 @@ import signal
 from functools import partial
 from secrets import token_hex
 
+from handfast.core.call.caller import Caller
 from handfast.gateway.build import BuiltServer
 from handfast.gateway.refused_calls import record_refused_call
 from handfast.gateway.relay.wrap import Misfit
@@ -28,7 +29,7 @@ async def serve_on_stdio(runtime: Runtime, name: str, server: BuiltServer, *, mi
         ChosenSurface(server.backend, server.compact, surface),
         message_limit=runtime.settings.limits.message_bytes,
         diagnose=lambda rule, reason: runtime.journal.diagnose(name, rule, reason),
-        caller=token_hex(8),  # its tasks are those of this process alone
+        caller=Caller(session=token_hex(8)),  # its tasks are those of this process alone
         record_refused=partial(record_refused_call, runtime, name),
     )
     loop = asyncio.get_running_loop()

@@ -28,7 +28,7 @@ from handfast.toolkit.running.outcome_counts import OutcomeCounts
 from handfast.toolkit.running.piece_form import PIECE_BYTES, PieceForm, continuing_input, published_data, require_pieces
 from handfast.toolkit.running.recording import call_path
 from handfast.toolkit.running.slow_lanes import LaneInThread, LaneOfLoop
-from handfast.toolkit.running.unrun import refuse_call
+from handfast.toolkit.running.unrun import answer_unrun
 from handfast.toolkit.writing.builders import with_handler
 from handfast.toolkit.writing.schemas import ContractError
 from handfast.toolkit.writing.spec import Kind, Run, ToolSpec, require_name, require_seconds, require_sound
@@ -147,7 +147,7 @@ class ToolRegistry:
         self._renamed[old] = Renamed(name=old, tool=self._tools[to], until=until)
 
     def _require_free(self, name: str) -> None:
-        if self.is_frozen:
+        if self._is_frozen:
             raise ContractError(f"'{name}' comes too late: the tools are served already. Register it before.")
         if name in self._tools or name in self._renamed:
             raise ContractError(f"There is a tool '{name}' already; rename one of the two.")
@@ -201,10 +201,6 @@ class ToolRegistry:
         continuing = RegisteredTool(replace(reads, run=self._large.run_next), contract, wraps)
         is_object = is_object_schema(spec.output_schema or {})
         return PieceForm(most, is_list, is_object, keys, spec.items_key, continuing)
-
-    @property
-    def is_frozen(self) -> bool:
-        return self._is_frozen
 
     @property
     def has_recorder(self) -> bool:
@@ -343,7 +339,7 @@ class ToolRegistry:
             raise UnknownTool(name)
         if old.is_over(self._today()):
             told = old.refusal(self.codes)
-            return await refuse_call(
+            return await answer_unrun(
                 dispatcher, old.under_old_name, arguments, caller, told=told, rule=rules.TOOL_RENAMED
             )
         return old.told(await self._call(self._tools[old.new_name], arguments, caller, dispatcher, called_as=name))

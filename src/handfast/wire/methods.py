@@ -124,7 +124,6 @@ FOR_SESSION: Final = _select(lambda method: method.is_for_session)
 TASK_REQUESTS: Final = REQUESTS & _select(lambda method: method.is_of_task)
 TASK_NOTIFICATIONS: Final = NOTIFICATIONS & _select(lambda method: method.is_of_task)
 MODERN_TASK_REQUESTS: Final = TASK_REQUESTS - ONLY_LEGACY
-HEARS_OF_TASKS: Final = TASK_REQUESTS | _select(lambda method: method.purpose is Purpose.LISTENING)
 # What a process that several sessions share cannot keep apart.
 NEEDS_OWN_PROCESS: Final = FOR_SESSION | TASK_REQUESTS
 # What a server asks of its client, by what the client must have declared.

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from handfast.core.call.caller import Caller
 from handfast.gateway.edge import body_places
 from handfast.gateway.edge.body_places import BodyPlaces
 from tests.gateway.translate.combined.scripted import until
@@ -15,7 +16,7 @@ class Client:
     """Sends when it is told to, and writes down what happens to it."""
 
     def __init__(self, places: BodyPlaces, log: list[str], name: str) -> None:
-        self.caller = name[0]
+        self.caller = Caller(actor=name[0])
         self.bytes_a_look = 0
         self.is_waited_for = True
         self.is_ready = True

@@ -8,12 +8,13 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 
 from handfast.gateway.edge.client_connection import HEAD_LIMIT, ClientConnection
 from handfast.gateway.edge.connection_owner import PIECE_BYTES, Patience
+from handfast.gateway.edge.paced_line import PacedLine
 from handfast.turns import Turns
 from tests.gateway.edge.listening import BIG, LIMIT, Edge, listening, read_answer, read_to_end
 from tests.gateway.http_servers import LOOPS
@@ -592,3 +593,71 @@ def test_what_a_body_that_was_given_up_held_is_freed_at_once() -> None:
                 client.sendall(b"POST /body HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n" + b"x" * 1000)
                 assert read_answer(client).status == 408
         eventually(lambda: count_connections() <= before, "all are freed")
+
+
+REFUSED = b"GET /unread HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+@contextmanager
+def resting(loop: str) -> Iterator[tuple[Edge, PacedLine]]:
+    """An edge at which clients whose requests are refused rest until the test lets one of them go on."""
+    with listening(loop=loop) as edge:
+        line = edge.running.refused = PacedLine(at_once=1, seconds=LONG)
+        yield edge, line
+
+
+def let_one_go_on(edge: Edge, line: PacedLine) -> None:
+    eventually(lambda: line._waiting, "one rests")
+    assert edge.loop is not None
+    edge.loop.call_soon_threadsafe(line._let_go)
+
+
+@pytest.mark.requirement("F5")
+@pytest.mark.parametrize("loop", list(LOOPS))
+def test_a_client_whose_requests_are_refused_one_after_the_other_is_read_slowly(loop: str) -> None:
+    with resting(loop) as (edge, line), edge.connect() as client, edge.connect() as other:
+        for _ in range(5):
+            client.sendall(REFUSED)
+            assert read_answer(client).status == 404
+        client.sendall(REFUSED * 2)
+        other.sendall(GET + b"\r\n")
+        assert read_answer(other).status == 200
+        assert edge.seen.count("GET /unread") == 5
+        for answered in (6, 7):
+            let_one_go_on(edge, line)
+            assert read_answer(client).status == 404
+            assert edge.seen.count("GET /unread") == answered
+
+
+@pytest.mark.requirement("F5")
+@pytest.mark.parametrize("loop", list(LOOPS))
+def test_requests_sent_ahead_of_refusals_wait_as_well(loop: str) -> None:
+    with resting(loop) as (edge, line), edge.connect() as client:
+        client.sendall(REFUSED * 6)
+        for _ in range(5):
+            assert read_answer(client).status == 404
+        eventually(lambda: line._waiting, "it rests")
+        assert edge.seen.count("GET /unread") == 5
+        let_one_go_on(edge, line)
+        assert read_answer(client).status == 404
+
+
+@pytest.mark.requirement("F5")
+def test_a_client_that_is_refused_now_and_then_never_waits() -> None:
+    with resting("uvloop") as (edge, line), edge.connect() as client:
+        for _ in range(5):
+            client.sendall(REFUSED * 4 + GET + b"\r\n")
+            assert [read_answer(client).status for _ in range(5)] == [404] * 4 + [200]
+        assert not line._waiting
+
+
+@pytest.mark.requirement("F5")
+@pytest.mark.parametrize("loop", list(LOOPS))
+def test_a_listener_closes_with_clients_that_rest(loop: str) -> None:
+    with resting(loop) as (edge, line), edge.connect() as client:
+        client.sendall(REFUSED * 6)
+        eventually(lambda: line._waiting, "it rests")
+        assert edge.loop is not None
+        edge.loop.call_soon_threadsafe(edge.running._has_room, 1)
+        eventually(lambda: not edge.running._all(), "it makes way")
+        assert not line._waiting

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from handfast.core.call.caller import Caller
 from handfast.gateway.http.exchange import EVENT_STREAM, Headers, HttpExchange, HttpProblem
 from handfast.gateway.http.request_head import RequestHead, read_head
 
@@ -11,7 +12,7 @@ from handfast.gateway.http.request_head import RequestHead, read_head
 class Client:
     """The other end, with what is written to it."""
 
-    peer = "192.0.2.7"
+    caller = Caller(peer="192.0.2.7")
 
     def __init__(self, *, method: str = "POST", headers: Headers | None = None, version: str = "1.1") -> None:
         self.written: list[bytes] = []
@@ -40,7 +41,7 @@ class Client:
 
 def test_the_first_of_two_equal_headers_counts() -> None:
     http = Client(headers=[(b"host", b"a"), (b"host", b"b")]).http
-    assert (http.header(b"host"), http.has_repeated_headers, http.peer) == (b"a", True, "192.0.2.7")
+    assert (http.header(b"host"), http.has_repeated_headers, http.caller.peer) == (b"a", True, "192.0.2.7")
 
 
 def test_a_body_that_is_there_is_held_to_its_limit() -> None:

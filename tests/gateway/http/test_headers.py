@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from handfast.core.call.caller import ANYONE
 from handfast.gateway.http.exchange import HttpExchange, HttpProblem
 from handfast.gateway.http.headers import (
     Form,
@@ -37,7 +38,7 @@ OTHER = [
 class Unused:
     """A connection on which nothing is received or sent."""
 
-    peer = ""
+    caller = ANYONE
     is_write_paused = False
 
 

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from handfast.core.call.caller import Caller
 from handfast.gateway.admission.draining import Drain
 from handfast.gateway.app import GatewayApp
 from handfast.gateway.edge.connection_owner import Patience
@@ -40,11 +41,11 @@ class Naming:
         self._app = app
 
     async def handle(self, http: HttpExchange) -> None:
-        http.actor = (http.header(b"x-caller") or b"").decode()
+        http.caller = Caller(actor=(http.header(b"x-caller") or b"").decode(), peer=http.caller.peer)
         await self._app.handle(http)
 
 
-class Caller(HttpGateway):
+class NamedClient(HttpGateway):
     """A client that is known by a name."""
 
     name = ""
@@ -71,8 +72,8 @@ class Rig(NamedTuple):
     state: Path
     stub: Stub | None = None
 
-    def caller(self, name: str, server: str, *, capabilities: Json = None, opens: bool = True) -> Caller:
-        caller = Caller(self.base, self.state, server=server, is_modern=False)
+    def caller(self, name: str, server: str, *, capabilities: Json = None, opens: bool = True) -> NamedClient:
+        caller = NamedClient(self.base, self.state, server=server, is_modern=False)
         if server == EVERY:
             caller.path = "/mcp"
         caller.name = name
@@ -116,7 +117,7 @@ def naming(settings: Path, state: Path, *, patience: Patience | None = None, tic
 def few_sessions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Rig]:
     """A rig with room for four sessions on each way."""
     monkeypatch.setattr("handfast.gateway.relay.child_sessions.RELAYED_SESSIONS", 4)
-    monkeypatch.setattr("handfast.gateway.relay.http_relay.RELAYED_SESSIONS", 4)
+    monkeypatch.setattr("handfast.gateway.relay.server_sessions.RELAYED_SESSIONS", 4)
     monkeypatch.setattr("handfast.gateway.build.TRANSLATED_SESSIONS", 4)
     with serving_ways(tmp_path) as found:
         yield found

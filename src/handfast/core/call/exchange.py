@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from handfast.core.call.caller import ANYONE, Caller
 from handfast.core.call.contract import CompiledContract
 from handfast.core.call.policy import ToolPolicy
 
@@ -111,9 +112,8 @@ class Exchange(msgspec.Struct, kw_only=True):
     policy: ToolPolicy
     contract: CompiledContract | None
     started: float  # monotonic seconds
-    actor: str = ""
+    caller: Caller = ANYONE
     details: dict[str, Detail] = {}
-    caller: str | bytes | tuple[str, bytes] = ""  # who sent it, where that is known otherwise than by the actor
     ticket: Ticket | None = None  # of the last record that must be durable before a reply leaves
     end: CallEnd | None = None  # how it is on record; the first end counts
     has_run: bool = False  # a tool of our own was begun: what it did may stand

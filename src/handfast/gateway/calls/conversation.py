@@ -9,6 +9,7 @@ import msgspec
 
 from handfast.catalog.contracts import short_key
 from handfast.core.call import rules
+from handfast.core.call.caller import Caller
 from handfast.core.call.exchange import Status
 from handfast.gateway.calls.call_time import find_overdue
 from handfast.gateway.calls.judged_calls import LEFT, NOTHING, AskForPage, Client, JudgedCalls, Step
@@ -21,7 +22,7 @@ from handfast.wire.alias import Alias
 from handfast.wire.codes import INVALID_REQUEST, UPSTREAM_FAILED
 from handfast.wire.eras import META_CAPABILITIES, META_CLIENT, META_VERSION
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message, RequestId, id_in_head
-from handfast.wire.methods import HEARS_OF_TASKS, TASK_NOTIFICATIONS, TASK_REQUESTS
+from handfast.wire.methods import TASK_NOTIFICATIONS, TASK_REQUESTS
 from handfast.wire.replies import error_reply, request
 from handfast.wire.scan import NotJson
 from handfast.wire.splice import replace_values
@@ -30,8 +31,8 @@ _OPEN_REQUESTS = 10_000  # of one conversation; a client with more open than thi
 
 
 class Conversation(JudgedCalls):
-    def __init__(self, server: ServerSide, ask_for_page: AskForPage) -> None:
-        super().__init__(server, ask_for_page)
+    def __init__(self, server: ServerSide, ask_for_page: AskForPage, caller: Caller) -> None:
+        super().__init__(server, ask_for_page, caller)
         self._pending: dict[RequestId, Pending] = {}
         self._asked_by_server: set[RequestId] = set()
         self.has_lost_session = False  # the server knew it no more when it was asked for its tools
@@ -144,18 +145,18 @@ class Conversation(JudgedCalls):
                 if pending.when_over is not None:
                     pending.when_over()
         elif message.method == "notifications/initialized":
-            self._discover(None)
+            self._discover()
         return Step(to_server=message.raw)
 
     async def _request_from_client(self, message: Message, client: Client | None) -> Step:
         assert message.id is not None
         assert message.method is not None
         if message.id in self._pending:
-            return self.turn_away(message, client, rules.MESSAGE_ID_IN_USE, "This id is in use. Use a fresh id.")
+            return self.turn_away(message, rules.MESSAGE_ID_IN_USE, "This id is in use. Use a fresh id.")
         if len(self._pending) >= _OPEN_REQUESTS:
             text = f"{_OPEN_REQUESTS} requests are open. Wait for answers before sending more."
-            return self.turn_away(message, client, rules.CALLS_FULL, text)
-        pending = self._open(message, message.method, client)
+            return self.turn_away(message, rules.CALLS_FULL, text)
+        pending = self._open(message, message.method)
         if message.method == "tools/list":
             pending.cursor = _cursor(message)
         self._pending[message.id] = pending  # after all that may refuse the request, or its id would stay in use
@@ -174,29 +175,28 @@ class Conversation(JudgedCalls):
                 return Step(to_client=error_reply(message.id, UPSTREAM_FAILED, pending.ended))
         return step
 
-    def _discover(self, client: Client | None) -> None:
-        self._server.learner.discover(self._list_page, self._view, asker=self.caller_of_request(client))
+    def _discover(self) -> None:
+        self._server.learner.discover(self._list_page, self._view, asker=self.caller.key)
 
-    def _open(self, message: Message, method: str, client: Client | None) -> Pending:
+    def _open(self, message: Message, method: str) -> Pending:
         meta = message.meta() if message.may_mention("_meta") else {}
         now = self._server.now()
         pending = Pending(method, META_VERSION in meta, touched=now, began=now)
         if pending.is_modern:
             self._view = _view(meta.get(META_CAPABILITIES))
+            self.caller = self.caller.introduced(bytes(meta.get(META_CLIENT, b"")))
             self._meta = {key: meta[key] for key in (META_VERSION, META_CAPABILITIES, META_CLIENT) if key in meta}
             if method != "server/discover" and not self._server.learner.has_discovered:
                 # A probe is not yet a way of speaking: a legacy server would refuse our list, or give half of one.
-                self._discover(client)
+                self._discover()
         elif method == "initialize":
             self._meta = {}  # the client tried the modern way and fell back
             self._view = _view(message.params().get("capabilities"))
             self._greeting = asyncio.get_running_loop().create_future()
         if "progressToken" in meta:
             pending.progress_token = _request_id(meta["progressToken"])
-        if method in HEARS_OF_TASKS:
-            self._asker = self.caller_of_request(client)
-            if method in TASK_REQUESTS:
-                pending.task_id = read_task_id(message.params()) or ""  # a result without an owner is still told of
+        if method in TASK_REQUESTS:
+            pending.task_id = read_task_id(message.params()) or ""  # a result without an owner is still told of
         return pending
 
     # --- from the server -----------------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ class Conversation(JudgedCalls):
             elif message.method == "notifications/progress":
                 self._progressed(message)
             elif message.method in TASK_NOTIFICATIONS:
-                return await self._server.tasks.settle_notification(message, self.task_holder())
+                return await self._server.tasks.settle_notification(message, self.caller)
             return message.raw
         pending = self._pending.pop(message.id, None) if message.id is not None else None
         if pending is None:
@@ -226,7 +226,7 @@ class Conversation(JudgedCalls):
             return await self.settle_call(pending.call, pending, message)
         if pending.task_id is not None:
             return await self._server.tasks.settle_answer(
-                message, pending.task_id, pending.method, self.task_holder(), is_modern=pending.is_modern
+                message, pending.task_id, pending.method, self.caller, is_modern=pending.is_modern
             )
         if pending.method == "tools/list" and not message.has_error:
             return await learn_list(self._server, message, cursor=pending.cursor, view=self._view)

@@ -8,6 +8,7 @@ from math import inf
 from handfast.catalog.contracts import ContractChange
 from handfast.clock import Clock
 from handfast.core.call import rules
+from handfast.core.call.caller import ANYONE, Caller
 from handfast.core.call.exchange import Detail, Record, Recorder, RecordType, Status
 from handfast.core.words.redaction import scrub_name, scrub_sentence
 
@@ -52,11 +53,11 @@ class Journal:
         tool: str = "",
         rule: str,
         reason: str,
-        actor: str = "",
         details: dict[str, Detail] | None = None,
-        caller: str | None = None,
+        caller: Caller = ANYONE,
+        is_refusal: bool = False,
     ) -> None:
-        """Given its `caller`, it is a refused request, which is only counted where they repeat it."""
+        """A refused request is only counted where its caller repeats it."""
         record = Record(
             id=self._clock.new_id(),
             time=self._clock.now(),
@@ -66,13 +67,13 @@ class Journal:
             tool=tool,
             rule=rule,
             reason=scrub_sentence(reason),
-            actor=actor,
+            actor=caller.actor,
             details=details or {},
         )
-        if caller is None:
-            self._recorder.record(record)
+        if is_refusal:
+            self._recorder.record_refusal(caller.label, record)
         else:
-            self._recorder.record_refusal(caller, record)
+            self._recorder.record(record)
 
     def diagnose(self, server: str, rule: str, reason: str, *, tool: str = "") -> None:
         """Something is odd. After twenty of one kind in an hour the rest is counted, and the count is on record."""

@@ -9,6 +9,7 @@ from math import inf
 from typing import Any, NamedTuple, Protocol
 
 from handfast.core.call import rules
+from handfast.core.call.caller import Caller
 from handfast.core.call.contract import LIST_UNAVAILABLE, UNLISTED
 from handfast.core.call.exchange import RAN_UNRECORDED, Exchange, RecordingFailed, Status
 from handfast.core.call.policy import Allowed, Blocked, Decision, InputErrors, ToolPolicy
@@ -16,13 +17,11 @@ from handfast.core.call.result import ResultView, ambiguous_violation, blocked_t
 from handfast.core.words.redaction import scrub_name
 from handfast.gateway.admission.call_places import NoPlace, Place
 from handfast.gateway.callers.caller_ids import Foreign
-from handfast.gateway.callers.identity import Holder, Peer, address_of, name_caller
 from handfast.gateway.calls.pending import Pending
 from handfast.gateway.calls.result_view import view_result
 from handfast.gateway.calls.server_side import ServerSide
 from handfast.gateway.calls.task_results import created_tasks, read_task
 from handfast.wire.codes import INVALID_PARAMS, INVALID_REQUEST, RECORDING_FAILED, UPSTREAM_FAILED
-from handfast.wire.eras import META_CLIENT
 from handfast.wire.message import AmbiguousKeys, Members, Message, RequestId
 from handfast.wire.replies import error_reply, tool_error
 from handfast.wire.scan import NotJson
@@ -42,40 +41,34 @@ class Step(NamedTuple):
 NOTHING = Step()
 
 
-class Client(Peer, Protocol):
+class Client(Protocol):
     """The connection of the client that waits for an answer; it says when the client leaves."""
 
     def watch(self, on_left: Callable[[], None]) -> None: ...
     def unwatch(self) -> None: ...
 
 
-CallerKey = str | bytes | tuple[str, bytes]
 AskForPage = Callable[[Any, bytes | None], Awaitable[Message]]  # Any: the conversation, which is built on this
 
 
 class JudgedCalls:
-    def __init__(self, server: ServerSide, ask_for_page: AskForPage) -> None:
+    def __init__(self, server: ServerSide, ask_for_page: AskForPage, caller: Caller) -> None:
         self._server = server
         self._ask_for_page = ask_for_page
         self._greeting: asyncio.Future[None] | None = None  # while initialize is under way
-        self.session: bytes | None = None  # the session's id, where there is a session
-        self.caller = ""  # whose calls they are, where that is known otherwise
-        self.address = ""  # whose room its session counts towards
+        self.caller = caller
+        self.session: bytes | None = None  # the session's id, where what is open in it can be found again
         self.has_called = False
-        self._asker: CallerKey = ""  # of all its requests, once one of them may be about a task
         self._meta: Members = {}  # how a modern client introduced itself; empty for a legacy one
         self._view = b""  # what the client can do, where it can do anything: a server may list more tools to it
 
-    def _open_call(self, pending: Pending, client: Client | None, tool: str) -> tuple[Exchange, Place | None]:
+    def _open_call(self, pending: Pending, tool: str) -> tuple[Exchange, Place | None]:
         """From here on the call will be on record, and that gives its place at the server back. Raises: NoPlace."""
-        server, caller = self._server, self.caller_of_request(client)
-        place = None if server.places is None else server.places.open(server.name, caller)
-        call = server.path.open(
-            server=server.name, tool=scrub_name(tool), policy=server.policy_of(tool), actor=server.actor
-        )
+        server = self._server
+        place = None if server.places is None else server.places.open(server.name, self.caller.key)
+        call = self._open_record(tool)
         pending.call, pending.tool = call, tool
         self.has_called = True
-        call.caller = self._asker = caller
         call.release = None if place is None else place.release
         return call, place
 
@@ -90,9 +83,9 @@ class JudgedCalls:
             return Step(to_client=error_reply(message.id, INVALID_PARAMS, text))
         server = self._server
         try:
-            call, place = self._open_call(pending, client, tool)
+            call, place = self._open_call(pending, tool)
         except NoPlace as problem:
-            return self.turn_away(message, client, problem.rule, str(problem), code=UPSTREAM_FAILED)
+            return self.turn_away(message, problem.rule, str(problem), code=UPSTREAM_FAILED)
         policy = call.policy
         is_strict = policy.blocks_unknown_tools
         if (policy.judges or is_strict) and not await self._find_contract(call, tool, client, must_be_listed=is_strict):
@@ -147,24 +140,6 @@ class JudgedCalls:
             pending.began = pending.touched = self._server.now()
             call.details["queued_ms"] = round((pending.touched - began) * 1000, 3)
 
-    def caller_of_request(self, client: Client | None) -> CallerKey:
-        """Who has a turn of its own, as in `callers`; no digest is made of a name that is kept nowhere."""
-        known = (client.actor if client is not None else "") or self.session or self.caller
-        if known:
-            return known
-        return (client.peer if client is not None else "", bytes(self._meta.get(META_CLIENT, b"")))
-
-    def task_holder(self) -> Holder:
-        """Whose the tasks are. A session may have a process of its own, so one caller's sessions are told apart."""
-        asker = self._asker
-        name = asker.decode("latin-1") if isinstance(asker, bytes) else asker
-        address = self.address
-        if isinstance(name, tuple):
-            peer, client = name
-            name = name_caller(peer, client)
-            address = address or address_of(peer, name)
-        return Holder(self.session.decode("latin-1") if self.session else name, address or name)
-
     async def _find_contract(self, call: Exchange, tool: str, client: Client | None, *, must_be_listed: bool) -> bool:
         """What the tool promises; asked for once the server has greeted, which may take npx a while.
 
@@ -180,7 +155,7 @@ class JudgedCalls:
             if self._greeting is not None:
                 await asyncio.wait({self._greeting}, timeout=_GREETING_SECONDS)
             call.contract = await learner.find(
-                tool, self._list_page, self._view, must_be_listed=must_be_listed, asker=call.caller
+                tool, self._list_page, self._view, must_be_listed=must_be_listed, asker=self.caller.key
             )
         finally:
             if client is not None:
@@ -196,13 +171,10 @@ class JudgedCalls:
         if call is not None:
             self._leave(call)
 
-    def turn_away(
-        self, message: Message, client: Client | None, rule: str, text: str, *, code: int = INVALID_REQUEST
-    ) -> Step:
+    def turn_away(self, message: Message, rule: str, text: str, *, code: int = INVALID_REQUEST) -> Step:
         """Refuse a request before anything is done about it. A call is on record all the same."""
         call = self._open_unsent(message)
         if call is not None:
-            call.caller = self.caller_of_request(client)
             self._server.path.conclude(call, Status.ERROR, rule=rule, reason=text, refusal=())
         return Step(to_client=error_reply(message.id, code, text))
 
@@ -214,8 +186,12 @@ class JudgedCalls:
         tool = message.called_tool()
         if tool is None:
             return None
+        return self._open_record(tool)
+
+    def _open_record(self, tool: str) -> Exchange:
+        """From here on the call will be on record."""
         server, policy = self._server, self._server.policy_of(tool)
-        return server.path.open(server=server.name, tool=scrub_name(tool), policy=policy, actor=server.actor)
+        return server.path.open(server=server.name, tool=scrub_name(tool), policy=policy, caller=self.caller)
 
     def _list_page(self, cursor: bytes | None) -> Awaitable[Message]:
         # A method, not something kept: a conversation that held on to itself would be left to the garbage collector.
@@ -246,7 +222,7 @@ class JudgedCalls:
         except (AmbiguousKeys, NotJson) as problem:
             return await server.path.reject(call, ambiguous_violation(str(problem)))
         if tasks:
-            return await server.tasks.begin(call, pending.tool, tasks, read_task(result, view.size), self.task_holder())
+            return await server.tasks.begin(call, pending.tool, tasks, read_task(result, view.size))
         if "task" in result:
             view = await self._find_wrong(call, result, view)
         return await server.path.settle(call, view)

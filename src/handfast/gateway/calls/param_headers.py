@@ -25,9 +25,8 @@ def refuse_mismatch(server: ServerSide, http: HttpExchange, message: Message) ->
     if tool is None:
         server.journal.diagnose(server.name, rules.MESSAGE_HEADER_MISMATCH, text)
     else:
-        policy, actor = server.policy_of(tool), http.actor or server.actor
-        call = server.path.open(server=server.name, tool=scrub_name(tool), policy=policy, actor=actor)
-        call.caller = http.peer
+        policy = server.policy_of(tool)
+        call = server.path.open(server=server.name, tool=scrub_name(tool), policy=policy, caller=http.caller)
         server.path.conclude(call, Status.BLOCKED, rule=rules.MESSAGE_HEADER_MISMATCH, reason=text, refusal=())
     return error_reply(message.id, HEADER_MISMATCH, text)
 

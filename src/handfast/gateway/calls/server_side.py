@@ -19,6 +19,5 @@ class ServerSide(NamedTuple):
     policy_of: Callable[[str], ToolPolicy]
     now: Callable[[], float]  # monotonic seconds
     tasks: TaskResults
-    actor: str = ""
     places: Places | None = None  # for calls at this server; None where no call is forwarded
     retries_idempotent: Callable[[], bool] = lambda: False

@@ -15,12 +15,12 @@ from handfast.catalog.contracts import ServerContracts
 from handfast.catalog.tasks import KeptTask, KeptTasks, task_key
 from handfast.clock import Clock
 from handfast.core.call import rules
+from handfast.core.call.caller import Caller
 from handfast.core.call.contract import CompiledContract
 from handfast.core.call.exchange import Exchange, RecordingFailed, Status, Ticket
 from handfast.core.call.policy import ALLOWED, Blocked, Decision, ToolPolicy, Warned
 from handfast.core.call.result import ResultView, ambiguous_violation, blocked_text
 from handfast.core.words.redaction import scrub_name
-from handfast.gateway.callers.identity import Holder
 from handfast.gateway.calls.journal import Journal
 from handfast.gateway.calls.result_view import results_in_task, view_result
 from handfast.tool_call import CallPath
@@ -92,9 +92,7 @@ class TaskResults:
 
     # --- a call becomes a task -----------------------------------------------------------------------------------
 
-    async def begin(
-        self, call: Exchange, tool: str, tasks: Sequence[Members], report: TaskReport, holder: Holder
-    ) -> Decision:
+    async def begin(self, call: Exchange, tool: str, tasks: Sequence[Members], report: TaskReport) -> Decision:
         """The call is over, and what it was for comes later. Returns once a restart would not lose that.
 
         Some clients read the answer for the result that it carries, others ask for that of the task: both are judged.
@@ -113,23 +111,23 @@ class TaskResults:
         else:
             self._path.conclude(call, Status.SUCCESS, mode=call.policy.output.mode)
         for task in tasks:
-            await self._remember(call, tool, task, holder)
+            await self._remember(call, tool, task)
         await self._path.durable(call)
         return decision
 
-    async def _remember(self, call: Exchange, tool: str, task: Members, holder: Holder) -> None:
+    async def _remember(self, call: Exchange, tool: str, task: Members) -> None:
         task_id = read_task_id(task)
         if task_id is None:
             return
         contract = call.contract or self._contracts.find(tool)
         now = self._clock.wall()
         kept = KeptTask(
-            key=task_key(task_id, holder.name),
+            key=task_key(task_id, call.caller.name),
             named=task_key(task_id),
-            holder=task_key(holder.address)[:16],
+            holder=task_key(call.caller.address)[:16],
             tool=tool if contract is not None else call.tool,  # a name that no server has listed is the caller's
             request_id=call.request_id,
-            actor=call.actor,
+            actor=call.caller.actor,
             contract=None if contract is None else contract.contract,
             created=now,
             expires=now + _seconds_to_keep(task),
@@ -146,16 +144,16 @@ class TaskResults:
     # --- its result appears --------------------------------------------------------------------------------------
 
     async def settle_answer(
-        self, message: Message, task_id: str, method: str, holder: Holder, *, is_modern: bool
+        self, message: Message, task_id: str, method: str, caller: Caller, *, is_modern: bool
     ) -> bytes:
         """What the client gets for the server's answer to a request about a task."""
         assert message.id is not None
         if method == "tasks/list":
-            return await self._settle_list(message, holder)
+            return await self._settle_list(message, caller)
         is_whole = method == "tasks/result"
         try:
             report = _read_whole(message) if is_whole else read_task(message.result() or {}, len(message.raw))
-            task, decision = await self._settle(task_id, report, holder)
+            task, decision = await self._settle(task_id, report, caller)
         except (AmbiguousKeys, NotJson) as problem:
             self._refuse(problem)
             return error_reply(message.id, UPSTREAM_FAILED, f"The server's answer could not be used: {problem}.")
@@ -168,14 +166,14 @@ class TaskResults:
             return tool_error(message.id, text, is_modern=is_modern, task_id=task_id)
         return _with_result(message.raw, "result", message.result() or {}, error_result(text, is_modern=is_modern))
 
-    async def _settle_list(self, message: Message, holder: Holder) -> bytes:
+    async def _settle_list(self, message: Message, caller: Caller) -> bytes:
         """A list says how tasks stand. One that carries their results as well is judged as their answers are."""
         assert message.id is not None
         try:
             tasks = bytes((message.result() or {}).get("tasks", b""))
             for text in scan_array(tasks) if tasks.startswith(b"[") else []:
                 task = read_level(text) if text.startswith(b"{") else {}
-                _, decision = await self._settle(read_task_id(task) or "", read_task(task, len(text)), holder)
+                _, decision = await self._settle(read_task_id(task) or "", read_task(task, len(text)), caller)
                 if isinstance(decision, Blocked):
                     return error_reply(
                         message.id, UPSTREAM_FAILED, f"A task in the list was blocked: {decision.reason}"
@@ -187,12 +185,12 @@ class TaskResults:
             return error_reply(message.id, RECORDING_FAILED, str(problem))
         return message.raw
 
-    async def settle_notification(self, message: Message, holder: Holder) -> bytes | None:
+    async def settle_notification(self, message: Message, caller: Caller) -> bytes | None:
         """What the client gets of a notification about a task; None when nothing."""
         try:
             params = message.params()
             report = read_task(params, len(message.raw))
-            task, decision = await self._settle(read_task_id(params) or "", report, holder)
+            task, decision = await self._settle(read_task_id(params) or "", report, caller)
         except (AmbiguousKeys, NotJson) as problem:
             self._refuse(problem)
             return None
@@ -203,11 +201,11 @@ class TaskResults:
         result = error_result(_blocked_text(task, decision), is_modern=message.method == "notifications/tasks")
         return _with_result(message.raw, "params", params, result)
 
-    async def _settle(self, task_id: str, report: TaskReport, holder: Holder) -> tuple[_Task | None, Decision]:
+    async def _settle(self, task_id: str, report: TaskReport, caller: Caller) -> tuple[_Task | None, Decision]:
         """Judge what a message says, each time it says it, and record it once. Raises: RecordingFailed."""
         if not report.results and report.ended is None:
             return None, ALLOWED  # still at work, which is what nearly every poll hears
-        key = task_key(task_id, holder.name)
+        key = task_key(task_id, caller.name)
         # That a server has no such task for the asker says nothing about another's.
         task = await self._find(key, task_key(task_id) if report.results else "")
         if task is None:
@@ -263,7 +261,7 @@ class TaskResults:
             tool=scrub_name(kept.tool),
             policy=self._policy_of(kept.tool),
             contract=task.contract or self._contracts.find(kept.tool),
-            actor=kept.actor,
+            caller=Caller(actor=kept.actor),
             seconds_ago=max(0.0, self._clock.wall() - kept.created),
         )
         call.details["task"] = "result"

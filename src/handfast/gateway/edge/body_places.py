@@ -5,6 +5,7 @@ from collections.abc import Hashable
 from itertools import islice
 from typing import Final, Protocol
 
+from handfast.core.call.caller import Caller
 from handfast.gateway.admission.fair_queue import FairQueue
 
 # A body up to such a size meets only those of its own kind: whoever sends the largest keeps no shorter one waiting.
@@ -20,8 +21,8 @@ class Sender(Hashable, Protocol):
     """A connection whose client sends a large body."""
 
     @property
-    def caller(self) -> Hashable:
-        """With whom it takes turns."""
+    def caller(self) -> Caller:
+        """Whose body it is: those of one address take turns with those of others."""
 
     @property
     def body_received(self) -> int: ...
@@ -63,11 +64,11 @@ class BodyPlaces:
     def ask(self, sender: Sender, size: int) -> None:
         """For a place. One of the calls of a sender follows, at once or later, unless it leaves."""
         line = self._lines[sum(size > bound for bound in _SIZES)]
-        if line.take(sender.caller, _PLACES):
+        if line.take(sender.caller.address, _PLACES):
             self._sending[sender] = line
             sender.send_on()
             return
-        turned_away = line.join(sender.caller, sender, most=_WAITING)
+        turned_away = line.join(sender.caller.address, sender, most=_WAITING)
         self._waiting[sender] = line
         for other in turned_away:
             del self._waiting[other]
@@ -78,19 +79,19 @@ class BodyPlaces:
         """Its body is whole, or nobody waits for it any more. Whoever has no place and asked for none may leave too."""
         line = self._waiting.pop(sender, None)
         if line is not None:
-            line.leave(sender.caller, sender)
+            line.leave(sender.caller.address, sender)
             return
         line = self._sending.pop(sender, None)
         if line is not None:
             self._received.pop(sender, None)
-            line.give_back(sender.caller)
+            line.give_back(sender.caller.address)
             self._call_next(line)
 
     def _call_next(self, line: _Line) -> None:
         while (sender := line.call_next(_PLACES)) is not None:
             del self._waiting[sender]
             if line.waiting and not sender.is_ready:
-                line.give_back(sender.caller)
+                line.give_back(sender.caller.address)
                 sender.step_aside()
                 continue
             self._sending[sender] = line

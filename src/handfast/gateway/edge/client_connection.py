@@ -4,8 +4,9 @@ import asyncio
 from typing import cast
 
 from handfast.core.call import rules
-from handfast.gateway.edge.connection_owner import PIECE_BYTES, ListenerSide, origin_of
-from handfast.gateway.edge.paced_body import AHEAD, PLACE, RETRY_AFTER, PacedBody
+from handfast.core.call.caller import Caller
+from handfast.gateway.edge.connection_owner import PIECE_BYTES, ListenerSide
+from handfast.gateway.edge.paced_body import AHEAD, PLACE, REST, RETRY_AFTER, PacedBody
 from handfast.gateway.http.exchange import JSON, ClientLeft, HttpExchange, HttpProblem
 from handfast.gateway.http.request_head import asks_to_close, read_head
 from handfast.gateway.http.response_head import render_head
@@ -16,6 +17,8 @@ from handfast.wire.replies import error_reply
 HEAD_LIMIT = 64 * 1024
 # A head from here on is counted: most are of half a kilobyte, and with a token of one or two.
 _LONG_HEAD = 2048
+# In a row; a client of both eras has one or two of its first requests refused, and none after that.
+_REFUSALS_AT_ONCE = 4
 
 
 class ClientConnection(PacedBody):
@@ -23,12 +26,12 @@ class ClientConnection(PacedBody):
 
     __slots__ = (
         "_is_silent",
+        "_refusals",
         "_room",
         "_task",
         "_unflushed",
         "has_been_answered",
         "is_write_paused",
-        "peer",
         "used_at",
     )
 
@@ -37,11 +40,11 @@ class ClientConnection(PacedBody):
         self._task: asyncio.Task[None] | None = None
         self._room: asyncio.Event | None = None  # where somebody ever waited for it
         self._unflushed = 0
+        self._refusals = 0  # since the last request that was not refused
         self._is_silent = False  # the client has closed its side
         self.is_write_paused = False
         self.has_been_answered = False
         self.used_at = owner.now  # since it is open, or its last request was answered
-        self.peer = ""
 
     @property
     def task(self) -> asyncio.Task[None] | None:
@@ -60,8 +63,8 @@ class ClientConnection(PacedBody):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # uvloop's streams are not declared as such
         address = transport.get_extra_info("peername")
-        self.peer = address[0] if isinstance(address, tuple) else ""
-        self.caller = origin_of(self.peer) or self.peer
+        if isinstance(address, tuple):
+            self.caller = Caller(peer=address[0])
         self.deadline = self._owner.now + self._owner.patience.first_byte
         problem = self._owner.admit(self)
         if problem is not None:
@@ -109,7 +112,8 @@ class ClientConnection(PacedBody):
         self._owner.forget(self)
         self._owner.arriving.release(self)
         self._owner.unread.release(self)
-        self._owner.ignored.forget(self)
+        for line in (self._owner.ignored, self._owner.refused):
+            line.forget(self, address=self.caller.address)
         self._owner.heads.release(self)
         self._unread = b""
         self.is_write_paused = False
@@ -130,7 +134,7 @@ class ClientConnection(PacedBody):
         if self._is_parting:
             self._owner.unread.release(self)
             self.deadline = self._owner.now + self._owner.patience.farewell
-        elif self._task is None:
+        elif self._task is None and not self._stopped & REST:
             self._go_on()
 
     # --- reading -----------------------------------------------------------------------------------------------------
@@ -165,6 +169,8 @@ class ClientConnection(PacedBody):
             self._hold_head(len(head))
         http = HttpExchange(self, read_head(head))
         self._unread = self._begin_body(http, rest)
+        if self._unread:  # of the next request
+            self._owner.arriving.hold(self, len(self._unread), self.abort)
         http.has_left = self._is_silent
         self._http = http
         self._task = self._loop.create_task(self._answer(http))
@@ -222,7 +228,20 @@ class ClientConnection(PacedBody):
             transport.abort()  # what was begun cannot be ended so that the client takes it for whole
         elif self._closes_after(http):
             self._part()
+        elif self._must_rest(http):
+            self._stop_reading(REST)
+            self._owner.refused.wait(self, self._end_rest, address=self.caller.address)
         else:
+            self._go_on()
+
+    def _must_rest(self, http: HttpExchange) -> bool:
+        """Whether one request after the other was refused: that costs the client next to nothing, and others time."""
+        self._refusals = self._refusals + 1 if http.is_refused else 0
+        return self._refusals > _REFUSALS_AT_ONCE
+
+    def _end_rest(self) -> None:
+        self._read_on(REST)
+        if self._transport is not None and not self._transport.is_closing():
             self._go_on()
 
     def _go_on(self) -> None:

@@ -1,12 +1,11 @@
 """What a client's connection is given by its listener: a clock, how long each step may take, and the bounds of all."""
 
-import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from handfast.gateway.edge.body_places import BodyPlaces
 from handfast.gateway.edge.held_bytes import HeldBytes
-from handfast.gateway.edge.ignored_bytes import IgnoredBytes
+from handfast.gateway.edge.paced_line import PacedLine
 from handfast.gateway.http.exchange import HttpExchange, HttpProblem
 from handfast.turns import Turns
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 # has a place, and then larger ones.
 PIECE_BYTES: Final = 8 * 1024
 LARGE_PIECE_BYTES: Final = 256 * 1024
-_LOOPBACK: Final = ("127.", "::ffff:127.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,21 +33,6 @@ class Patience:
     keep_alive: float = 15.0  # until a silent stream of events gets a comment; a quarter of what proxies allow
 
 
-def origin_of(peer: str) -> str:
-    """What one client's connections are counted by; nothing for this machine, where a proxy or a person starts them.
-
-    Of an address of version 6 the half that a network hands out: one client has the other half to choose from.
-    """
-    if not peer or peer == "::1" or peer.startswith(_LOOPBACK):
-        return ""
-    if ":" not in peer or peer.startswith("::ffff:"):
-        return peer
-    try:
-        return socket.inet_pton(socket.AF_INET6, peer.partition("%")[0])[:8].hex()
-    except OSError:
-        return peer
-
-
 class ListenerSide(Protocol):
     """The listener, as far as one connection needs it."""
 
@@ -60,7 +43,10 @@ class ListenerSide(Protocol):
     is_closing: bool
     arriving: HeldBytes
     """Requests that are not whole yet, and those sent ahead."""
-    ignored: IgnoredBytes
+    ignored: PacedLine
+    """What clients go on sending after their last answer: read slowly, so that they get to read that answer."""
+    refused: PacedLine
+    """Clients whose requests are refused one after the other, until their next one is read."""
     places: BodyPlaces
     piece: memoryview
     """Where what a client sends is put first."""

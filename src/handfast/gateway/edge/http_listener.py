@@ -10,13 +10,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from handfast.core.call import rules
+from handfast.core.call.caller import network_of
 from handfast.gateway.edge.acceptor import Acceptor
 from handfast.gateway.edge.body_places import BodyPlaces
 from handfast.gateway.edge.client_connection import ClientConnection
-from handfast.gateway.edge.connection_owner import LARGE_PIECE_BYTES, PIECE_BYTES, Patience, origin_of
+from handfast.gateway.edge.connection_owner import LARGE_PIECE_BYTES, PIECE_BYTES, Patience
 from handfast.gateway.edge.held_bytes import HeldBytes
-from handfast.gateway.edge.ignored_bytes import IgnoredBytes
 from handfast.gateway.edge.paced_body import RETRY_AFTER
+from handfast.gateway.edge.paced_line import PacedLine
 from handfast.gateway.http.exchange import HttpExchange, HttpProblem
 from handfast.gateway.http.response_head import render_date
 from handfast.turns import Turns, turns_of_loop
@@ -65,7 +66,10 @@ class HttpListener:
         self.patience = patience or Patience()
         self.turns = turns or turns_of_loop()
         self.arriving = HeldBytes(lambda: max(_ARRIVING_BYTES, 4 * limits().body_bytes))
-        self.ignored = IgnoredBytes()
+        # A twentieth of the loop's time, and faster than most networks.
+        self.ignored = PacedLine(at_once=4, seconds=0.005)
+        # A tenth of the loop's time, and far more often than anybody means to send what is refused.
+        self.refused = PacedLine(at_once=1, seconds=0.002)
         self.places = BodyPlaces()
         self.piece = memoryview(bytearray(PIECE_BYTES))
         self.large_piece = memoryview(bytearray(LARGE_PIECE_BYTES))
@@ -132,7 +136,7 @@ class HttpListener:
         if self._timer is None:
             self._read_clock()
             self._timer = asyncio.get_running_loop().call_later(self._tick_seconds, self._tick)
-        origin, most = origin_of(connection.peer), self._limits().connections
+        origin, most = network_of(connection.caller.peer), self._limits().connections
         problem = None
         if origin and self._by_origin[origin] >= max(most // 2, 1):
             problem = self._too_many("from your address")

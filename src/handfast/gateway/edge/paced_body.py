@@ -7,6 +7,7 @@ from functools import partial
 from math import inf
 
 from handfast.core.call import rules
+from handfast.core.call.caller import ANYONE
 from handfast.gateway.edge.connection_owner import PIECE_BYTES, ListenerSide
 from handfast.gateway.edge.request_body import ArrivingBody, BadFraming, ChunkedBody, SizedBody
 from handfast.gateway.http.exchange import ClientLeft, HttpExchange, HttpProblem, body_too_large
@@ -19,7 +20,7 @@ _IGNORED_LIMIT = 16 * 1024 * 1024
 # Of what a client sends while it waits the system keeps 56 KiB and more; less than half of it is no hurry.
 _READY_BYTES = 16 * 1024
 # Why nothing is read from a client; there may be several reasons at once.
-AHEAD, _TURN, PLACE = 1, 2, 4
+AHEAD, _TURN, PLACE, REST = 1, 2, 4, 8
 RETRY_AFTER = (b"retry-after", b"5")  # seconds; what a slow client holds is free again after ten
 
 
@@ -65,7 +66,7 @@ class PacedBody(asyncio.BufferedProtocol):
         self._unplaced = 0  # bytes that came without one
         self._waits_since = 0.0  # for such a place
         self.deadline = inf
-        self.caller = ""  # whose bodies take turns with those of others
+        self.caller = ANYONE  # as far as the connection tells; bodies of one address take turns with those of others
 
     # --- the body --------------------------------------------------------------------------------------------------
 
@@ -204,7 +205,7 @@ class PacedBody(asyncio.BufferedProtocol):
             return
         self._stop_reading(_TURN)
         if self._is_parting:
-            self._owner.ignored.wait(self, partial(self._read_on, _TURN))
+            self._owner.ignored.wait(self, partial(self._read_on, _TURN), address=self.caller.address)
         else:
             self._owner.turns.ask(self._use_turn)
 

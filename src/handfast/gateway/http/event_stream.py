@@ -4,7 +4,8 @@ A stream that is silent is kept alive by its connection.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 
 from handfast.gateway.http.event_log import EventLog, KeptStream, UnknownEvent
 from handfast.gateway.http.exchange import JSON, STREAM_HEADERS, HttpExchange
@@ -95,6 +96,19 @@ async def follow(http: HttpExchange, log: EventLog, stream: KeptStream, *, posit
         http.start_stream(204, [])
         await http.end_stream()
         return
+    async with reading(http, stream) as (bell, is_current):
+        while is_current():
+            bell.clear()
+            position = await send_since(http, stream, position)
+            if stream.is_over and position == stream.sent:
+                log.delivered(stream)
+                break
+            await bell.wait()
+
+
+@asynccontextmanager
+async def reading(http: HttpExchange, stream: KeptStream) -> AsyncIterator[tuple[asyncio.Event, Callable[[], bool]]]:
+    """The client reads the stream here and on no older connection: what wakes it, and whether that still holds."""
     bell = asyncio.Event()
     wake = bell.set
     stream.changed()  # an older reader sees that it has been replaced
@@ -102,16 +116,12 @@ async def follow(http: HttpExchange, log: EventLog, stream: KeptStream, *, posit
     http.watch(wake)
     http.start_stream(200, STREAM_HEADERS)
     try:
-        while stream.on_change is wake and not http.has_left:
-            bell.clear()
-            position = await send_since(http, stream, position)
-            if stream.is_over and position == stream.sent:
-                log.delivered(stream)
-                break
-            await bell.wait()
+        yield bell, lambda: stream.on_change is wake and not http.has_left
     except UnknownEvent:
         pass  # it fell so far behind that the rest is gone: the stream ends here, and asking again says so
     finally:
+        if stream.on_change is wake:
+            stream.on_change = None
         http.unwatch()
         await http.end_stream()
 

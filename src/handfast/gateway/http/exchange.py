@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from handfast.core.call import rules
+from handfast.core.call.caller import Caller
 from handfast.gateway.http.response_head import render_head
 from handfast.wire.codes import INVALID_REQUEST
 from handfast.wire.sse import KEEP_ALIVE
@@ -56,7 +57,7 @@ class ClientLeft(Exception):
 class ClientSide(Protocol):
     """The connection, as far as one exchange needs it."""
 
-    peer: str
+    caller: Caller
     is_write_paused: bool
 
     def write(self, data: bytes) -> None: ...
@@ -82,11 +83,11 @@ class HttpExchange:
         self.head = head
         self.method, self.path, self.query, self.headers, self.by_name, self._is_version_1_0 = head
         self.has_repeated_headers = len(self.by_name) != len(self.headers)
-        self.peer = connection.peer  # the address without its port, which every connection changes
-        self.actor = ""  # whom authentication found; a client cannot write it
+        self.caller = connection.caller  # as far as it is known before the request is read
         self.body: bytes | None = None  # once it is whole
         self.has_started = False
         self.is_complete = False  # the whole answer was written
+        self.is_refused = False  # the answer is that the request was not taken
         self.has_left = False  # the client closed its end
         self._on_left: Callable[[], None] | None = None
         self._is_chunked = False
@@ -105,6 +106,7 @@ class HttpExchange:
 
     async def respond(self, status: int, headers: Headers, body: bytes = b"") -> None:
         self.has_started = self.is_complete = True
+        self.is_refused = status >= 400
         length = b"" if status == 204 else b"content-length: %d\r\n" % len(body)
         head = render_head(status, tuple(headers)) + length + self._connection.end_of_head(self)
         if self.method == "HEAD":

@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
+from handfast.core.call.caller import Caller
 from handfast.gateway.admission.room import Room
 from handfast.gateway.calls.backlog import Backlog
 from handfast.gateway.calls.conversation import Conversation
@@ -31,12 +32,11 @@ class ChildSession(ListeningSession):
         channel: Channel,
         opening: Message,
         *,
-        actor: str,
-        address: str,
+        opener: Caller,
         owns_channel: bool,
         now: Callable[[], float],
     ) -> None:
-        super().__init__(shelf, actor=actor, address=address, now=now)
+        super().__init__(shelf, opener, now=now)
         self.conversation = conversation
         self.channel = channel
         self.owns_channel = owns_channel
@@ -98,8 +98,7 @@ class ChildSessions:
 
     def open(
         self,
-        actor: str,
-        address: str,
+        opener: Caller,
         channel: Channel,
         conversation: Conversation,
         opening: Message,
@@ -111,12 +110,11 @@ class ChildSessions:
             conversation,
             channel,
             opening,
-            actor=actor,
-            address=address,
+            opener=opener,
             owns_channel=owns_channel,
             now=self._server.now,
         )
-        conversation.session, conversation.address = session.id, address
+        conversation.session, conversation.caller = session.id, session.caller
         if owns_channel:
             self._table.add(session)
             self._owning.add(session)

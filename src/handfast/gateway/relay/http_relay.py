@@ -3,19 +3,17 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from secrets import randbelow
 
 from handfast.catalog.listing import ListingSessionLost
-from handfast.core.call import rules
 from handfast.gateway.admission.request_places import LISTENING as LISTENING_TEXTS
 from handfast.gateway.admission.request_places import REQUESTS as REQUEST_TEXTS
 from handfast.gateway.admission.request_places import PlacesRefused, RequestPlaces
 from handfast.gateway.admission.server_era import EraRefused, ServerEra
 from handfast.gateway.admission.server_health import ServerHealth, State, UpstreamResting
-from handfast.gateway.callers.identity import address_of_opener, address_of_peer, address_of_request
+from handfast.gateway.callers.identity import opener_of
 from handfast.gateway.calls.call_time import CallTime
 from handfast.gateway.calls.conversation import Conversation
 from handfast.gateway.calls.param_headers import refuse_mismatch, refuse_param_mismatch
@@ -34,7 +32,8 @@ from handfast.gateway.http.headers import Form, UpstreamHeaders, form_of, has_ex
 from handfast.gateway.http.upstream_clients import LISTENING, REQUESTS, UpstreamClients
 from handfast.gateway.relay.event_relay import EventRelay
 from handfast.gateway.relay.post_relay import PostRelay, without_answer
-from handfast.gateway.sessions.session_table import ENDED, RELAYED_SESSIONS, SessionTable, Sweeper, refuse_unknown
+from handfast.gateway.relay.server_sessions import ServerSessions
+from handfast.gateway.sessions.session_table import ENDED, refuse_initialize, refuse_unknown
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.codes import UPSTREAM_FAILED
 from handfast.wire.eras import META_VERSION
@@ -45,31 +44,8 @@ from handfast.wire.sse import OverlongEvent, SseAssembler
 
 _RECONNECT_SECONDS = 0.2  # a server that starts anew is back by then, and nobody minds so short a wait
 _NOTICE_SECONDS = 10.0  # for the server to say that it has heard
+_OF_SESSION = (b"mcp-session-id", b"mcp-protocol-version")
 _ACCEPT = (b"accept", b"application/json, text/event-stream")
-
-
-@dataclass(slots=True, eq=False)
-class _ServerSession:
-    """A session that the server gave, and whose end is the server's to say: who opened it, and what is open in it."""
-
-    id: bytes
-    actor: str
-    conversation: Conversation
-    opened: float
-    last_used: float
-    streams: int = 0  # of its client that listen
-
-    @property
-    def address(self) -> str:
-        return self.conversation.address
-
-    @property
-    def has_called(self) -> bool:
-        return self.conversation.has_called
-
-    @property
-    def is_idle(self) -> bool:
-        return not self.conversation.open_requests and not self.streams
 
 
 class HttpRelay:
@@ -96,12 +72,9 @@ class HttpRelay:
         )
         self.request_places = RequestPlaces(lambda: REQUESTS, REQUEST_TEXTS, on_refusal=note)
         self._era: ServerEra | None = None
-        self._sessions: SessionTable[_ServerSession] = SessionTable(
-            server.journal, server.name, now=server.now, most=RELAYED_SESSIONS
-        )
+        self.sessions = ServerSessions(server, limits)
         # Unlike any that this server was sent before, by this process or another, and exact where numbers are doubles.
         self.next_id: Callable[[], int] = count(10**13 + randbelow(8 * 10**13)).__next__
-        self._sweeper = Sweeper(self._fail_overdue, lambda: self.call_timeout)
         self._listening: set[Response] = set()
         self._reason = "The gateway stopped before the answer came."
         self._telling: set[asyncio.Task[None]] = set()
@@ -129,13 +102,12 @@ class HttpRelay:
 
     def stop(self) -> None:
         """Do nothing more of its own accord."""
-        self._sweeper.stop()
+        self.sessions.stop()
 
     async def close(self) -> None:
         self.is_closed = True
         await self._clients.close()
-        for known in self._sessions:
-            known.conversation.close(self._reason)
+        self.sessions.close(self._reason)
 
     # --- the three methods -----------------------------------------------------------------------------------------
 
@@ -149,7 +121,11 @@ class HttpRelay:
             await http.respond(400, [JSON], mismatch)
             return
         if message.method == "initialize":
-            conversation.address = address_of_opener(http, message)
+            if conversation.session is not None:
+                refused = refuse_initialize(self.server.journal, self.server.name, message)
+                await http.respond(200, [JSON], refused)
+                return
+            conversation.caller = opener_of(http, message)
         step = await conversation.from_client(message, http)
         if step.to_client is not None:
             # Only a 404 tells a client to open another session, where its tools can be listed again.
@@ -174,7 +150,7 @@ class HttpRelay:
             return
         places = self.listening_places if message.method == "subscriptions/listen" else self.request_places
         try:
-            with places.hold(conversation.address or address_of_request(http, message)):
+            with places.hold(conversation.caller.address):
                 await relay.run(headers, body)
         except PlacesRefused as problem:
             await http.respond(503, [JSON], error_reply(message.id, UPSTREAM_FAILED, str(problem)))
@@ -183,9 +159,9 @@ class HttpRelay:
         """It could not be reached a moment ago; what is sent on fails in the same way, judged and on record."""
         await self.post(http, message)
 
-    def abandon(self, message: Message) -> None:
+    def abandon(self, http: HttpExchange, message: Message) -> None:
         """Put on record a call whose client left before it could reach the server."""
-        self.new_conversation([]).abandon(message)
+        self._new_conversation(http).abandon(message)
 
     async def _is_only_modern(self) -> bool:
         assert self._era is not None
@@ -197,11 +173,11 @@ class HttpRelay:
     async def get(self, http: HttpExchange) -> None:
         """The client's listening stream, or one that it resumes; answers on it are judged like any other."""
         conversation = self._conversation(http)
-        known = self._sessions.peek(http.header(b"mcp-session-id") or b"")
+        known = self.sessions.peek(http.header(b"mcp-session-id") or b"")
         if known is not None:
             known.streams += 1
         try:
-            with self.listening_places.hold(conversation.address or address_of_peer(http)):
+            with self.listening_places.hold(conversation.caller.address):
                 await self._listen(http, conversation)
         except PlacesRefused as problem:
             raise HttpProblem(503, str(problem), code=UPSTREAM_FAILED) from None
@@ -232,7 +208,7 @@ class HttpRelay:
         # Streams that the server ends with the session cannot be resumed.
         session, conversation.session = conversation.session, None
         try:
-            with self.request_places.hold(conversation.address or address_of_peer(http)):
+            with self.request_places.hold(conversation.caller.address):
                 response = await self._request_or_explain(http, "DELETE", Purpose.REQUEST)
             # A server may refuse to end sessions (405), and then it goes on.
             is_over = response.status < 400 or response.status == 404
@@ -242,7 +218,7 @@ class HttpRelay:
             if not is_over:
                 conversation.session = session
         if is_over:
-            self._forget(http.header(b"mcp-session-id") or b"")
+            self.sessions.forget(http.header(b"mcp-session-id") or b"")
             conversation.close(ENDED)
         if response.status >= 300:
             raise without_answer(response)
@@ -262,56 +238,25 @@ class HttpRelay:
         """What the caller's session has open. Raises: HttpProblem where the session is somebody else's."""
         session = http.header(b"mcp-session-id")
         if session is None:
-            return self.new_conversation(http.headers)
-        known = self._sessions.get(session, http)
+            return self._new_conversation(http)
+        known = self.sessions.get(session, http)
         if known is not None:
             return known.conversation
-        if http.actor:
+        if http.caller.actor:
             # It is not known who opened it, before a restart say. Anonymous callers are all one and may go on.
             refuse_unknown()
-        conversation = self.new_conversation(http.headers)
-        conversation.address = address_of_peer(http)
-        return conversation
+        return self._new_conversation(http)
 
-    def new_conversation(self, headers: Headers) -> Conversation:
-        return Conversation(self.server, partial(self._list_page, headers))
+    def _new_conversation(self, http: HttpExchange) -> Conversation:
+        # Of the request no more than this is kept, with a session perhaps for hours.
+        kept = [(name, value) for name in _OF_SESSION if (value := http.header(name)) is not None]
+        return Conversation(self.server, partial(self._list_page, kept), http.caller)
 
-    def remember(self, session: bytes, conversation: Conversation, *, actor: str, is_new: bool) -> bool:
-        """Only after the server accepted the session: nobody can crowd others out with invented ids.
-
-        False where it cannot be remembered: then no stream of this conversation can be resumed.
-        """
-        known = self._sessions.peek(session)
-        if known is not None and known.conversation is conversation:
-            return True
-        if known is not None and not is_new:
-            return False  # two requests at once were the first that is known of it, and the other was answered first
-        if known is not None:
-            self._end(session)  # the server gives an id for the second time
-        now = self.server.now()
-        try:
-            leaver = self._sessions.admit(_ServerSession(session, actor, conversation, opened=now, last_used=now))
-        except HttpProblem as problem:
-            self.server.journal.diagnose(
-                self.server.name, rules.SESSION_NO_ROOM, f"A session is not remembered: {problem}"
-            )
-            return False
-        if leaver is not None:
-            leaver.conversation.session = None  # nothing in it can be resumed
-        self._sweeper.start()
-        return True
-
-    async def _fail_overdue(self, _seconds: float) -> None:
-        """A call whose stream broke off may be resumed, but not for ever."""
-        for conversation in [known.conversation for known in self._sessions]:
-            for request_id, pending, text in conversation.take_overdue(self.server.now(), self._limits()):
-                conversation.fail(request_id, pending, text, rule=rules.UPSTREAM_TIMEOUT)
-
-    async def _list_page(self, headers: Headers, conversation: Conversation, cursor: bytes | None) -> Message:
+    async def _list_page(self, own: Headers, conversation: Conversation, cursor: bytes | None) -> Message:
         """Ask for a page of the tools on our own account, in the session and era of the client that needs it."""
         request_id = self.next_id()
         body = conversation.list_request(request_id, cursor)
-        kept = [(name, value) for name, value in headers if name in (b"mcp-session-id", b"mcp-protocol-version")]
+        kept = list(own)
         if conversation.session is not None and all(name != b"mcp-session-id" for name, _ in kept):
             kept.append((b"mcp-session-id", conversation.session))
         if META_VERSION.encode() in body:
@@ -444,31 +389,6 @@ class HttpRelay:
     def _repeats_own(self, problem: UpstreamFailed) -> bool:
         note_repeat(None, self.server, str(problem))
         return True
-
-    def lose(self, session: bytes) -> None:
-        """The server knows the session no more. It may have started anew, with other tools.
-
-        It may also have refused that one request, so whatever is relayed goes on.
-        """
-        if not self._end(session):
-            self.server.journal.diagnose(
-                self.server.name, rules.SESSION_UNKNOWN, "The server does not know the session."
-            )
-            return
-        self.server.learner.restart()
-
-    def _end(self, session: bytes) -> bool:
-        known = self._forget(session)
-        if known is not None:
-            known.conversation.close_unattended("The server ended the session before the answer came.")
-        return known is not None
-
-    def _forget(self, session: bytes) -> _ServerSession | None:
-        known = self._sessions.peek(session)
-        if known is not None:
-            self._sessions.remove(known)
-            known.conversation.session = None  # nothing in it can be resumed
-        return known
 
     def message_limit(self, method: str | None = None) -> int:
         """Of the answer to a request, or of what comes unasked."""

@@ -7,7 +7,6 @@ from handfast.core.call import rules
 from handfast.core.call.exchange import Status
 from handfast.gateway.admission.server_health import ServerHealth, UpstreamResting
 from handfast.gateway.callers.caller_ids import CallerIds, Foreign, SharedRequest, asks_with_ids, brings_ids
-from handfast.gateway.callers.identity import caller_of
 from handfast.gateway.calls.backlog import Backlog
 from handfast.gateway.calls.call_time import CallTime, CallTimer, note_answer
 from handfast.gateway.calls.conversation import Conversation, is_sign_of_life
@@ -138,8 +137,7 @@ class PostAnswer:
         return self._shared
 
     def _owner(self) -> tuple[str, str]:
-        session = self._conversation.session
-        return caller_of(self._http, self._message) if session is None else session.decode(), self._incarnation
+        return self._conversation.caller.name, self._incarnation
 
     async def run(self, channel: Channel, limits: Limits) -> None:
         """Ask the child, and relay until the answer was sent, the child failed, or a modern client left.

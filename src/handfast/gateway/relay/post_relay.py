@@ -188,10 +188,10 @@ class PostRelay:
                 await self._relay_answer(response)
         finally:
             if session is not None and response.status == 404:
-                self._upstream.lose(session)
+                self._upstream.sessions.lose(session)
 
     def _enter(self, session: bytes, *, is_new: bool) -> None:
-        is_kept = self._upstream.remember(session, self._conversation, actor=self._http.actor, is_new=is_new)
+        is_kept = self._upstream.sessions.remember(session, self._conversation, is_new=is_new)
         self._conversation.session = session if is_kept else None
 
     def _paired(self, response: Response) -> None:

@@ -7,10 +7,11 @@ from functools import partial
 import msgspec
 
 from handfast.core.call import rules
+from handfast.core.call.caller import Caller
 from handfast.gateway.admission.server_era import EraRefused, ServerEra
 from handfast.gateway.admission.server_health import ServerHealth, UpstreamResting
 from handfast.gateway.callers.caller_ids import CallerIds
-from handfast.gateway.callers.identity import address_of_opener
+from handfast.gateway.callers.identity import opener_of
 from handfast.gateway.calls.conversation import Conversation
 from handfast.gateway.calls.param_headers import refuse_mismatch, refuse_param_mismatch
 from handfast.gateway.calls.refused_requests import note_refused
@@ -23,9 +24,9 @@ from handfast.gateway.process.launch import Launch
 from handfast.gateway.relay.child_sessions import ChildSession, ChildSessions
 from handfast.gateway.relay.list_notices import ListNotices, is_list_notice
 from handfast.gateway.relay.post_answer import PostAnswer
-from handfast.gateway.sessions.session_table import ENDED
+from handfast.gateway.sessions.session_table import ENDED, refuse_initialize
 from handfast.gateway.settings.blocks import Isolation, Limits
-from handfast.wire.codes import INVALID_REQUEST, METHOD_NOT_FOUND, UPSTREAM_FAILED
+from handfast.wire.codes import METHOD_NOT_FOUND, UPSTREAM_FAILED
 from handfast.wire.eras import is_modern
 from handfast.wire.headers import check_envelope, check_modern_headers
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message
@@ -35,7 +36,6 @@ from handfast.wire.scan import NotJson
 from handfast.wire.splice import replace_values
 
 _DEAF = "The server does not read what it is sent. Try again later, or restart it."
-_AGAIN = "This session has had its initialize. Open another one."
 
 
 class ServerDeaf(Exception):
@@ -107,7 +107,7 @@ class StdioRelay:
         """No child can take the message. A call is judged and recorded all the same."""
         reply = error_reply(message.id, UPSTREAM_FAILED, text)
         if message.method == "tools/call" and message.id is not None:
-            conversation = Conversation(self._server._replace(places=None), _list_nothing)
+            conversation = Conversation(self._server._replace(places=None), _list_nothing, http.caller)
             step = await conversation.from_client(message)
             pending = conversation.open_requests.pop(message.id, None)
             if step.to_client is not None:
@@ -116,9 +116,9 @@ class StdioRelay:
                 reply = conversation.fail(message.id, pending, text)
         await http.respond(200, [JSON], reply)
 
-    def abandon(self, message: Message) -> None:
+    def abandon(self, http: HttpExchange, message: Message) -> None:
         """Put on record a call whose client left before it could reach the server."""
-        Conversation(self._server, _list_nothing).abandon(message)
+        Conversation(self._server, _list_nothing, http.caller).abandon(message)
 
     async def _post(self, http: HttpExchange, message: Message, *, may_refuse: bool) -> None:
         session_id = http.header(b"mcp-session-id")
@@ -130,10 +130,8 @@ class StdioRelay:
             return
         session = self._sessions.find(http)
         if message.method == "initialize":
-            self._server.journal.diagnose(
-                self._server.name, rules.SESSION_INITIALIZED, f"initialize was refused. {_AGAIN}"
-            )
-            await http.respond(200, [JSON], error_reply(message.id, INVALID_REQUEST, _AGAIN))
+            refused = refuse_initialize(self._server.journal, self._server.name, message)
+            await http.respond(200, [JSON], refused)
             return
         if not session.owns_channel and self._may_isolate() and _needs_own_child(message):
             await self._sessions.give_own_child(session)
@@ -159,15 +157,15 @@ class StdioRelay:
             version = msgspec.json.decode(params.get("protocolVersion", msgspec.Raw(b'""')), type=str)
         except (AmbiguousKeys, NotJson, msgspec.DecodeError):
             raise HttpProblem(400, "The params of initialize cannot be read.") from None
-        address = address_of_opener(http, message)
+        opener = opener_of(http, message)
         isolation = self._isolation()
         # Capabilities are fixed at initialize: a client that declares any needs a child that was told of them.
         is_own = isolation is Isolation.SESSION or (isolation is Isolation.AUTO and not _is_empty(capabilities))
         if is_own:
-            async with self._sessions.room_for_own(address):
+            async with self._sessions.room_for_own(opener.address):
                 channel = await self.children.start()
-                conversation = self._new_conversation(channel)
-                session = self._sessions.open(http.actor, address, channel, conversation, message, owns_channel=True)
+                conversation = self._new_conversation(channel, opener)
+                session = self._sessions.open(opener, channel, conversation, message, owns_channel=True)
             await self._open_own(http, session, message, may_refuse=may_refuse)
             return
         channel = await self.children.shared(version)
@@ -179,8 +177,8 @@ class StdioRelay:
             await self.children.stop(channel)
             await self._pass_on_refusal(http, raw, may_refuse=may_refuse)
             return
-        conversation = self._new_conversation(channel)
-        session = self._sessions.open(http.actor, address, channel, conversation, message, owns_channel=False)
+        conversation = self._new_conversation(channel, opener)
+        session = self._sessions.open(opener, channel, conversation, message, owns_channel=False)
         session.version = version
         await http.respond(200, [JSON, _session_header(session)], raw)
 
@@ -215,11 +213,11 @@ class StdioRelay:
             raise EraRefused
         await http.respond(200, [JSON], reply)
 
-    def _new_conversation(self, channel: Channel) -> Conversation:
+    def _new_conversation(self, channel: Channel, caller: Caller) -> Conversation:
         def ask_for_page(conversation: Conversation, cursor: bytes | None) -> Awaitable[Message]:
             return asyncio.ensure_future(channel.ask(lambda own_id: conversation.list_request(own_id, cursor)))
 
-        return Conversation(self._server, ask_for_page)
+        return Conversation(self._server, ask_for_page, caller)
 
     async def _post_in_session(self, http: HttpExchange, session: ChildSession, message: Message) -> None:
         if message.method == "notifications/initialized" and not session.owns_channel:
@@ -294,10 +292,10 @@ class StdioRelay:
             try:
                 channel = await http.while_present(self.children.shared(MODERN))
             except ClientLeft:
-                self.abandon(message)
+                self.abandon(http, message)
                 return
         await self._wait_for_room(channel)
-        conversation = self._new_conversation(channel)
+        conversation = self._new_conversation(channel, http.caller)
         step = await conversation.from_client(message, http)
         if step.to_server is None:
             await http.respond(200 if step.to_client else 202, [JSON], step.to_client or b"")

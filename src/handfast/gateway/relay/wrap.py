@@ -11,6 +11,7 @@ from secrets import token_hex
 from typing import Any
 
 from handfast.core.call import rules
+from handfast.core.call.caller import Caller
 from handfast.crashes import describe_crash
 from handfast.gateway.admission.call_places import CLOSED
 from handfast.gateway.admission.server_era import find_modern
@@ -59,8 +60,8 @@ class Wrapper:
         self._is_misfit = self._is_server_modern = self._is_probing = False
         self._limit = message_limit
         self._limits = limits
-        self._conversation = Conversation(server, self._list_page)
-        self._conversation.caller = token_hex(8)  # its tasks are those of this process alone
+        # Its tasks are those of this process alone.
+        self._conversation = Conversation(server, self._list_page, Caller(session=token_hex(8)))
         self._own: dict[RequestId, asyncio.Future[Message]] = {}
         self._own_prefix = f"handfast-{token_hex(6)}-"
         self._client_lines = LineAssembler(message_limit)

@@ -1,12 +1,12 @@
 """One legacy client's session, and the stream on which it hears what belongs to no request."""
 
-import asyncio
 from collections.abc import Callable
 from secrets import token_urlsafe
 
+from handfast.core.call.caller import Caller
 from handfast.gateway.http.event_log import EventLog, EventShelf, KeptStream, UnknownEvent
-from handfast.gateway.http.event_stream import follow, is_primed, prime, send_since
-from handfast.gateway.http.exchange import STREAM_HEADERS, HttpExchange, HttpProblem
+from handfast.gateway.http.event_stream import follow, is_primed, prime, reading, send_since
+from handfast.gateway.http.exchange import HttpExchange, HttpProblem
 from handfast.wire.sse import KEEP_ALIVE
 
 _NOTHING_THERE = "There is nothing to resume after this Last-Event-ID: it is unknown here, or what followed is gone."
@@ -15,10 +15,11 @@ _NOTHING_THERE = "There is nothing to resume after this Last-Event-ID: it is unk
 class ListeningSession:
     """What a way to the server adds: whether requests are under way, and messages that are judged only when heard."""
 
-    def __init__(self, shelf: EventShelf, *, actor: str, address: str, now: Callable[[], float]) -> None:
-        self.id = token_urlsafe(24).encode()
-        self.actor = actor  # who opened it; another caller may not use it
-        self.address = address  # whose room it counts towards
+    def __init__(self, shelf: EventShelf, opener: Caller, *, now: Callable[[], float]) -> None:
+        name = token_urlsafe(24)
+        self.id = name.encode()
+        self.caller = opener.in_session(name)  # another one may not use it
+        self.address = self.caller.address  # whose room it counts towards
         self.opened = self.last_used = now()
         self.has_called = False
         self.log = EventLog(shelf, now=now)
@@ -79,32 +80,19 @@ class ListeningSession:
 
     async def _listen(self, http: HttpExchange, stream: KeptStream, position: int, *, is_new: bool) -> None:
         """A newer connection takes over."""
-        bell = asyncio.Event()
-        wake = bell.set
-        stream.changed()  # an older one sees that it has been replaced
-        stream.on_change = wake
-        http.watch(wake)
-        http.start_stream(200, STREAM_HEADERS)
-        await http.send_chunk(KEEP_ALIVE)
-        if is_new and position == stream.sent and is_primed(http):
-            prime(self.log, stream)
+        async with reading(http, stream) as (bell, is_current):
+            await http.send_chunk(KEEP_ALIVE)
+            if is_new and position == stream.sent and is_primed(http):
+                prime(self.log, stream)
 
-        def is_heard() -> bool:
-            return stream.on_change is wake and not http.has_left and not self.is_closed
+            def is_heard() -> bool:
+                return is_current() and not self.is_closed
 
-        try:
             while is_heard():
                 bell.clear()
                 position = self._heard = await send_since(http, stream, position)
                 if not (is_heard() and await self.take_next()):
                     await bell.wait()
-        except UnknownEvent:
-            pass  # it fell so far behind that the rest is gone; asking again says so
-        finally:
-            if stream.on_change is wake:
-                stream.on_change = None
-            http.unwatch()
-            await http.end_stream()
 
     def _open_stream(self) -> KeptStream:
         if self._stream is None:

@@ -5,10 +5,14 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Generic, NoReturn, Protocol, TypeVar
 
 from handfast.core.call import rules
+from handfast.core.call.caller import Caller
 from handfast.core.call.exchange import RecordType, Status
 from handfast.gateway.admission.room import MADE_WAY, H, Held, NoRoom, Room
 from handfast.gateway.calls.journal import Journal
 from handfast.gateway.http.exchange import HttpExchange, HttpProblem
+from handfast.wire.codes import INVALID_REQUEST
+from handfast.wire.message import Message
+from handfast.wire.replies import error_reply
 
 # Of one server, at /mcp/<server> where the eras fit: a session costs a kilobyte.
 RELAYED_SESSIONS = 10_000
@@ -16,14 +20,19 @@ RELAYED_SESSIONS = 10_000
 TRANSLATED_SESSIONS = 1000
 # The same words for both, so that nobody learns which ids exist.
 UNKNOWN_SESSION = "This session is not known or has ended. Send initialize to begin a new one."
+INITIALIZED = "This session has had its initialize. Open another one."
 ENDED = "The client ended the session before the answer came."
+LONGEST_ID = 1024  # bytes, of a session that a server gives; a signed token has some 500
 _LONGEST_PAUSE = 30.0
 
 
 class ClientSession(Held, Protocol):
     id: bytes
-    actor: str  # who opened it
     last_used: float
+
+    @property
+    def caller(self) -> Caller:
+        """Who opened it."""
 
 
 S = TypeVar("S", bound=ClientSession)
@@ -67,20 +76,20 @@ class SessionTable(Generic[S]):
         session = self._by_id.get(session_id)
         if session is None:
             return None
-        if session.actor != http.actor:
-            self._refuse_stranger(http.actor)
+        if session.caller.actor != http.caller.actor:
+            self._refuse_stranger(http.caller)
         session.last_used = self._now()
         return session
 
-    def _refuse_stranger(self, actor: str) -> NoReturn:
+    def _refuse_stranger(self, caller: Caller) -> NoReturn:
         self._journal.note(
             RecordType.AUTH_FAILURE,
             Status.BLOCKED,
             server=self._server,
             rule=rules.SESSION_STRANGER,
             reason="A session was used by another caller than the one that opened it.",
-            actor=actor,
-            caller=actor,
+            caller=caller,
+            is_refusal=True,
         )
         raise HttpProblem(404, UNKNOWN_SESSION, rule="")
 
@@ -128,6 +137,12 @@ class SessionTable(Generic[S]):
 def refuse_unknown() -> NoReturn:
     """Raises: HttpProblem 404."""
     raise HttpProblem(404, UNKNOWN_SESSION, rule=rules.SESSION_UNKNOWN)
+
+
+def refuse_initialize(journal: Journal, server: str, message: Message) -> bytes:
+    """What an initialize gets in a session that is open: another one would change what is judged in it."""
+    journal.diagnose(server, rules.SESSION_INITIALIZED, f"initialize was refused. {INITIALIZED}")
+    return error_reply(message.id, INVALID_REQUEST, INITIALIZED)
 
 
 def note_evicted(journal: Journal, server: str) -> None:

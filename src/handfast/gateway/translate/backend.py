@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from handfast.core.call.caller import ANYONE, Caller
 from handfast.gateway.calls.flow import Flow
 from handfast.wire.eras import META_CAPABILITIES, MODERN_META
 from handfast.wire.message import Message, read_message
@@ -23,14 +24,13 @@ _NONE: Mapping[str, object] = {}
 class Requester:
     """Where a request comes from, and how to reach whoever waits for its answer."""
 
-    caller: str
-    """Whose it is: a session's id, or the actor; callers that are not told apart have the same. Sessions with servers,
-    calls held for an answer and subscriptions are never shared between two callers."""
+    caller: Caller
+    """Whose it is. Sessions with servers, calls held for an answer and subscriptions are kept under its name, and never
+    shared between two."""
 
     send: Callable[[bytes], None]
     """Takes a notification that belongs to the request, in the client's own terms (its id, its progress token)."""
 
-    actor: str = ""
     params: Headers | None = None
     """The Mcp-Param-* headers that came with the request; None where the client has no way to send them."""
     flow: Flow | None = None
@@ -38,9 +38,6 @@ class Requester:
 
     takes_logs: bool = False
     """Whether log messages are welcome although the request names no level, as they are to clients of 2025."""
-
-    address: str = ""
-    """Whose room it counts towards: that of all callers at one address together."""
 
 
 class Backend(Protocol):
@@ -64,11 +61,11 @@ class Choice(Backend, Protocol):
 class Leavable(Protocol):
     """A Backend that keeps something for its callers."""
 
-    def leave(self, caller: str) -> None:
+    def leave(self, caller: Caller) -> None:
         """This caller will not come again: what was kept for it alone is closed."""
 
 
-def leave(backend: Backend, caller: str) -> None:
+def leave(backend: Backend, caller: Caller) -> None:
     if isinstance(backend, Leavable):
         backend.leave(caller)
 
@@ -82,11 +79,10 @@ async def ask(
     method: str,
     params: Mapping[str, object] | None = None,
     *,
-    caller: str = "",
-    address: str = "",
+    caller: Caller = ANYONE,
     capabilities: object = _NONE,
 ) -> Message:
     """A request of handfast's own, for a caller that can do this much."""
     whole = {**(params or {}), "_meta": {**MODERN_META, META_CAPABILITIES: capabilities}}
     message = read_message(request("handfast", method, whole))
-    return await backend.request(message, Requester(caller, ignore, address=address))
+    return await backend.request(message, Requester(caller, ignore))

@@ -18,6 +18,7 @@ from handfast.activity.recorder import ThreadRecorder
 from handfast.activity.store import StoreError
 from handfast.clock import Clock
 from handfast.core.call import rules
+from handfast.core.call.caller import Caller
 from handfast.core.call.contract import CompiledContract
 from handfast.core.call.exchange import RAN_UNRECORDED, Exchange, Record, Recorder, RecordingFailed, RecordType, Status
 from handfast.core.call.policy import Blocked, Mode, ToolPolicy
@@ -102,7 +103,7 @@ class Judge:
             tool=scrub_name(asked.tool),
             policy=self._policy,
             contract=contract,
-            actor=asked.actor,
+            caller=Caller(actor=asked.actor),
         )
         try:
             result = await here.path.carry_out(call, asked.arguments, forward, view=read)

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from handfast.core.answers.envelopes import Envelope, render, success_payload
 from handfast.core.answers.errors import ErrorCode, ToolError
 from handfast.core.answers.outcome import Failed, Outcome, Succeeded, code_of_rule, make_failure, outcome_of_error
 from handfast.core.call.arguments import check_unknown
+from handfast.core.call.caller import Caller
 from handfast.core.call.contract import CompiledContract
 from handfast.core.call.exchange import RAN_UNRECORDED, Exchange, RecordingFailed
 from handfast.core.call.guardrails import GUARDRAIL_PROPERTIES, check_guardrails
@@ -199,6 +201,16 @@ class Dispatcher:
     policy: ToolPolicy = STRICT
     app: Any = None  # Any: the application state that tools are handed
 
+    def opened(self, tool: RegisteredTool, caller: ToolCaller) -> Exchange:
+        """A call of the tool, at its beginning."""
+        return self.path.open(
+            server=self.server,
+            tool=tool.spec.name,
+            policy=self.policy,
+            contract=tool.contract,
+            caller=Caller(actor=label_of(caller.actor)),
+        )
+
     async def dispatch(
         self,
         tool: RegisteredTool,
@@ -209,13 +221,7 @@ class Dispatcher:
         called_as: str = "",
     ) -> Answer:
         """Guardrails, arguments, run, check the result, envelope. Raises: RecordingFailed, CancelledError."""
-        call = self.path.open(
-            server=self.server,
-            tool=tool.spec.name,
-            policy=self.policy,
-            contract=tool.contract,
-            actor=label_of(caller.actor),
-        )
+        call = self.opened(tool, caller)
         if called_as:
             call.details["called_as"] = called_as
         try:
@@ -329,9 +335,10 @@ class Dispatcher:
         decision = await self.path.judge(call, ResultView(text, size=len(text)))
         if isinstance(decision, Blocked):
             raise UnusableResult(Violation(decision.rule, decision.reason))
-        origin = ResultOrigin(owner=call.actor, tool=call.tool, arguments=sent if isinstance(sent, dict) else {})
+        origin = ResultOrigin(owner=call.caller.actor, tool=call.tool, arguments=sent if isinstance(sent, dict) else {})
         try:
-            async with _clock(self.timeout_s):
+            # Without a timeout nothing of an event loop is asked for: a tool can also run in a thread that has none.
+            async with nullcontext() if self.timeout_s is None else asyncio.timeout(self.timeout_s):
                 first, notices = await self.large.first(whole, form, wishes, origin)
         except Exception as error:  # noqa: BLE001 - as in `_run`: results may be kept by a store of the author's own
             return Returned(self._failure(error, call))
@@ -389,21 +396,6 @@ def _with_ignored(answer: Answer, ignored: list[Undeclared]) -> Answer:
     return replace(answer, blocks=(*answer.blocks, Notice(text=notice)))
 
 
-class _NoClock:
-    """No end. Nothing of an event loop is asked for, so that a tool can also run in a thread without one."""
-
-    async def __aenter__(self) -> None: ...
-
-    async def __aexit__(self, *_: object) -> None: ...
-
-
-_NO_CLOCK = _NoClock()
-
-
-def _clock(seconds: float | None) -> asyncio.Timeout | _NoClock:
-    return _NO_CLOCK if seconds is None else asyncio.timeout(seconds)
-
-
 def _is_cancelled() -> bool:
     task = asyncio.current_task()
     return task is None or task.cancelling() > 0
@@ -427,35 +419,23 @@ def text_of(arguments: object) -> bytes:
 
 
 def note_failure(call: Exchange, outcome: Failed) -> None:
-    _log.warning(
-        "%s: %s failed with %s (request %s)",
-        MCP_SERVER_INVOKE_FAILED,
-        call.tool,
-        outcome.code,
-        call.request_id,
-        extra={
-            "event": MCP_SERVER_INVOKE_FAILED,
-            "tool_name": call.tool,
-            "error_code": outcome.code,
-            "request_id": call.request_id,
-        },
-    )
+    told = {
+        "event": MCP_SERVER_INVOKE_FAILED,
+        "tool_name": call.tool,
+        "error_code": outcome.code,
+        "request_id": call.request_id,
+    }
+    _log.warning("%s: %s failed with %s (request %s)", *told.values(), extra=told)
 
 
 def _note_admin(call: Exchange) -> None:
-    _log.info(
-        "%s: %s by %s (request %s)",
-        MCP_ADMIN_OP_EXECUTED,
-        call.tool,
-        call.actor,
-        call.request_id,
-        extra={
-            "event": MCP_ADMIN_OP_EXECUTED,
-            "tool_name": call.tool,
-            "actor": call.actor,
-            "request_id": call.request_id,
-        },
-    )
+    told = {
+        "event": MCP_ADMIN_OP_EXECUTED,
+        "tool_name": call.tool,
+        "actor": call.caller.actor,
+        "request_id": call.request_id,
+    }
+    _log.info("%s: %s by %s (request %s)", *told.values(), extra=told)
 
 
 def _log_crash(error: BaseException, call: Exchange) -> None:

@@ -4,16 +4,15 @@ from collections.abc import Mapping
 from typing import Final
 
 from handfast.core.answers.outcome import Failed, Outcome
-from handfast.core.call.exchange import Detail, Exchange, Status
+from handfast.core.call.exchange import Detail, Status
 from handfast.core.call.policy import Violation
 from handfast.toolkit.running.dispatch import Answer, Dispatcher, RegisteredTool, ToolCaller, note_failure, text_of
 from handfast.toolkit.running.outcome_counts import count_as
-from handfast.toolkit.writing.actor import label_of
 
 _NOTHING: Final[Mapping[str, Detail]] = {}
 
 
-async def answer_with_help(
+async def answer_unrun(
     dispatcher: Dispatcher,
     tool: RegisteredTool,
     arguments: object,
@@ -23,43 +22,16 @@ async def answer_with_help(
     rule: str,
     details: Mapping[str, Detail] = _NOTHING,
 ) -> Answer:
-    """Help was asked for. Raises: RecordingFailed."""
-    call = _opened(dispatcher, tool, caller, details)
-    reason = "The caller asked for help."
-    with dispatcher.path.recorded(call):
-        await dispatcher.path.answer(call, text_of(arguments), Status.SUCCESS, rule=rule, reason=reason)
-    dispatcher.counts.add(tool.spec.name, "explained")
-    return dispatcher.rendered(tool, told)
-
-
-async def refuse_call(
-    dispatcher: Dispatcher,
-    tool: RegisteredTool,
-    arguments: object,
-    caller: ToolCaller,
-    *,
-    told: Failed,
-    rule: str,
-    details: Mapping[str, Detail] = _NOTHING,
-) -> Answer:
-    """Nothing can be run for it. Raises: RecordingFailed."""
-    call = _opened(dispatcher, tool, caller, details)
-    with dispatcher.path.recorded(call):
-        await dispatcher.path.refuse(call, text_of(arguments), Violation(rule, told.message))
-    dispatcher.counts.add(tool.spec.name, count_as(told))
-    note_failure(call, told)
-    return dispatcher.rendered(tool, told)
-
-
-def _opened(
-    dispatcher: Dispatcher, tool: RegisteredTool, caller: ToolCaller, details: Mapping[str, Detail]
-) -> Exchange:
-    call = dispatcher.path.open(
-        server=dispatcher.server,
-        tool=tool.spec.name,
-        policy=dispatcher.policy,
-        contract=tool.contract,
-        actor=label_of(caller.actor),
-    )
+    """A call for which nothing runs: it asks for help, or is refused. Raises: RecordingFailed."""
+    call = dispatcher.opened(tool, caller)
     call.details.update(details)
-    return call
+    path, text = dispatcher.path, text_of(arguments)
+    with path.recorded(call):
+        if isinstance(told, Failed):
+            await path.refuse(call, text, Violation(rule, told.message))
+        else:
+            await path.answer(call, text, Status.SUCCESS, rule=rule, reason="The caller asked for help.")
+    dispatcher.counts.add(tool.spec.name, count_as(told) if isinstance(told, Failed) else "explained")
+    if isinstance(told, Failed):
+        note_failure(call, told)
+    return dispatcher.rendered(tool, told)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from handfast.core.call.caller import Caller
 from handfast.gateway.admission.draining import Drain
 from handfast.gateway.app import GatewayApp
 from handfast.gateway.edge.http_listener import HttpListener
@@ -129,7 +130,7 @@ def fronted(
         app = GatewayApp(runtime, _Found(fronts), Drain())  # type: ignore[arg-type]  # finding is all that is asked of it
 
         async def authenticated(http: HttpExchange) -> None:
-            http.actor = (http.header(b"x-actor") or b"").decode()
+            http.caller = Caller(actor=(http.header(b"x-actor") or b"").decode(), peer=http.caller.peer)
             await app.handle(http)
 
         clients = HttpListener(authenticated, limits=lambda: settings.limits)

@@ -99,7 +99,13 @@ class ScriptedServer:
         assert message.method is not None
         self.seen.append(
             Seen(
-                message.raw, message.id, message.method, params, origin.caller, origin.actor, list(origin.params or ())
+                message.raw,
+                message.id,
+                message.method,
+                params,
+                origin.caller.name,
+                origin.caller.actor,
+                list(origin.params or ()),
             )
         )
         try:

@@ -8,6 +8,7 @@ import asyncio
 import json
 import sys
 
+from handfast.core.call.caller import Caller
 from handfast.gateway.translate.clients.stdio import StdioFront
 from tests.gateway.translate.clients.scripted import ScriptedServer
 
@@ -18,6 +19,7 @@ async def serve() -> None:
     diagnosed: list[str] = []
     front = StdioFront(
         server,
+        caller=Caller(session="stdio"),
         message_limit=1024 * 1024,
         diagnose=lambda rule, _reason: diagnosed.append(rule),
         waiting_bytes=int(sys.argv[1]) if len(sys.argv) > 1 else 64 * 1024 * 1024,

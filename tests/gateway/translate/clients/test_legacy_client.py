@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from handfast.core.call.caller import Caller
 from handfast.gateway.translate.clients.legacy_client import LegacyClient
 from handfast.wire.message import read_message
 from tests.contracts.rig import Json
@@ -36,8 +37,7 @@ class Peer:
         self.client = LegacyClient(
             server,
             lambda raw: self.sent.append(json.loads(raw)),
-            caller="s",
-            actor="ada",
+            caller=Caller(actor="ada", session="s"),
             diagnose=lambda rule, _reason: self.diagnosed.append(rule),
         )
         self._ids = count(1)
@@ -125,7 +125,7 @@ def test_initialize_is_answered_out_of_what_the_server_says_of_itself(asked: Jso
         }
         (seen,) = peer.server.asked("server/discover")
         assert (seen.caller, seen.actor, seen.params) == (
-            "s",
+            "session s",
             "ada",
             {
                 "_meta": {
@@ -198,7 +198,7 @@ def test_a_request_says_in_every_message_what_the_client_said_once() -> None:
         answer = await peer.call("echo", {"a": 1.0}, _meta={"progressToken": "t"}, request_id="own")
         assert answer == {"jsonrpc": "2.0", "id": "own", "result": text({"a": 1.0})}
         (seen,) = peer.server.asked("tools/call")
-        assert (seen.id, seen.caller, seen.actor) == ("own", "s", "ada")
+        assert (seen.id, seen.caller, seen.actor) == ("own", "session s", "ada")
         assert seen.meta == {
             "progressToken": "t",
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -463,7 +463,7 @@ def test_subscriptions_and_changed_lists_come_without_a_request() -> None:
         ]
         listens = peer.server.asked("subscriptions/listen")
         assert [seen.params["notifications"].get("resourceSubscriptions") for seen in listens] == [None, ["a:1"], None]
-        assert {seen.caller for seen in listens} == {"s"}
+        assert {seen.caller for seen in listens} == {"session s"}
         assert CAPABILITIES in listens[0].meta
 
     run(work)

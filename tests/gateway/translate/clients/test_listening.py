@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from handfast.core.call.caller import ANYONE
 from handfast.gateway.translate.backend import Requester
 from handfast.gateway.translate.clients import listening as listening_module
 from handfast.gateway.translate.clients.listening import Subscriptions
@@ -27,7 +28,7 @@ class Rig:
         self.listening = Subscriptions(self._relay, lambda raw: self.heard.append(json.loads(raw)), flags)
 
     async def _relay(self, raw: bytes, send: Callable[[bytes], None]) -> Message:
-        return await self.server.request(read_message(raw), Requester("", send))
+        return await self.server.request(read_message(raw), Requester(ANYONE, send))
 
     async def until(self, look: Callable[[], Json]) -> None:
         async with asyncio.timeout(10):

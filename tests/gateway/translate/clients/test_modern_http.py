@@ -37,7 +37,7 @@ def test_the_caller_and_the_headers_of_arguments_go_along(running: Fronted) -> N
     body = modern_request(1, "tools/call", {"name": "echo", "arguments": {"city": "Bern"}})
     assert post(running, body, Mcp_Name="echo", Mcp_Param_City="Bern", X_Actor="ada").status == 200
     (seen,) = running.server.seen
-    assert (seen.caller, seen.actor, seen.headers) == ("ada", "ada", [(b"mcp-param-city", b"Bern")])
+    assert (seen.caller, seen.actor, seen.headers) == ("actor ada", "ada", [(b"mcp-param-city", b"Bern")])
 
 
 def test_input_that_is_required_is_the_clients_own_matter(running: Fronted) -> None:

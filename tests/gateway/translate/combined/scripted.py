@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from handfast.core.call.caller import Caller
 from handfast.gateway.callers.opaque import Seal
 from handfast.gateway.translate.backend import Backend, Requester
 from handfast.gateway.translate.combined.backend import CombinedBackend
@@ -131,12 +132,12 @@ class Rig:
     async def _record_refused(self, _message: Message, _origin: Requester, rule: str, _reason: str) -> None:
         self.refused.append(rule)
 
-    def origin(self, caller: str = "ada", **more: Any) -> Requester:  # Any: Requester's own fields
+    def origin(self, caller: str = "ada", *, actor: str = "", **more: Any) -> Requester:  # Any: Requester's own fields
         def send(raw: bytes) -> None:
             self.raw_sent.append(raw)
             self.sent.append(json.loads(raw))
 
-        return Requester(caller, send, **more)
+        return Requester(Caller(actor=actor, session=caller), send, **more)
 
     async def ask_raw(self, raw: bytes, *, caller: str = "ada", backend: Backend | None = None) -> bytes:
         return (await (backend or self.combined).request(read_message(raw), self.origin(caller))).raw

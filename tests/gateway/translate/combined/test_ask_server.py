@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from handfast.core.call.caller import Caller
 from handfast.gateway.translate.backend import Requester, ignore
 from handfast.gateway.translate.combined.ask_server import (
     Unavailable,
@@ -47,9 +48,10 @@ def test_a_client_without_meta_is_asked_for_in_our_own_name() -> None:
 
 def test_headers_of_the_clients_request_do_not_go_along() -> None:
     server = Says(b'{"jsonrpc":"2.0","id":7,"result":{"a":1}}')
-    origin = Requester("ada", ignore, "Ada", [(b"mcp-param-x", b"1")])
+    caller = Caller(actor="ada")
+    origin = Requester(caller, ignore, [(b"mcp-param-x", b"1")])
     assert list(asyncio.run(ask_server(server, ASKED, origin))) == ["a"]
-    assert server.origin == Requester("ada", ignore, "Ada", None)
+    assert server.origin == Requester(caller, ignore, None)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +66,7 @@ def test_headers_of_the_clients_request_do_not_go_along() -> None:
 )
 def test_whatever_fails_is_said_in_one_line(said: bytes | Exception, reason: str, code: int) -> None:
     with pytest.raises(Unavailable) as failed:
-        asyncio.run(ask_server(Says(said), ASKED, Requester("ada", ignore)))
+        asyncio.run(ask_server(Says(said), ASKED, Requester(Caller(actor="ada"), ignore)))
     assert (failed.value.reason, failed.value.code) == (reason, code)
 
 

@@ -41,7 +41,8 @@ def test_headers_go_along_with_the_call_and_with_nothing_else() -> None:
 
     asyncio.run(call())
     assert [
-        (asked.method, origin.params, origin.actor) for asked, origin in zip(server.asked, server.origins, strict=True)
+        (asked.method, origin.params, origin.caller.actor)
+        for asked, origin in zip(server.asked, server.origins, strict=True)
     ] == [
         ("server/discover", None, "Ada"),
         ("tools/list", None, "Ada"),

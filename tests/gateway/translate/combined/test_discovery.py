@@ -111,4 +111,4 @@ def test_servers_are_asked_in_the_name_of_the_client() -> None:
     meta = b'{"io.modelcontextprotocol/clientCapabilities":{"roots":{ }},"progressToken":3}'
     asyncio.run(rig.ask_raw(b'{"jsonrpc":"2.0","id":7,"method":"server/discover","params":{"_meta":%s}}' % meta))
     assert b'"_meta":{"io.modelcontextprotocol/clientCapabilities":{"roots":{ }}}' in server.asked[0].raw
-    assert [origin.caller for origin in server.origins] == ["ada"]
+    assert [origin.caller.name for origin in server.origins] == ["session ada"]

@@ -295,7 +295,7 @@ def test_a_subscription_to_what_cannot_be_told_whose_it_is_is_not_honoured_and_o
 def test_tasks_are_listened_to_at_their_servers_under_their_wrapped_ids() -> None:
     a, b = _server(), _server()
     rig = Rig({"a": a, "b": b})
-    ids = [TaskIds(SEAL, "ada").wrap("b", "t1"), TaskIds(SEAL, "ada").wrap("gone", "t1")]
+    ids = [TaskIds(SEAL, "session ada").wrap("b", "t1"), TaskIds(SEAL, "session ada").wrap("gone", "t1")]
 
     async def listen() -> None:
         async with listening(rig, taskIds=ids):
@@ -311,7 +311,7 @@ def test_tasks_are_listened_to_at_their_servers_under_their_wrapped_ids() -> Non
 def test_a_listen_for_a_task_that_was_never_given_out_is_refused_and_on_record() -> None:
     a = _server()
     rig = Rig({"a": a})
-    ids = [TaskIds(SEAL, "ada").wrap("a", "t1"), "never-given-out"]
+    ids = [TaskIds(SEAL, "session ada").wrap("a", "t1"), "never-given-out"]
     answered = asyncio.run(rig.ask("subscriptions/listen", {"notifications": {"taskIds": ids}}))
     assert (answered["error"]["code"], rig.refused, _wishes(a)) == (-32602, ["combined.forged"], [])
 

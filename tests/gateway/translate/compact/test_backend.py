@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from handfast.core.call.caller import ANYONE
 from handfast.core.call.contract import LIST_UNAVAILABLE
 from handfast.gateway.translate.backend import Backend, Requester
 from handfast.wire.message import read_message
@@ -125,7 +126,7 @@ def test_the_bytes_of_the_arguments_arrive_as_they_were_sent(tmp_path: Path) -> 
             b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"other" : "s", "inputResponses":{},'
             b'"arguments":{"arguments":%s,"action":"create"}, "extra": 1.0 ,"name":"up","_meta":%s}}' % (inner, meta)
         )
-        await asker.backend.request(read_message(raw), Requester("", lambda _: None))
+        await asker.backend.request(read_message(raw), Requester(ANYONE, lambda _: None))
 
     compacting(stub, tmp_path, work)
     (sent,) = stub.journal.calls("create")
@@ -219,7 +220,7 @@ def test_keys_that_occur_twice_are_refused(tmp_path: Path) -> None:
         for given in params:
             raw = f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{{given},"_meta":{meta}}}}}'
             reply = json.loads(
-                (await asker.backend.request(read_message(raw.encode()), Requester("", lambda _: None))).raw
+                (await asker.backend.request(read_message(raw.encode()), Requester(ANYONE, lambda _: None))).raw
             )
             assert "ambiguous" in json.dumps(reply)
 
@@ -286,7 +287,7 @@ def test_a_tool_that_appears_is_found_at_once(tmp_path: Path) -> None:
         params = {"notifications": {"toolsListChanged": True}, "_meta": meta}
         raw = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "subscriptions/listen", "params": params}).encode()
         heard: asyncio.Queue[bytes] = asyncio.Queue()
-        listen = asker.backend.request(read_message(raw), Requester("", heard.put_nowait))
+        listen = asker.backend.request(read_message(raw), Requester(ANYONE, heard.put_nowait))
         listening = asyncio.create_task(listen)
         assert b"acknowledged" in await heard.get()
         os.kill(stub.journal.events("started")[-1].pid, signal.SIGUSR1)
@@ -318,7 +319,7 @@ def test_the_headers_of_the_client_are_not_held_against_the_action(tmp_path: Pat
         raw = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
         await asker.ask("tools/list")
         reply = json.loads(
-            (await asker.backend.request(read_message(raw), Requester("", lambda _: None, params=[]))).raw
+            (await asker.backend.request(read_message(raw), Requester(ANYONE, lambda _: None, params=[]))).raw
         )
         assert text_of(reply) == "fine"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from handfast.clock import Clock
+from handfast.core.call.caller import ANYONE
 from handfast.core.call.exchange import Record, RecordingFailed, Ticket
 from handfast.core.call.policy import Violation
 from handfast.gateway.runtime import Runtime
@@ -20,9 +21,9 @@ from handfast.wire.replies import answer_message, error_message
 MESSAGE = read_message(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up"}}')
 NONE_NAMED = Violation("dispatch.action", "None was named.")
 WAYS: list[Callable[[OwnAnswers], Awaitable[Message]]] = [
-    lambda own: own.explained(MESSAGE, b"{}", "text"),
-    lambda own: own.refused(MESSAGE, b"{}", NONE_NAMED, tool=None),
-    lambda own: own.without_list(MESSAGE, b"{}", error_message(1, -32603, "no list")),
+    lambda own: own.explained(MESSAGE, ANYONE, b"{}", "text"),
+    lambda own: own.refused(MESSAGE, ANYONE, b"{}", NONE_NAMED, tool=None),
+    lambda own: own.without_list(MESSAGE, ANYONE, b"{}", error_message(1, -32603, "no list")),
 ]
 
 
@@ -102,8 +103,8 @@ def test_a_server_s_own_error_is_passed_on_and_a_list_of_nonsense_is_not(tmp_pat
     async def work(own: OwnAnswers, _path: CallPath) -> None:
         disk.is_written.set()
         refused = error_message(1, -32603, "no list")
-        assert await own.without_list(MESSAGE, None, refused) == refused
-        odd = json.loads((await own.without_list(MESSAGE, None, answer_message(1, {}))).raw)
+        assert await own.without_list(MESSAGE, ANYONE, None, refused) == refused
+        odd = json.loads((await own.without_list(MESSAGE, ANYONE, None, answer_message(1, {}))).raw)
         assert odd["error"]["message"] == "The server gave no list of its tools that could be used. Try again later."
 
     disk = Disk()

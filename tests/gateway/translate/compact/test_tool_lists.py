@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from handfast.core.call.caller import Caller
 from handfast.gateway.translate.backend import Requester, ignore
 from handfast.gateway.translate.compact.tool_lists import ListRefused, ToolList, ToolLists
 from handfast.wire.message import Message, read_message
@@ -24,7 +25,7 @@ class Pager:
 
     async def request(self, message: Message, origin: Requester) -> Message:
         params = json.loads(message.raw)["params"]
-        self.asked.append((origin.caller, params))
+        self.asked.append((origin.caller.name, params))
         number = int(params.get("cursor", "0"))
         more = {"nextCursor": str(number + 1)} if number + 1 < len(self.results) else {}
         result = {**more, **self.results[number]}
@@ -42,7 +43,9 @@ class World:
     def find(self, caller: str = "", capabilities: Json = None, knowing: str | None = None) -> ToolList:
         meta = {PREFIX + "clientCapabilities": capabilities or {}, "progressToken": 1, "traceparent": "00"}
         raw = json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"_meta": meta, "name": "up"}})
-        question = self.lists.find(read_message(raw.encode()), Requester(caller, ignore, "ada"), knowing=knowing)
+        question = self.lists.find(
+            read_message(raw.encode()), Requester(Caller(session=caller), ignore), knowing=knowing
+        )
         return asyncio.run(question)
 
     @property
@@ -61,9 +64,9 @@ def test_every_page_is_followed_in_the_server_s_order_and_in_the_client_s_name()
     assert (found.is_whole, found.meta) == (True, b'{"x": 1}')
     meta = {PREFIX + "clientCapabilities": {}, "traceparent": "00"}
     assert world.server.asked == [
-        ("ada", {"_meta": meta}),
-        ("ada", {"_meta": meta, "cursor": "1"}),
-        ("ada", {"_meta": meta, "cursor": "2"}),
+        ("session ada", {"_meta": meta}),
+        ("session ada", {"_meta": meta, "cursor": "1"}),
+        ("session ada", {"_meta": meta, "cursor": "2"}),
     ]
 
 

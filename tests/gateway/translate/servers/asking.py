@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from handfast.core.call.caller import Caller
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.servers import Servers
 from handfast.gateway.settings import load_settings
@@ -38,7 +39,7 @@ class Asker:
         envelope = {PREFIX + "protocolVersion": "2026-07-28", PREFIX + "clientCapabilities": self.capabilities}
         whole = {**(params or {}), "_meta": envelope | (meta or {})}
         raw = json.dumps({"jsonrpc": "2.0", "id": f"{self.caller}{next(self._ids)}", "method": method, "params": whole})
-        origin = Requester(self.caller, lambda text: self.heard.append(json.loads(text)))
+        origin = Requester(Caller(session=self.caller), lambda text: self.heard.append(json.loads(text)))
         return json.loads((await self.backend.request(read_message(raw.encode()), origin)).raw)
 
     async def call(self, tool: str, arguments: Json = None, *, meta: Json = None, **more: Json) -> Json:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from handfast.core.call.caller import Caller
 from handfast.gateway.admission import server_era
 from handfast.gateway.calls.flow import Flow
 from handfast.gateway.translate.backend import Backend, Requester, leave
@@ -179,7 +180,7 @@ def test_a_flood_waits_for_its_client_and_comes_whole(tmp_path: Path, way: Way, 
 
         meta = {PREFIX + "protocolVersion": "2026-07-28", PREFIX + "clientCapabilities": ASKS, **LOUD}
         asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "add", "_meta": meta}}
-        origin = Requester("me", send, flow=flow)
+        origin = Requester(Caller(session="me"), send, flow=flow)
         message = read_message(json.dumps(asked).encode())
         call = asyncio.create_task(backend.request(message, origin))
         await asyncio.to_thread(stub.journal.wait_for, lambda journal: journal.calls("add"))
@@ -205,7 +206,7 @@ def test_the_processes_of_a_caller_end_when_it_leaves(tmp_path: Path, versions: 
         yours = pids(stub)[-1]
         await Asker(backend, "me", ASKS).call("add", meta=LOUD)
         mine = pids(stub)[-1]
-        leave(backend, "me")
+        leave(backend, Caller(session="me"))
         await asyncio.to_thread(_until_gone, mine)
         assert is_running(yours)
 
@@ -220,7 +221,7 @@ def test_a_caller_that_leaves_while_its_process_starts_leaves_none(tmp_path: Pat
         call = asyncio.create_task(Asker(backend, "me", ASKS).call("add"))
         await wait_for(stub, "initialize")
         started = pids(stub)
-        leave(backend, "me")
+        leave(backend, Caller(session="me"))
         assert (await call)["error"]["code"] == -31001
         for pid in started:
             await asyncio.to_thread(_until_gone, pid)

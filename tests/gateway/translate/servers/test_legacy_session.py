@@ -5,6 +5,7 @@ from contextlib import suppress
 
 import pytest
 
+from handfast.core.call.caller import Caller
 from handfast.gateway.callers.held_calls import HeldCalls
 from handfast.gateway.calls.flow import HoldBack
 from handfast.gateway.http.response import Headers
@@ -63,7 +64,7 @@ async def occupy_turns() -> None:
     turns_of_loop().ask(lambda: None)
 
 
-ORIGIN = Requester("caller", lambda _raw: None)
+ORIGIN = Requester(Caller(session="caller"), lambda _raw: None)
 
 
 @pytest.mark.requirement("F4")

@@ -8,8 +8,10 @@ from typing import Final
 import msgspec
 
 from handfast.core.call import rules
+from handfast.core.call.caller import Caller
 from handfast.gateway.calls.flow import Flow
 from handfast.gateway.calls.refused_requests import note_refused
+from handfast.gateway.sessions.session_table import INITIALIZED
 from handfast.gateway.translate.backend import Backend, Requester, ignore
 from handfast.gateway.translate.clients.input_rounds import settle
 from handfast.gateway.translate.clients.listening import Subscriptions
@@ -42,10 +44,10 @@ _UNUSABLE: Final = "The server's answer was not usable."
 
 Send = Callable[[bytes], None]
 Diagnose = Callable[[str, str], None]  # a rule, and the reason
-RecordRefused = Callable[[Message, str, str, str], None]  # a request, the actor, a rule, and the reason
+RecordRefused = Callable[[Message, Caller, str, str], None]  # a request, its caller, a rule, and the reason
 
 
-def record_nothing(_message: Message, _actor: str, _rule: str, _reason: str) -> None:
+def record_nothing(_message: Message, _caller: Caller, _rule: str, _reason: str) -> None:
     """For fronts whose refusals are not kept."""
 
 
@@ -65,9 +67,7 @@ class LegacyClient:
         backend: Backend,
         deliver: Send,
         *,
-        caller: str,
-        actor: str = "",
-        address: str = "",
+        caller: Caller,
         diagnose: Diagnose,
         question_seconds: float | None = None,
         record_refused: RecordRefused = record_nothing,
@@ -76,8 +76,6 @@ class LegacyClient:
         self._backend = backend
         self._deliver = deliver  # takes what belongs to no request
         self._caller = caller
-        self._actor = actor
-        self._address = address
         self._diagnose = diagnose
         self._question_seconds = question_seconds
         self._envelope: Members = {}  # what every request says of the client in its `_meta`
@@ -118,7 +116,7 @@ class LegacyClient:
             return self._give_up(message.id)
         if (refusal := check_open(message, self._open)) is not None:
             rule, text, code = refusal
-            self._record_refused(message, self._actor, rule, text)
+            self._record_refused(message, self._caller, rule, text)
             return error_reply(message.id, code, text)
         task = asyncio.create_task(self._answer(message, send, flow), name=message.method)
         self._open[message.id] = task
@@ -197,7 +195,7 @@ class LegacyClient:
         asked = message.with_meta(self._envelope)
         if message.may_mention("requestState") or message.may_mention("inputResponses"):
             asked = asked.with_members({"requestState": None, "inputResponses": None})  # no words of this revision
-        origin = Requester(self._caller, send, self._actor, address=self._address, takes_logs=True, flow=flow)
+        origin = Requester(self._caller, send, takes_logs=True, flow=flow)
 
         async def repeat(more: Mapping[str, bytes]) -> Message:
             again = asked.with_members(more).with_id(f"handfast-again-{next(self._ids)}")
@@ -217,9 +215,8 @@ class LegacyClient:
     async def _greet(self, message: Message) -> bytes:
         """Raises: CannotContinue, AmbiguousKeys, NotJson, BadMessage."""
         if self._greeting is not None:
-            text = "This session has had its initialize. Open another one."
-            self._diagnose(rules.SESSION_INITIALIZED, f"initialize was refused. {text}")
-            raise CannotContinue(text, code=INVALID_REQUEST)
+            self._diagnose(rules.SESSION_INITIALIZED, f"initialize was refused. {INITIALIZED}")
+            raise CannotContinue(INITIALIZED, code=INVALID_REQUEST)
         self._greeting = asyncio.get_running_loop().create_future()
         is_greeted = False
         try:
@@ -227,7 +224,7 @@ class LegacyClient:
             version = asked_for if asked_for in LEGACY_REVISIONS else LEGACY_REVISION
             self._introduce(message.params())
             discover = read_message(request("handfast-discover", "server/discover", {"_meta": self._envelope}))
-            origin = Requester(self._caller, ignore, self._actor, address=self._address)
+            origin = Requester(self._caller, ignore)
             found = await self._backend.request(discover, origin)
             if found.has_error:
                 return to_legacy_answer(found, "initialize").with_id(message.id).raw
@@ -271,7 +268,7 @@ class LegacyClient:
 
     async def _listen_to(self, raw: bytes, send: Send) -> Message:
         message = read_message(raw).with_meta(self._envelope)
-        return await self._backend.request(message, Requester(self._caller, send, self._actor, address=self._address))
+        return await self._backend.request(message, Requester(self._caller, send))
 
 
 def _offered(capabilities: Mapping[str, msgspec.Raw]) -> tuple[str, ...]:

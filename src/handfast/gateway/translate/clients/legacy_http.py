@@ -4,8 +4,9 @@ import time
 from collections.abc import Callable
 from functools import partial
 
+from handfast.core.call.caller import Caller
 from handfast.gateway.admission.draining import STOPPING
-from handfast.gateway.callers.identity import address_of_opener
+from handfast.gateway.callers.identity import opener_of
 from handfast.gateway.calls.journal import Journal
 from handfast.gateway.http.event_log import EventShelf
 from handfast.gateway.http.exchange import JSON, HttpExchange, HttpProblem
@@ -28,22 +29,19 @@ class TranslatedSession(ListeningSession):
         backend: Backend,
         shelf: EventShelf,
         *,
-        actor: str,
-        address: str,
+        opener: Caller,
         now: Callable[[], float],
         diagnose: Diagnose,
         record_refused: RecordRefused,
         question_seconds: float,
     ) -> None:
-        super().__init__(shelf, actor=actor, address=address, now=now)
+        super().__init__(shelf, opener, now=now)
         self.backend = backend
         self.chose: frozenset[str] | None = None  # the servers that it is for; None for all that the front has
         self.client = LegacyClient(
             backend,
             self.say,
-            caller=self.id.decode(),
-            actor=actor,
-            address=address,
+            caller=self.caller,
             diagnose=diagnose,
             record_refused=record_refused,
             question_seconds=question_seconds,
@@ -139,12 +137,10 @@ class LegacyFront:
     async def _initialize(self, http: HttpExchange, message: Message, choice: Choice | None) -> None:
         if not message.is_request:
             raise HttpProblem(400, "initialize is a request. Send it with an id.")
-        address = address_of_opener(http, message)
         session = TranslatedSession(
             choice or self._backend,
             self._shelf,
-            actor=http.actor,
-            address=address,
+            opener=opener_of(http, message),
             now=self._now,
             diagnose=self._diagnose,
             record_refused=self._record_refused,
@@ -170,7 +166,7 @@ class LegacyFront:
     def _end(self, session: TranslatedSession, reason: str = "") -> None:
         self._sessions.remove(session)
         session.close(reason)
-        leave(session.backend, session.id.decode())
+        leave(session.backend, session.caller)
 
     async def _end_idle(self, seconds: float) -> None:
         for session in self._sessions:

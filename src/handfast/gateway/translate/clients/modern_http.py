@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from handfast.gateway.admission.draining import STOPPING
-from handfast.gateway.callers.identity import address_of, caller_of
+from handfast.gateway.callers.identity import caller_of
 from handfast.gateway.calls.refused_requests import note_refused
 from handfast.gateway.http.exchange import JSON, HttpExchange
 from handfast.gateway.translate.backend import Backend, Choice, Requester
@@ -75,9 +75,7 @@ class ModernFront:
         reply = HttpReply(http, message.id, None, cancels_on_leave=True)
         self._open[reply] = message
         params = [(name, value) for name, value in http.headers if name.startswith(_PARAM)]
-        caller = caller_of(http, message)
-        address = http.actor or address_of(http.peer, caller)
-        origin = Requester(caller, reply.send, http.actor, params, reply.flow, address=address)
+        origin = Requester(caller_of(http, message), reply.send, params, reply.flow)
         try:
             await reply.run(_ask(backend, message, origin, reply))
         finally:

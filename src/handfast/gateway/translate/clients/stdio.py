@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import IO, Final
 
 from handfast.core.call import rules
+from handfast.core.call.caller import Caller
 from handfast.crashes import describe_crash
 from handfast.gateway.calls.refused_requests import note_refused
 from handfast.gateway.translate.backend import Backend, Requester
@@ -43,7 +44,7 @@ class StdioFront:
         diagnose: Diagnose,
         record_refused: RecordRefused = record_nothing,
         supported: Callable[[], Sequence[str]] = lambda: (MODERN_REVISION,),
-        caller: str = "stdio",
+        caller: Caller,
         waiting_bytes: int = _WAITING_BYTES,
     ) -> None:
         self._backend = backend
@@ -167,7 +168,7 @@ class StdioFront:
         assert message.id is not None
         if (refusal := check_open(message, self._open)) is not None:
             rule, text, code = refusal
-            self._record_refused(message, "", rule, text)
+            self._record_refused(message, self._caller, rule, text)
             self._write(error_reply(message.id, code, text))
         else:
             self._open[message.id] = _Request(self, message, is_modern=self._is_modern)

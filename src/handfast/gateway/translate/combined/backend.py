@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from handfast.core.call import rules
+from handfast.core.call.caller import Caller
 from handfast.gateway.callers.opaque import Tampered
 from handfast.gateway.callers.task_ids import TaskIds
 from handfast.gateway.http.exchange import HttpProblem
@@ -74,9 +75,9 @@ class CombinedBackend:
         for listener in self._endpoint.listeners:
             listener.servers_changed()
 
-    def leave(self, caller: str) -> None:
-        self._endpoint.knowledge.forget(caller)
-        self._discoveries.forget(caller)
+    def leave(self, caller: Caller) -> None:
+        self._endpoint.knowledge.forget(caller.name)
+        self._discoveries.forget(caller.name)
         for backend in self._endpoint.every_server().values():
             leave(backend, caller)
 
@@ -105,7 +106,7 @@ class CombinedBackend:
         try:
             server, edits = await route(message, origin)
         except asyncio.CancelledError:
-            self._endpoint.record_left(message, origin.actor)
+            self._endpoint.record_left(message, origin.caller)
             raise
         return await self._forward(server, edits, message, origin)
 
@@ -157,7 +158,7 @@ class CombinedBackend:
         return server, {"taskId": msgspec.json.encode(own)}
 
     def _task_ids(self, origin: Requester) -> TaskIds:
-        return TaskIds(self._endpoint.seal, origin.caller)
+        return TaskIds(self._endpoint.seal, origin.caller.name)
 
     def _own_state(self, message: Message, origin: Requester, server: str | None = None) -> tuple[str | None, Edits]:
         """Who gave out the requestState that comes back, and that server's own. Raises: RequestRefused."""
@@ -251,7 +252,7 @@ def _state_of(message: Message, origin: Requester) -> tuple[str, ...]:
     method = message.method or ""
     return (
         "state",
-        origin.caller,
+        origin.caller.name,
         method,
         text_member(message.params(), "uri" if method == "resources/read" else "name") or "",
     )

@@ -54,7 +54,7 @@ class Discoveries:
 
     async def of(self, server: str, backend: Backend, message: Message, origin: Requester) -> Discovered:
         """Raises: Unavailable."""
-        kept = self._kept.get((origin.caller, server))
+        kept = self._kept.get((origin.caller.name, server))
         # Changed settings make another Backend of the same name: what the old one could do says nothing.
         if kept is not None and kept[0] is backend and self._endpoint.now() < kept[1]:
             return kept[2]
@@ -67,7 +67,7 @@ class Discoveries:
     async def ask(self, server: str, backend: Backend, message: Message, origin: Requester) -> Discovered:
         """Raises: Unavailable."""
         found = _read(await ask_server(backend, own_request(message, "server/discover"), origin))
-        key = (origin.caller, server)
+        key = (origin.caller.name, server)
         self._kept[key] = (backend, self._endpoint.now() + _KEPT_SECONDS, found)
         self._kept.move_to_end(key)
         if len(self._kept) > _MOST_KEPT:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
+from handfast.core.call.caller import Caller
 from handfast.crashes import describe_crash
 from handfast.gateway.callers.opaque import Seal
 from handfast.gateway.translate.backend import Backend, Requester
@@ -17,7 +18,7 @@ _log: Final = logging.getLogger("handfast.gateway")
 Servers = Mapping[str, Backend]
 Diagnose = Callable[[str, str, str], None]  # server, rule, reason
 RecordRefused = Callable[[Message, Requester, str, str], Awaitable[None]]  # the request, whose, rule, reason
-RecordTemplated = Callable[[Message, str, str, str], None]  # the request, its actor, the server, the URI
+RecordTemplated = Callable[[Message, Caller, str, str], None]  # the request, whose, the server, the URI
 
 
 class RequestRefused(Exception):
@@ -51,9 +52,9 @@ class CombinedEndpoint:
     seal: Seal
     record_refused: RecordRefused = record_nothing
     """Takes a request that reaches no server, so that none records it."""
-    record_left: Callable[[Message, str], None] = lambda _message, _actor: None
+    record_left: Callable[[Message, Caller], None] = lambda _message, _caller: None
     """Takes a request whose client left before it was known which server it is for."""
-    record_templated: RecordTemplated = lambda _message, _actor, _server, _uri: None
+    record_templated: RecordTemplated = lambda _message, _caller, _server, _uri: None
     """Takes a URI that went to a server for no other reason than that a template of it fits."""
     first_wait: float = 1.0
     """Seconds before a server that ended a subscription is asked again; doubled each time."""
@@ -68,7 +69,7 @@ class CombinedEndpoint:
         return {name: every[name] for name in sorted(every) if self.only is None or name in self.only}
 
     def known(self, origin: Requester) -> CallerKnowledge:
-        return self.knowledge.of(origin.caller, origin.address)
+        return self.knowledge.of(origin.caller.name, origin.caller.address)
 
     async def all_within(self, works: Iterable[Coroutine[Any, Any, None]]) -> None:  # Any: asyncio's own type
         """Run them side by side and wait until all are done or the time is up; what is not done then is given up."""

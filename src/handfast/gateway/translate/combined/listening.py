@@ -67,7 +67,7 @@ class Listen:
         self._resolver = resolver
         self._message = message
         self._origin = origin
-        self._task_ids = TaskIds(endpoint.seal, origin.caller)
+        self._task_ids = TaskIds(endpoint.seal, origin.caller.name)
         self._wanted = _read_filter(message)
         self._tasks = self._read_tasks()
         self._servers: dict[str, _Server] = {}

@@ -74,7 +74,7 @@ class Resolver:
     def note_owner(self, uri: str, owner: UriOwner, message: Message, origin: Requester) -> None:
         """Put on record that a URI goes to a server by a template alone, or that another server claims it too."""
         if owner.by is By.TEMPLATE:
-            self._endpoint.record_templated(message, origin.actor, owner.server, uri)
+            self._endpoint.record_templated(message, origin.caller, owner.server, uri)
         for other in owner.others if owner.by is By.LIST else ():
             self._lists.note_same_uri(owner.server, other)
         if owner.by is By.LINK and owner.others:

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import msgspec
 
+from handfast.core.call.caller import Caller
 from handfast.core.call.policy import Violation
 from handfast.core.dispatcher.asked import DispatcherCall, DispatcherRefused
 from handfast.core.dispatcher.checks import HELP, action_missing, action_unknown, check_beside, not_an_object
@@ -50,7 +51,7 @@ class CompactBackend:
         # A client that still has the whole list calls its tools by their names, and may.
         return await self._backend.request(message, origin)
 
-    def leave(self, caller: str) -> None:
+    def leave(self, caller: Caller) -> None:
         leave(self._backend, caller)
 
     def _watched(self, origin: Requester) -> Requester:
@@ -88,15 +89,15 @@ class CompactBackend:
             asked = read_asked(given)
             if await self._is_help(asked, message, origin):
                 text = await self._explain(asked, message, origin)
-                return await self._own.explained(message, given, text)
+                return await self._own.explained(message, origin.caller, given, text)
             await self._check(asked, message, origin)
         except DispatcherRefused as problem:
             known = asked.tool if asked.tool is not None and self._is_known(asked.tool) else None
-            return await self._own.refused(message, given, problem.violation, tool=known, caller=origin.caller)
+            return await self._own.refused(message, origin.caller, given, problem.violation, tool=known)
         except ListRefused as problem:
-            return await self._own.without_list(message, given, problem.answer)
+            return await self._own.without_list(message, origin.caller, given, problem.answer)
         except asyncio.CancelledError:
-            self._own.left()
+            self._own.left(origin.caller)
             raise
         # The client cannot know which of the action's arguments its server wants repeated in headers.
         return await self._backend.request(_inner_call(message, asked), replace(origin, params=None))

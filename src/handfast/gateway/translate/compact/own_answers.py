@@ -3,6 +3,7 @@
 from collections.abc import Awaitable
 
 from handfast.core.call import rules
+from handfast.core.call.caller import Caller
 from handfast.core.call.exchange import Exchange, RecordingFailed, Status
 from handfast.core.call.policy import InputErrors, Violation
 from handfast.core.words.redaction import scrub_name
@@ -18,8 +19,8 @@ class OwnAnswers:
         self._server = server
         self._dispatcher = dispatcher
 
-    async def explained(self, message: Message, given: bytes | None, text: str) -> Message:
-        call = self._open()
+    async def explained(self, message: Message, caller: Caller, given: bytes | None, text: str) -> Message:
+        call = self._open(caller)
         content = [{"type": "text", "text": text}]
         reply = answer_message(message.id, {"resultType": "complete", "content": content})
         recording = self._server.path.answer(
@@ -28,34 +29,33 @@ class OwnAnswers:
         return await self._recorded(call, message, reply, recording)
 
     async def refused(
-        self, message: Message, given: bytes | None, violation: Violation, *, tool: str | None, caller: str = ""
+        self, message: Message, caller: Caller, given: bytes | None, violation: Violation, *, tool: str | None
     ) -> Message:
         """`tool` is the one that was meant, where there is such a tool: its settings say how a refusal is answered."""
         assert message.id is not None
-        call = self._open(tool)
-        call.caller = caller
+        call = self._open(caller, tool)
         if call.policy.input.errors is InputErrors.PROTOCOL:
             reply = error_message(message.id, INVALID_PARAMS, violation.message)
         else:
             reply = read_message(tool_error(message.id, violation.message, is_modern=True))
         return await self._recorded(call, message, reply, self._server.path.refuse(call, given, violation))
 
-    async def without_list(self, message: Message, given: bytes | None, listed: Message) -> Message:
+    async def without_list(self, message: Message, caller: Caller, given: bytes | None, listed: Message) -> Message:
         """The server would not list its tools, so there is nothing to explain: its own error, where it gave one."""
         text = "The server gave no list of its tools that could be used. Try again later."
         reply = listed if listed.has_error else error_message(message.id, UPSTREAM_FAILED, text)
-        call = self._open()
+        call = self._open(caller)
         recording = self._server.path.answer(call, given, Status.ERROR, rule=rules.UPSTREAM_FAILED, reason=text)
         return await self._recorded(call, message, reply, recording)
 
-    def left(self) -> None:
+    def left(self, caller: Caller) -> None:
         """The client left while the tools were listed to find out what it asked for."""
-        self._server.path.conclude(self._open(), Status.CANCELLED, rule=rules.CLIENT_LEFT, reason=LEFT)
+        self._server.path.conclude(self._open(caller), Status.CANCELLED, rule=rules.CLIENT_LEFT, reason=LEFT)
 
-    def _open(self, tool: str | None = None) -> Exchange:
+    def _open(self, caller: Caller, tool: str | None = None) -> Exchange:
         server = self._server
         policy = server.policy_of(self._dispatcher if tool is None else tool)
-        call = server.path.open(server=server.name, tool=self._dispatcher, policy=policy, actor=server.actor)
+        call = server.path.open(server=server.name, tool=self._dispatcher, policy=policy, caller=caller)
         if tool is not None:
             call.details["action"] = scrub_name(tool)
         return call

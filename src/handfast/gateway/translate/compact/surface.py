@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from handfast.core.call.caller import Caller
 from handfast.gateway.settings.blocks import Surface
 from handfast.gateway.translate.backend import Backend, Requester, leave
 from handfast.wire.message import Message
@@ -17,5 +18,5 @@ class ChosenSurface:
         backend = self._compact if self._surface() is Surface.COMPACT else self._full
         return await backend.request(message, origin)
 
-    def leave(self, caller: str) -> None:
+    def leave(self, caller: Caller) -> None:
         leave(self._full, caller)

@@ -84,7 +84,7 @@ class ToolLists:
         return found
 
     async def _add_page(self, found: ToolList, cursor: str | None, message: Message, origin: Requester) -> str | None:
-        asked = Requester(origin.caller, ignore, origin.actor, address=origin.address)
+        asked = Requester(origin.caller, ignore)
         answer = await self._backend.request(_question(message, cursor), asked)
         try:
             result = answer.result()
@@ -113,7 +113,7 @@ class ToolLists:
 
 
 def _whose(message: Message, origin: Requester) -> tuple[str, bytes]:
-    return origin.caller, bytes(message.meta().get(META_CAPABILITIES, b""))
+    return origin.caller.name, bytes(message.meta().get(META_CAPABILITIES, b""))
 
 
 def _question(message: Message, cursor: str | None) -> Message:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from handfast.core.call.caller import Caller
 from handfast.gateway.admission.server_era import EraRefused, find_modern
 from handfast.gateway.admission.server_health import Era
 from handfast.gateway.http.response import UpstreamFailed
@@ -102,7 +103,7 @@ class NativeServer:
         """What was known does not fit any more: the next who asks finds out anew."""
         self._is_modern = self._takes_handshake = None
 
-    def leave(self, caller: str) -> None:
+    def leave(self, caller: Caller) -> None:
         self._modern.leave(caller)
         self._legacy.leave(caller)
 

@@ -4,10 +4,12 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import msgspec
 
 from handfast.core.call import rules
+from handfast.core.call.caller import Caller
 from handfast.core.call.exchange import Status
 from handfast.gateway.admission.request_places import PlacesRefused, RequestPlaces
 from handfast.gateway.admission.server_health import Era, ServerHealth, UpstreamResting
@@ -64,8 +66,8 @@ class JudgedServer:
                 self._is_idle.set()
 
     async def _request(self, message: Message, origin: Requester) -> Message:
-        conversation = Conversation(self._server, lambda _, cursor: self._list_page(message, origin, cursor))
-        conversation.caller, conversation.address = origin.caller, origin.address
+        ask_for_page = partial(self._list_page, message, origin)
+        conversation = Conversation(self._server, lambda _, cursor: ask_for_page(cursor), origin.caller)
         step = await conversation.from_client(message)
         if step.to_server is None:
             if step.to_client is None:
@@ -90,7 +92,7 @@ class JudgedServer:
                 # Only where it was not recorded by then.
                 self._server.path.conclude(pending.call, Status.CANCELLED, reason="The client cancelled the call.")
 
-    def leave(self, caller: str) -> None:
+    def leave(self, caller: Caller) -> None:
         self.native.leave(caller)
 
     async def close(self) -> None:
@@ -145,7 +147,7 @@ class JudgedServer:
         try:
             if self._request_places is None or purpose_of(message.method) is not Purpose.REQUEST:
                 return await self.native.request(message, watched)
-            with self._request_places.hold(origin.address or origin.caller):
+            with self._request_places.hold(origin.caller.address):
                 return await self.native.request(message, watched)
         finally:
             inbox.end()
@@ -195,7 +197,6 @@ class JudgedServer:
                 "tools/list",
                 params,
                 caller=origin.caller,
-                address=origin.address,
                 capabilities=capabilities,
             )
         except (UpstreamFailed, BadMessage) as problem:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from handfast.core.call.caller import Caller
 from handfast.gateway.admission.server_era import EraRefused
 from handfast.gateway.settings.blocks import Limits
 from handfast.gateway.translate.backend import Requester
@@ -98,24 +99,25 @@ class LegacyServer:
         await session.close()
         return True
 
-    def leave(self, caller: str) -> None:
-        self._alone.pop(caller, None)
-        self._sessions.leave(lambda opening: not opening.is_shared and opening.caller == caller)
+    def leave(self, caller: Caller) -> None:
+        self._alone.pop(caller.name, None)
+        self._sessions.leave(lambda opening: not opening.is_shared and opening.caller == caller.name)
 
     async def close(self) -> None:
         await self._sessions.close()
 
     async def _session(self, opening: Opening) -> LegacyServerSession:
-        return await self._sessions.get(opening, self._opener.open, address=opening.address or opening.caller)
+        return await self._sessions.get(opening, self._opener.open, address=opening.address)
 
     def _opening(self, message: Message, origin: Requester, *, has_level: bool) -> Opening:
+        caller = origin.caller
         if has_level or _subscribes(message):
-            self._alone[origin.caller] = None
-            self._alone.move_to_end(origin.caller)
+            self._alone[caller.name] = None
+            self._alone.move_to_end(caller.name)
             if len(self._alone) > _ALONE:
                 self._alone.popitem(last=False)
-        is_own = origin.caller in self._alone or self._isolates()
-        opening = Opening(origin.caller, _asked_capabilities(message.meta()), is_own, origin.address)
+        is_own = caller.name in self._alone or self._isolates()
+        opening = Opening(caller.name, _asked_capabilities(message.meta()), is_own, caller.address)
         return _SHARED if opening.is_shared else opening
 
 

@@ -124,7 +124,7 @@ class LegacyServerSession:
         is_retry = message.method in INTERACTIVE and member(message.params(), "requestState") is not None
         if not is_retry:
             return await self._run(message, origin)
-        held = self._held.claim(text_member(message.params(), "requestState") or "", message, origin.caller)
+        held = self._held.claim(text_member(message.params(), "requestState") or "", message, origin.caller.name)
         if isinstance(held, LegacyCall):
             # In the session that it began in, whatever the client says of itself by now.
             return await held.resume(message, origin)
@@ -210,7 +210,7 @@ class LegacyServerSession:
     def _hold(self, call: "LegacyCall | _Again", message: Message, origin: Requester) -> str:
         """Raises: UpstreamFailed where it is too much to be held."""
         try:
-            return self._held.hold(call, message, origin.caller, origin.address or origin.caller)
+            return self._held.hold(call, message, origin.caller.name, origin.caller.address)
         except TooMuchToHold as problem:
             call.abandon()
             raise UpstreamFailed(str(problem)) from None

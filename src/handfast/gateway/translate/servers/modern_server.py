@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
+from handfast.core.call.caller import Caller
 from handfast.gateway.admission.request_places import RequestPlaces
 from handfast.gateway.callers.caller_ids import CallerIds, SharedRequest, asks_with_ids, brings_ids
 from handfast.gateway.translate.backend import Requester
@@ -20,7 +21,7 @@ class ModernServer:
     def __init__(
         self,
         connect: Callable[[Requester, bool], Awaitable[Line]],
-        leave: Callable[[str], None] = lambda _caller: None,
+        leave: Callable[[Caller], None] = lambda _caller: None,
         *,
         tells_logs_apart: bool,
         ids: CallerIds | None = None,
@@ -41,7 +42,7 @@ class ModernServer:
     async def request(self, message: Message, origin: Requester) -> Message:
         """Raises: UpstreamFailed, Foreign, AmbiguousKeys, NotJson."""
         if message.method == "subscriptions/listen" and self._listening is not None:
-            with self._listening.hold(origin.address or origin.caller):
+            with self._listening.hold(origin.caller.address):
                 return await self._ask(await self._connect(origin, False), message, origin)
         has_level = message.may_mention(META_LOG_LEVEL) and META_LOG_LEVEL in message.meta()
         if self._tells_logs_apart and origin.takes_logs and not has_level and message.method in INTERACTIVE:
@@ -55,7 +56,7 @@ class ModernServer:
         ids = self._ids if line.is_shared else None
 
         def ask_shared(ids: CallerIds) -> SharedRequest:
-            return ids.ask(message, lambda: (origin.caller, *line.incarnation))
+            return ids.ask(message, lambda: (origin.caller.name, *line.incarnation))
 
         def is_own(found: Message) -> bool:
             return ids is None or not brings_ids(found) or ask_shared(ids).receive(found)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from handfast.core.call.caller import Caller
 from handfast.gateway.admission.server_era import EraRefused
 from handfast.gateway.callers.held_calls import HeldCalls
 from handfast.gateway.http.response import UpstreamFailed
@@ -58,8 +59,8 @@ class StdioSessions:
         try:
             if not has_level and not self._isolates():
                 return StdioLine(await self._children.shared(MODERN))
-            address = origin.address or origin.caller
-            return await self._logging.get(origin.caller, lambda _caller: self._open_logging(), address=address)
+            caller = origin.caller
+            return await self._logging.get(caller.name, lambda _name: self._open_logging(), address=caller.address)
         except (ChildStartFailed, ConnectionError, TimeoutError) as problem:
             raise _failure(problem) from None
 
@@ -69,8 +70,8 @@ class StdioSessions:
         owner.belongs_to(line.deliver_to_latest)
         return line
 
-    def leave(self, caller: str) -> None:
-        self._logging.leave(lambda known: known == caller)
+    def leave(self, caller: Caller) -> None:
+        self._logging.leave(lambda known: known == caller.name)
 
     async def close(self) -> None:
         self._held.close()

@@ -1,0 +1,125 @@
+"""Sessions that an HTTP server gave to clients, as far as the gateway remembers them: whose they are, what is open."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from handfast.core.call import rules
+from handfast.core.call.caller import Caller
+from handfast.gateway.calls.conversation import Conversation
+from handfast.gateway.calls.server_side import ServerSide
+from handfast.gateway.http.exchange import HttpExchange, HttpProblem
+from handfast.gateway.sessions.session_table import LONGEST_ID, RELAYED_SESSIONS, SessionTable, Sweeper
+from handfast.gateway.settings.blocks import Limits
+
+
+@dataclass(slots=True, eq=False)
+class _ServerSession:
+    """A session whose end is the server's to say."""
+
+    id: bytes
+    caller: Caller
+    conversation: Conversation
+    opened: float
+    last_used: float
+    streams: int = 0  # of its client that listen
+
+    @property
+    def address(self) -> str:
+        return self.caller.address
+
+    @property
+    def has_called(self) -> bool:
+        return self.conversation.has_called
+
+    @property
+    def is_idle(self) -> bool:
+        return not self.conversation.open_requests and not self.streams
+
+
+class ServerSessions:
+    def __init__(self, server: ServerSide, limits: Callable[[], Limits]) -> None:
+        self._server = server
+        self._limits = limits
+        self._table: SessionTable[_ServerSession] = SessionTable(
+            server.journal, server.name, now=server.now, most=RELAYED_SESSIONS
+        )
+        self._sweeper = Sweeper(self._sweep, lambda: min(limits().call_timeout_s, limits().call_total_s))
+
+    def peek(self, session: bytes) -> _ServerSession | None:
+        return self._table.peek(session)
+
+    def get(self, session: bytes, http: HttpExchange) -> _ServerSession | None:
+        """Raises: HttpProblem 404 where another caller opened it."""
+        return self._table.get(session, http)
+
+    def remember(self, session: bytes, conversation: Conversation, *, is_new: bool) -> bool:
+        """Only after the server accepted the session: nobody can crowd others out with invented ids.
+
+        False where it cannot be remembered: then no stream of this conversation can be resumed.
+        """
+        known = self._table.peek(session)
+        if known is not None and known.conversation is conversation:
+            return True
+        if known is not None and not is_new:
+            return False  # two requests at once were the first that is known of it, and the other was answered first
+        if known is not None:
+            self._end(session)  # the server gives an id for the second time
+        if len(session) > LONGEST_ID:
+            self._note_forgotten(f"its id is over the limit of {LONGEST_ID} bytes.")
+            return False
+        now = self._server.now()
+        caller = conversation.caller = conversation.caller.in_session(session.decode("latin-1"))
+        try:
+            leaver = self._table.admit(_ServerSession(session, caller, conversation, opened=now, last_used=now))
+        except HttpProblem as problem:
+            self._note_forgotten(str(problem))
+            return False
+        if leaver is not None:
+            leaver.conversation.session = None  # nothing in it can be resumed
+        self._sweeper.start()
+        return True
+
+    def _note_forgotten(self, why: str) -> None:
+        self._server.journal.diagnose(self._server.name, rules.SESSION_NO_ROOM, f"A session is not remembered: {why}")
+
+    def lose(self, session: bytes) -> None:
+        """The server knows the session no more. It may have started anew, with other tools.
+
+        It may also have refused that one request, so whatever is relayed goes on.
+        """
+        if not self._end(session):
+            self._server.journal.diagnose(
+                self._server.name, rules.SESSION_UNKNOWN, "The server does not know the session."
+            )
+            return
+        self._server.learner.restart()
+
+    def _end(self, session: bytes) -> bool:
+        known = self.forget(session)
+        if known is not None:
+            known.conversation.close_unattended("The server ended the session before the answer came.")
+        return known is not None
+
+    def forget(self, session: bytes) -> _ServerSession | None:
+        known = self._table.peek(session)
+        if known is not None:
+            self._table.remove(known)
+            known.conversation.session = None  # nothing in it can be resumed
+        return known
+
+    async def _sweep(self, _seconds: float) -> None:
+        """A call whose stream broke off may be resumed, but not for ever; nor is a session remembered for ever."""
+        for conversation in [known.conversation for known in self._table]:
+            for request_id, pending, text in conversation.take_overdue(self._server.now(), self._limits()):
+                conversation.fail(request_id, pending, text, rule=rules.UPSTREAM_TIMEOUT)
+        for known in self._table.idle_for(self._limits().session_idle_s):
+            self.forget(known.id)
+
+    def stop(self) -> None:
+        """Do nothing more of its own accord."""
+        self._sweeper.stop()
+
+    def close(self, reason: str) -> None:
+        """What is open in them ends with this reason."""
+        for known in self._table:
+            known.conversation.close(reason)
