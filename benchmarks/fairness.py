@@ -62,10 +62,13 @@ class Fairness:
 
 
 @contextmanager
-def gateway(kind: str, web: str) -> Iterator[Running]:
-    """`handfast serve` in strict in front of an honest server and a hostile one."""
+def gateway(kind: str, web: str, core: str) -> Iterator[Running]:
+    """`handfast serve` in strict in front of an honest server and a hostile one, which shares the attacker's core."""
     folder = Path(tempfile.mkdtemp(prefix="fairness-"))
-    hostile = {"command": sys.executable, "args": [str(ROOT / "benchmarks/servers/hostile.py"), kind]}
+    command = [sys.executable, str(ROOT / "benchmarks/servers/hostile.py"), kind]
+    if core:
+        command = ["taskset", "--cpu-list", core, *command]
+    hostile = {"command": command[0], "args": command[1:]}
     strict = {"mode": "strict"}
     settings = {
         "mcpServers": {"web": {"url": web}, "hostile": hostile},
@@ -86,12 +89,13 @@ def gateway(kind: str, web: str) -> Iterator[Running]:
 
 
 def set_core_aside() -> str:
-    """Leave one core to the attacker, and share the others: what is measured is the gateway, not the scheduler.
+    """Leave one core to the attacker and its server, and share the others: this measures the gateway, no scheduler.
 
     Without it the kernel's work for a client that sends megabytes, which no priority interrupts, delays the honest
-    client too, while an attacker elsewhere would have a kernel of its own. Nothing where there is only one core.
+    client too, while an attacker elsewhere would have a kernel of its own; and so does each start of an interpreter,
+    for which the kernel would choose the core that has least to do. Nothing where there is only one core.
     """
-    if not hasattr(os, "sched_setaffinity"):
+    if not hasattr(os, "sched_setaffinity") or shutil.which("taskset") is None:
         return ""
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) == 1:
@@ -161,7 +165,7 @@ async def watch_memory(pid: int, seen: list[float]) -> None:
 
 
 def measure(attack: str | None, kind: str, web: str, seconds: float, core: str) -> Seen:
-    with gateway(kind, web) as running:
+    with gateway(kind, web, core) as running:
         uvloop.run(Honest(running.url).call_for(_WARM_SECONDS))
         rest_mb = resident_mb(running.pid)
         memory = [rest_mb]
