@@ -46,6 +46,49 @@ def test_the_exit_code_is_the_childs(tmp_path: Path, script: str, code: int) -> 
     assert run(tmp_path, script).returncode == code
 
 
+# The client's messages come some turns of the loop after the end of the server: in one of them it is just noticed.
+ENDS_EARLY = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from handfast.gateway.relay.wrap import Wrapper
+from handfast.gateway.runtime import Runtime
+from handfast.gateway.settings import load_settings
+
+async def main(folder, turns, session):
+    runtime = Runtime(load_settings(None, environ={}, needs_servers=False), Path(folder))
+    wrapper = Wrapper(runtime.server_side("up", ["up"]), message_limit=1 << 20, limits=lambda: runtime.settings.limits)
+    given, gives = os.pipe()
+    sys.stdin = open(given)
+    running = asyncio.create_task(wrapper.run(["/bin/sleep", "60"]))
+    while len(asyncio.all_tasks()) < 3:  # this one, the wrapper's, and the one that looks for overdue calls
+        await asyncio.sleep(0)
+    wrapper._child.send_signal(signal.SIGKILL)
+    os.waitid(os.P_PID, wrapper._child.pid, os.WEXITED | os.WNOWAIT)
+    for _ in range(int(turns)):
+        await asyncio.sleep(0)
+    os.write(gives, session.encode())
+    code = await running
+    await runtime.close()
+    os._exit(code)
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("turns", range(6))
+def test_a_server_that_ends_as_its_client_begins_keeps_nobody_waiting(tmp_path: Path, turns: int) -> None:
+    session = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "add", "arguments": {}}},
+    ]
+    text = "".join(json.dumps(message) + "\n" for message in session)
+    command = [*PYTHON, ENDS_EARLY, str(tmp_path / "state"), str(turns), text]
+    done = subprocess.run(command, capture_output=True, timeout=30, check=False)
+    replies = [json.loads(line) for line in done.stdout.splitlines()]
+    assert (done.returncode, done.stderr) == (128 + signal.SIGKILL, b"")
+    assert [reply["id"] for reply in replies if "error" in reply] in ([], [1, 2], [2, 1])
+
+
 def test_stderr_passes_through_untouched(tmp_path: Path) -> None:
     done = run(tmp_path, r"import sys; sys.stderr.buffer.write(b'half \xff\x1b[1m line')")
     assert (done.stderr, done.stdout) == (b"half \xff\x1b[1m line", b"")

@@ -95,25 +95,16 @@ class Wrapper:
 
     async def _hand_over(self) -> Misfit:
         self._is_misfit = True
-        self._conversation.stop_waiting()
-        for future in self._own.values():
-            future.cancel()
         self._conversation.open_requests.clear()
         self._server.learner.close()
-        while self._tasks:
-            await asyncio.wait(self._tasks)
+        await self._end_tasks()
         lines = self._held or []
         rest = self._client_lines.close() or b""
         unread = b"".join(line + b"\n" for line in lines) + rest
         return Misfit(self._input, self._output, unread, self._is_server_modern)
 
     async def _finish(self) -> None:
-        self._conversation.stop_waiting()
-        self._conversation.dismiss(CLOSED)
-        for future in self._own.values():
-            future.cancel()
-        while self._tasks:
-            await asyncio.wait(self._tasks)
+        await self._end_tasks()
         for request_id, pending in list(self._conversation.open_requests.items()):
             text = "The server exited before it answered. Start it again and repeat the call if that is safe."
             self._output.write_line(self._conversation.fail(request_id, pending, text, rule=rules.UPSTREAM_EXITED))
@@ -122,6 +113,15 @@ class Wrapper:
             async with asyncio.timeout(5):
                 await self._output.flush()
         self._server.learner.close()
+
+    async def _end_tasks(self) -> None:
+        """The server is gone: what they wait for will not come, nor what one of them begins to wait for now."""
+        while self._tasks:
+            self._conversation.stop_waiting()
+            self._conversation.dismiss(CLOSED)
+            for future in self._own.values():
+                future.cancel()
+            await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
 
     # --- from the client -------------------------------------------------------------------------------------------
 
@@ -230,6 +230,8 @@ class Wrapper:
         request_id = f"{self._own_prefix}{len(self._own)}-{token_hex(4)}"
         answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self._own[request_id] = answer
+        if self._child.gone.is_set():
+            answer.cancel()
         self._child.send(render(request_id))
         try:
             return await answer
