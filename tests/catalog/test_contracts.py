@@ -53,6 +53,17 @@ def test_the_same_promise_again_keeps_what_was_compiled_and_a_changed_one_replac
 
 
 @pytest.mark.requirement("C3")
+def test_a_list_with_its_keys_in_another_order_changes_nothing() -> None:
+    seen: list[ContractChange] = []
+    contracts = ServerContracts(bounds=SchemaBounds(), on_change=seen.extend)
+    first = ToolContract("a", b'{"type":"object","title":"A"}', None, b'{"x":1,"y":2}')
+    again = ToolContract("a", b'{"title":"A","type":"object"}', None, b'{"y":2,"x":1}')
+    for one in (first, again, first, again):
+        contracts.learn([one], cursor=None, next_cursor=None)
+    assert [(change.kind, change.after) for change in seen] == [("added", first)]
+    assert contracts.find("a") is contracts.compiled(again)
+
+
 def test_one_page_of_several_adds_and_removes_nothing() -> None:
     kept = Kept(A)
     kept.contracts.learn([B], cursor=None, next_cursor=b'"2"')

@@ -84,7 +84,7 @@ class ServerContracts:
     def compiled(self, contract: ToolContract) -> CompiledContract:
         """A contract from earlier, ready to judge by: the current one where the promise is still the same."""
         known = self._contracts.get(contract.name)
-        if known is not None and known.fingerprint == contract.fingerprint:
+        if known is not None and known.promises_same_as(contract):
             return known
         return CompiledContract(contract, self._bounds)
 
@@ -154,7 +154,7 @@ class ServerContracts:
 
     def _take(self, contract: ToolContract) -> ContractChange | None:
         known = self._contracts.get(contract.name)
-        if known is not None and known.fingerprint == contract.fingerprint:
+        if known is not None and known.promises_same_as(contract):
             return None
         self._size += contract.size - (known.contract.size if known is not None else 0)
         self._contracts[contract.name] = CompiledContract(contract, self._bounds)

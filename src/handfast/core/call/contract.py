@@ -4,9 +4,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 
+import msgspec
+
 from handfast.core.call import rules
 from handfast.core.call.policy import Violation
-from handfast.core.call.strict_json import Ambiguous, decode_judged
+from handfast.core.call.strict_json import Ambiguous, decode_arguments, decode_judged
 from handfast.core.schema.compiled import CompiledSchema, SchemaBounds, UncompilableSchema, compile_schema
 
 UNLISTED = Violation(
@@ -16,6 +18,10 @@ LIST_UNAVAILABLE = Violation(
     rules.CONTRACT_UNAVAILABLE,
     "The server's list of tools is not to be had, so the call cannot be judged. Try again in a moment.",
 )
+
+# Bytes of a contract. To read a larger one for its comparison would make others wait; it counts as changed.
+_LARGEST_COMPARED = 64 * 1024
+_MOST_SPELLINGS = 8  # of one contract: SDKs order keys by their revision, a hostile server at random
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,17 @@ class CompiledContract:
         self.contract = contract
         self.fingerprint = contract.fingerprint
         self._bounds = bounds
+        self._spellings = {contract.fingerprint}
+
+    def promises_same_as(self, contract: ToolContract) -> bool:
+        """Whether only the order of keys differs, or nothing."""
+        if contract.fingerprint in self._spellings:
+            return True
+        if max(self.contract.size, contract.size) > _LARGEST_COMPARED or not _promise_alike(self.contract, contract):
+            return False
+        if len(self._spellings) < _MOST_SPELLINGS:
+            self._spellings.add(contract.fingerprint)
+        return True
 
     @cached_property
     def input(self) -> CompiledSchema | UncompilableSchema | None:
@@ -66,3 +83,24 @@ class CompiledContract:
     def output(self) -> CompiledSchema | UncompilableSchema | None:
         text = self.contract.output_schema
         return None if text is None else compile_schema(text, self._bounds)
+
+
+def _promise_alike(one: ToolContract, other: ToolContract) -> bool:
+    return (
+        one.name == other.name
+        and _say_alike(one.input_schema, other.input_schema)
+        and _say_alike(one.output_schema, other.output_schema)
+        and _say_alike(one.annotations, other.annotations)
+    )
+
+
+def _say_alike(one: bytes | None, other: bytes | None) -> bool:
+    """Whether two JSON texts differ in the order of keys, and in spelling, at the most."""
+    if one is None or other is None or one == other:
+        return one == other
+    try:
+        # Written again, because to Python 1, 1.0 and True are equal.
+        first, second = (msgspec.json.encode(decode_arguments(text), order="sorted") for text in (one, other))
+    except (Ambiguous, ValueError, RecursionError):
+        return False
+    return first == second
