@@ -18,6 +18,7 @@ from handfast.activity.reports import (
     verify,
 )
 from handfast.activity.sqlite import SqliteStore
+from handfast.activity.store import RecordNotFound
 from handfast.activity.walk import BrokenLink
 from handfast.core.call.exchange import Record, RecordType, Status
 
@@ -62,6 +63,15 @@ def test_a_list_says_whether_there_is_more(store: SqliteStore, limit: int | None
 def test_a_record_is_shown_with_those_of_its_request(store: SqliteStore, shown: str, related: list[str]) -> None:
     report = show_record(store, shown)
     assert [stored.record.id for stored in (report.record, *report.related)] == [shown, *related]
+
+
+def test_a_request_is_shown_by_its_newest_record_and_what_belongs_to_it(store: SqliteStore) -> None:
+    request_id = show_record(store, "b").record.record.request_id
+    report = show_record(store, request_id)
+    assert [stored.record.id for stored in (report.record, *report.related)] == ["c", "b"]
+    for unknown in ("", "nothing", request_id + "x"):
+        with pytest.raises(RecordNotFound):
+            show_record(store, unknown)
 
 
 def test_a_summary_counts_everything_and_times_only_tool_calls(store: SqliteStore) -> None:

@@ -222,6 +222,16 @@ def test_show_prints_the_decision_and_what_belongs_to_it(folder: Path, capsys: C
     assert "0001ffff" in shown.split("Of the same request:")[1]
 
 
+def test_a_request_is_listed_and_shown_by_its_id(folder: Path, capsys: Captured) -> None:
+    assert invoke("list", folder, "--request", "q", "-o", "json") == 0
+    assert [one["id"] for one in json.loads(capsys.readouterr().out)] == ["0002ffff", "0001ffff"]
+    assert invoke("list", folder, "--request", "other", "-o", "json") == 0
+    assert json.loads(capsys.readouterr().out) == []
+    assert invoke("show", folder, "q", "-o", "json") == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["id"], [one["id"] for one in shown["related"]]) == ("0002ffff", ["0001ffff"])
+
+
 def test_show_as_json_has_the_related_records(folder: Path, capsys: Captured) -> None:
     assert invoke("show", folder, "0001", "-o", "json") == 0
     shown = json.loads(capsys.readouterr().out)
@@ -374,8 +384,9 @@ def test_a_folder_without_a_store_lists_nothing_and_says_why(
 
 
 def test_a_folder_without_a_store_has_nothing_to_verify_and_nothing_to_show(tmp_path: Path, capsys: Captured) -> None:
-    assert invoke("verify", tmp_path) == 0
-    assert capsys.readouterr().out == "There is nothing to verify: no activity has been recorded here yet.\n"
+    assert invoke("verify", tmp_path) == 1
+    told = f"There is nothing to verify in {tmp_path}: it has no history. --state names another folder."
+    assert capsys.readouterr() == ("", f"handfast: {told}\n")
     assert invoke("verify", tmp_path, "--head", "f" * 64) == 1
     assert invoke("show", tmp_path, "0001") == 1
     assert invoke("summary", tmp_path) == 0

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.cli.call import read_arguments
+from handfast.cli.call import fit_to_schema, read_arguments
 from handfast.cli.console import CommandFailed
 from tests.cli.conftest import DemoGateway, Ran
 from tests.gateway.running import eventually, read_records
@@ -172,6 +172,47 @@ def test_a_value_is_json_where_it_can_be_and_text_where_it_cannot(text: str) -> 
         json.loads(text)
     else:
         assert value == text
+
+
+def test_a_value_that_reads_as_json_is_text_where_the_tool_declares_text(handfast: Run, demo: DemoGateway) -> None:
+    words = ("email=5", "first_name=true", "--url", demo.url)
+    created = json.loads(handfast("call", "contacts", "create_contact", *words).out)
+    listed = json.loads(handfast("call", "contacts", "list_contacts", "--url", demo.url).out)
+    assert listed["contacts"][-1] == {"id": created["id"], "email": "5", "first_name": "true", "notes": ""}
+    assert handfast("call", "contacts__create_contact", *words).code == 0
+
+
+TEXT = {"type": "string"}
+MAYBE_TEXT = {"anyOf": [TEXT, {"type": "null"}]}
+
+
+@pytest.mark.parametrize(
+    ("declared", "typed", "sent"),
+    [
+        (TEXT, "5", '"5"'),
+        (TEXT, "null", '"null"'),
+        (TEXT, '"5"', '"5"'),
+        (TEXT, "[5]", "[5]"),
+        (MAYBE_TEXT, "1.50", '"1.50"'),
+        (MAYBE_TEXT, "null", "null"),
+        ({"type": ["string", "null"]}, "true", '"true"'),
+        ({"type": ["string", "integer"]}, "5", "5"),
+        ({"type": "integer"}, "5", "5"),
+        ({"anyOf": [TEXT, True]}, "5", "5"),
+        ({"anyOf": [TEXT, {"type": "number"}]}, "5", "5"),
+        (True, "5", "5"),
+        (None, "5", "5"),
+    ],
+)
+def test_what_a_pair_is_sent_as(declared: object, typed: str, sent: str) -> None:
+    pairs = read_arguments([f"value={typed}"])
+    fitted = fit_to_schema(pairs, {"properties": {"value": declared}})
+    assert msgspec.json.encode(fitted) == f'{{"value":{sent}}}'.encode()
+
+
+@pytest.mark.parametrize("schema", [None, True, {}, {"properties": []}])
+def test_without_a_schema_a_pair_is_sent_as_it_reads(schema: object) -> None:
+    assert msgspec.json.encode(fit_to_schema(read_arguments(["value=5"]), schema)) == b'{"value":5}'
 
 
 @pytest.mark.parametrize("number", ["1e400", "9007199254740993", "1.0", "-0"])

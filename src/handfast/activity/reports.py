@@ -7,7 +7,7 @@ from math import ceil
 
 from handfast.activity.chain import Head
 from handfast.activity.query import RecordFilter
-from handfast.activity.store import ActivityStore, StoredRecord
+from handfast.activity.store import ActivityStore, RecordNotFound, StoredRecord
 from handfast.activity.walk import BrokenLink
 from handfast.core.call.exchange import RecordType
 
@@ -81,8 +81,15 @@ def list_records(store: ActivityStore, wanted: RecordFilter) -> ListReport:
 
 
 def show_record(store: ActivityStore, id_or_prefix: str) -> RecordReport:
-    """One record with its relatives. Raises: RecordNotFound."""
-    found = store.read(id_or_prefix)
+    """One record with its relatives; of a request, the newest. Raises: RecordNotFound."""
+    try:
+        found = store.read(id_or_prefix)
+    except RecordNotFound:
+        of_request = store.query(RecordFilter(request_id=id_or_prefix, limit=1)) if id_or_prefix else iter(())
+        newest = next(of_request, None)
+        if newest is None:
+            raise
+        found = newest
     request_id = found.record.request_id
     if not request_id:
         return RecordReport(found, ())

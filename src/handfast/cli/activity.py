@@ -33,7 +33,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     listing = _command(commands, "list", _list, "records, newest first", filters=True, by_default=shown)
     _format_flag(listing, "table", "json", "jsonl", "csv")
     show = _command(commands, "show", _show, "one record and those of the same request")
-    show.add_argument("id", help="the record's id, or as much of it as is unique")
+    show.add_argument("id", help="the record's id, or as much of it as is unique; or the id of a request")
     _format_flag(show, "table", "json")
     watch = _command(commands, "watch", _watch, "records as they are written; Ctrl-C ends", filters=True)
     _format_flag(watch, "table", "json", "jsonl", "csv")
@@ -64,6 +64,7 @@ def _command(
         parser.add_argument("--server", default="", help="only this server")
         parser.add_argument("--tool", default="", help="only this tool")
         parser.add_argument("--rule", default="", help="only this rule")
+        parser.add_argument("--request", metavar="ID", default="", help="only this request: a call and its decisions")
         parser.add_argument("--since", metavar="TIME", help="from this time on: 15m, 2h, 7d, or ISO 8601 in UTC")
         parser.add_argument("--until", metavar="TIME", help="before this time")
         parser.add_argument("--limit", metavar="N", help=f"at most this many (default: {by_default})")
@@ -194,8 +195,9 @@ def _verify(args: argparse.Namespace) -> int:
         if missing.empty_file is not None:
             why = "so nothing can be verified. Once records are written to it, it is a history."
             raise console.CommandFailed(f"{missing.empty_file} is empty, {why}") from None
-        console.write("There is nothing to verify: no activity has been recorded here yet.")
-        return 1 if args.head else 0
+        # Not a success: a history that was deleted looks the same.
+        why = "it has no history. --state names another folder."
+        raise console.CommandFailed(f"There is nothing to verify in {state_folder(args.state)}: {why}") from None
     with closing(store):
         report = verify(store, noted=args.head.strip().lower(), on_progress=progress)
     progress.clear()
@@ -248,6 +250,7 @@ def _filter(args: argparse.Namespace) -> "RecordFilter":
         server=args.server,
         tool=args.tool,
         rule=args.rule,
+        request_id=args.request,
         since=_time("--since", args.since),
         until=_time("--until", args.until),
         limit=_count("--limit", args.limit),

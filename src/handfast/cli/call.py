@@ -3,12 +3,15 @@
 import argparse
 import sys
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from handfast.cli.console import CommandFailed, paint, run_command, write
 from handfast.cli.options import add_config_flag, add_state_flag, add_timeout_flag, utf8_text, within
 from handfast.core.words.printable import escape, escape_text, json_text
+
+if TYPE_CHECKING:  # at run time imported by the command, so that --help stays fast
+    from handfast.cli.gateway_session import GatewaySession
 
 _EXAMPLES = """\
 examples:
@@ -32,7 +35,10 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("server", type=utf8_text, help="the server's name in the settings, or SERVER__TOOL")
     parser.add_argument("tool", nargs="?", type=utf8_text, help="the tool's name; `handfast tools SERVER` lists them")
     parser.add_argument(
-        "arguments", nargs="*", default=[], help="a JSON object, or name=value pairs (values: JSON or plain text)"
+        "arguments",
+        nargs="*",
+        default=[],
+        help="a JSON object, or name=value pairs (values: JSON or text, as the tool declares them)",
     )
     add_connection_flags(parser)
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="text (default) or json")
@@ -116,10 +122,53 @@ def _value(text: str) -> Any:  # Any: JSON
     return msgspec.Raw(raw)
 
 
+def fit_to_schema(pairs: dict[str, Any], schema: object) -> dict[str, Any]:  # Any: JSON
+    """`expression=5` is the text "5" where the tool declares text and nothing else."""
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    declared = properties if isinstance(properties, dict) else {}
+    return {
+        name: bytes(value).decode() if _is_bare(value) and _is_text(declared.get(name), bytes(value)) else value
+        for name, value in pairs.items()
+    }
+
+
+def _is_bare(value: object) -> bool:
+    """Whether it was read as JSON without a mark of it: 5 and true may be meant as text, "5" and [5] are not."""
+    import msgspec
+
+    return isinstance(value, msgspec.Raw) and not bytes(value).lstrip().startswith((b'"', b"{", b"["))
+
+
+def _is_text(declared: object, value: bytes) -> bool:
+    if not isinstance(declared, dict):
+        return False
+    branches = declared.get("anyOf", declared.get("oneOf"))
+    if isinstance(branches, list) and branches:
+        found = [branch.get("type") if isinstance(branch, dict) else None for branch in branches]
+    else:
+        named = declared.get("type")
+        found = named if isinstance(named, list) else [named]
+    is_null = value == b"null" and "null" in found
+    return "string" in found and not is_null and all(one in ("string", "null") for one in found)
+
+
+async def _fit(session: "GatewaySession", tool: str, arguments: Any) -> Any:  # Any: JSON
+    from handfast.cli.tools import fetch_tools
+
+    if not isinstance(arguments, dict) or not any(map(_is_bare, arguments.values())):
+        return arguments
+    try:
+        tools = await fetch_tools(session)
+    except CommandFailed:
+        return arguments  # the gateway judges them all the same
+    return fit_to_schema(arguments, next((each.get("inputSchema") for each in tools if each.get("name") == tool), None))
+
+
 async def _call(args: argparse.Namespace, target: CallTarget, arguments: Any) -> int:  # Any: JSON
     from handfast.cli.gateway_session import open_session, reason_of
 
     async with open_session(args, target.server, target.path) as session:
+        arguments = await _fit(session, target.tool, arguments)
         answer = await session.ask("tools/call", {"name": target.tool, "arguments": arguments})
     if args.output == "json":
         write(json_text(answer.get("result", answer)))
