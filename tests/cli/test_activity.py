@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -220,6 +221,15 @@ def test_show_prints_the_decision_and_what_belongs_to_it(folder: Path, capsys: C
     }
     assert "Of the same request:" in shown
     assert "0001ffff" in shown.split("Of the same request:")[1]
+
+
+def test_the_line_of_a_failed_call_shows_its_code(tmp_path: Path, capsys: Captured) -> None:
+    with closing(SqliteStore.open(tmp_path)) as store:
+        store.append([record(1, status=Status.ERROR, details={"code": "not_found"})])
+    assert invoke("list", tmp_path) == 0
+    assert capsys.readouterr().out.splitlines()[1].split()[-1] == "not_found"
+    assert invoke("watch", tmp_path, "--since", "2000-01-01", "--limit", "1") == 0
+    assert capsys.readouterr().out.split()[-1] == "not_found"
 
 
 def test_a_request_is_listed_and_shown_by_its_id(folder: Path, capsys: Captured) -> None:

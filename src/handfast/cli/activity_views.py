@@ -65,7 +65,7 @@ def _watch_line(stored: StoredRecord) -> str:
     """One line that needs no table around it: what comes later is not known yet."""
     record = stored.record
     where = "/".join(filter(None, (record.server, record.tool)))
-    said = "  ".join(filter(None, (record.type, where, record.rule, record.reason)))
+    said = "  ".join(filter(None, (record.type, where, record.rule, _reason(stored))))
     start = f"{console.escape(_short_time(record.time))}  {record.status:<9}  "
     width = console.terminal_width()
     shown = console.escape(said)
@@ -88,7 +88,13 @@ def _table_row(stored: StoredRecord, *, is_short: bool) -> tuple[console.Cell, .
     record = stored.record
     shown_id, shown_time = (record.id[:_SHORT_ID], _short_time(record.time)) if is_short else (record.id, record.time)
     where = (record.server, record.tool, record.rule)
-    return (shown_id, shown_time, record.status, record.type, *where, record.duration_ms, record.reason)
+    return (shown_id, shown_time, record.status, record.type, *where, record.duration_ms, _reason(stored))
+
+
+def _reason(stored: StoredRecord) -> str:
+    """Of a call that its tool ended with an error, the error's code: its text may quote what was sent."""
+    record = stored.record
+    return record.reason or str(record.details.get("code", ""))
 
 
 def _short_time(text: str) -> str:
