@@ -21,6 +21,7 @@ SMALL_FOR_A_REASON: Final = {
     "gateway/http/upstream_clients.py": "the connections to one server by what they are for, which needs no relay",
     "gateway/relay/list_notices.py": "a rule about notifications that needs no process; its reader has 400 lines",
     "gateway/settings/environment.py": "one of the three sources of settings, beside the file and the defaults",
+    "gateway/settings/on_disk.py": "looks at this machine, which reading settings does not",
     "gateway/settings/reference.py": "run by itself, to write the documents",
     "gateway/settings/variables.py": "what `${NAME}` means, which needs no settings",
     "gateway/translate/clients/input_rounds.py": "a loop of its own; its reader has 300 lines",

@@ -71,12 +71,16 @@ def run_schema(_args: argparse.Namespace) -> int:
 
 def run_check(args: argparse.Namespace) -> int:
     from handfast.gateway.settings import SettingsError, find_settings_file, load_settings
+    from handfast.gateway.settings.on_disk import find_missing
 
     path = find_settings_file(args.file or args.config, environ=os.environ)
     try:
         settings = load_settings(path, environ=os.environ, flags=dict(args.assignments))
     except SettingsError as error:
         return _refuse(error.problems)
+    missing = list(find_missing(settings.servers, path, os.environ))
+    if missing:
+        return _refuse(missing)
     console.write(console.escape(f"{path}: fine"))
     for line in render_servers(settings) if settings.servers else ["no servers"]:
         console.write(line)

@@ -113,6 +113,28 @@ def test_writing_to_a_child_that_is_gone_is_harmless() -> None:
     assert asyncio.run(work()) == [0]
 
 
+def test_a_relative_command_is_one_of_our_folder_wherever_it_is_to_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").mkdir()
+    program = tmp_path / "where"
+    program.write_text("#!/bin/sh\npwd\n")
+    program.chmod(0o755)
+
+    async def start(command: str) -> Seen:
+        seen = Seen()
+        await seen.child.start([command], cwd="there")
+        await asyncio.wait_for(seen.child.gone.wait(), 15)
+        return seen
+
+    assert asyncio.run(start("./where")).lines == [str(tmp_path / "there").encode()]
+    with pytest.raises(ChildStartFailed) as failure:
+        asyncio.run(start("./gone"))
+    why = f"no such command. It is looked for in {tmp_path}, where handfast runs, not in there, where it would run."
+    assert str(failure.value) == f"cannot start './gone': {why}"
+
+
 def test_its_stderr_is_handed_over_where_somebody_asks_for_it() -> None:
     assert b"".join(run("import sys; sys.stderr.write('oh')", stderr=True).errors) == b"oh"
 
@@ -121,7 +143,7 @@ def test_its_stderr_is_handed_over_where_somebody_asks_for_it() -> None:
     ("command", "cwd", "why"),
     [
         ("no-such-command", None, "no such command. Check the command and the PATH."),
-        (sys.executable, "/no/such/folder", "its working folder does not exist. Check the command and the PATH."),
+        (sys.executable, "/no/such/folder", "its working folder does not exist. Make it, or correct its cwd."),
         ("/", None, "Permission denied"),
         ("a\0b", None, "null"),
     ],

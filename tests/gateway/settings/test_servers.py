@@ -47,6 +47,21 @@ def test_a_file_without_servers_says_what_to_add(tmp_path: Path) -> None:
     assert problems(tmp_path, {"mcpServers": []}) == ['mcpServers must be an object such as {"files": {"command": …}}']
 
 
+def test_the_servers_of_zed_are_named_with_what_to_change(tmp_path: Path) -> None:
+    assert problems(tmp_path, {"context_servers": {"a": {"command": "a"}}}) == [
+        'context_servers is what Zed calls "mcpServers"; rename it'
+    ]
+
+
+@pytest.mark.parametrize(
+    "own",
+    ["enabled", "envFile", "timeout", "trust", "autoApprove", "alwaysAllow", "description", "includeTools", "tags"],
+)
+def test_what_other_clients_write_beside_it_is_left_alone(tmp_path: Path, own: str) -> None:
+    settings = load(tmp_path, {"mcpServers": {"a": {"command": "a", own: True}}})
+    assert settings.servers["a"].command == "a"
+
+
 def test_a_file_of_policies_alone_will_do_where_the_server_comes_from_elsewhere(tmp_path: Path) -> None:
     path = tmp_path / "handfast.json"
     path.write_text("{}", "utf-8")
@@ -117,6 +132,24 @@ def test_names_that_differ_only_by_case_are_refused(tmp_path: Path) -> None:
             '.handfast must be an object such as {"output_validation": {"mode": "strict"}}',
         ),
         ({"command": "a", "handfst": {}}, '.handfst is not a setting; did you mean "handfast"?'),
+        ({"command": "a", "evn": {}}, '.evn is not a setting; did you mean "env"?'),
+        ({"command": "a", "arg": []}, '.arg is not a setting; did you mean "args"?'),
+        ({"url": "http://a/", "headrs": {}}, '.headrs is not a setting; did you mean "headers"?'),
+        ({"command": "a", "environment": {}}, '.environment is what some clients call "env"; rename it'),
+        ({"serverUrl": "http://a/"}, '.serverUrl is what Windsurf calls "url"; rename it'),
+        ({"httpUrl": "http://a/"}, '.httpUrl is what Gemini calls "url"; rename it'),
+        (
+            {"command": {"path": "a", "args": []}},
+            '.command is an object, as Zed writes it; make it the path in it, with "args" and "env" beside it',
+        ),
+        (
+            {"command": "~/a"},
+            ".command begins with ~, which only a shell would replace; write the whole path, or ${HOME} for ~",
+        ),
+        (
+            {"command": "a", "cwd": "~"},
+            ".cwd begins with ~, which only a shell would replace; write the whole path, or ${HOME} for ~",
+        ),
         (
             {"command": "a", "output_validation": {}},
             '.output_validation belongs inside the server\'s "handfast" block; move it',

@@ -24,6 +24,15 @@ class ChildStartFailed(Exception):
     """The command could not be started; the message says what to check."""
 
 
+def _what_is_missing(command: str, cwd: str | None) -> str:
+    if cwd and not os.path.isdir(cwd):
+        return "its working folder does not exist. Make it, or correct its cwd."
+    if not os.path.dirname(command) or os.path.isabs(command):
+        return "no such command. Check the command and the PATH."
+    beside = f", not in {scrub_text(cwd)}, where it would run" if cwd else ""
+    return f"no such command. It is looked for in {scrub_text(os.getcwd())}, where handfast runs{beside}."
+
+
 class Child(asyncio.SubprocessProtocol):
     """A running child. `on_line` gets every line of its stdout; `on_exit` is called once, after the last line.
 
@@ -70,6 +79,8 @@ class Child(asyncio.SubprocessProtocol):
         self._leads_group = not shares_terminal and os.name == "posix"
         shown = scrub_text(command[0])  # some write a whole command line here, with a token in it
         program = shutil.which(command[0], path=(env or os.environ).get("PATH")) or command[0]
+        if os.path.dirname(program):
+            program = os.path.abspath(program)  # relative to our folder, and not to the one that it is started in
         try:
             prepare_watch()
             await start_process(
@@ -81,8 +92,7 @@ class Child(asyncio.SubprocessProtocol):
                 leads_session=self._leads_group,
             )
         except FileNotFoundError:
-            missing = "its working folder does not exist" if cwd and not os.path.isdir(cwd) else "no such command"
-            raise ChildStartFailed(f"cannot start '{shown}': {missing}. Check the command and the PATH.") from None
+            raise ChildStartFailed(f"cannot start '{shown}': {_what_is_missing(command[0], cwd)}") from None
         except (OSError, ValueError) as problem:
             raise ChildStartFailed(f"cannot start '{shown}': {scrub_text(str(problem))}. Check the command.") from None
 

@@ -23,7 +23,9 @@ _NEVER_FORWARDED = re.compile(
     r"|transfer-encoding|upgrade|via|x-http-method(-override)?|x-method-override|x-original-url|x-real-ip|x-rewrite-url",
     re.IGNORECASE,
 )
-_LAUNCH_KEYS = ("command", "url", "args", "env", "headers")
+_WAYS = ("command", "url")
+_URLS_ELSEWHERE = {"serverUrl", "httpUrl"}  # reported by themselves
+LAUNCH_KEYS = (*_WAYS, "args", "env", "headers", "cwd", "disabled", "type", "transport")
 _NO_OVERRIDES = Overrides(MappingProxyType({}), MappingProxyType({}))
 
 
@@ -76,7 +78,9 @@ class EntryReader:
         if value is None:
             return None
         if not isinstance(value, str) or not value:
-            self.findings.add((*self.where, name), "must be a text that is not empty")
+            zed = 'is an object, as Zed writes it; make it the path in it, with "args" and "env" beside it'
+            problem = zed if isinstance(value, dict) and "path" in value else "must be a text that is not empty"
+            self.findings.add((*self.where, name), problem)
             return None
         return self._expand(name, value)
 
@@ -141,12 +145,12 @@ def check_forwarded(names: tuple[str, ...], where: Where, findings: Findings) ->
 
 def read_transport(reader: EntryReader) -> Transport:
     """stdio or http, from `command` or `url`; `type` and `transport` may only agree with that."""
-    has_command, has_url = (reader.entry.get(name) is not None for name in ("command", "url"))
-    if has_command == has_url:
+    has_command, has_url = (reader.entry.get(name) is not None for name in _WAYS)
+    if has_command == has_url and not (_URLS_ELSEWHERE & reader.entry.keys()):
         both = "has both command and url; keep one: command starts a server, url reaches one"
-        slip = next((key for key in reader.entry if nearest(key, _LAUNCH_KEYS[:2]) and key not in _LAUNCH_KEYS), None)
+        slip = next((key for key in reader.entry if nearest(key, _WAYS) and key not in LAUNCH_KEYS), None)
         neither = "needs a command (a server to start) or a url (one to reach)"
-        hint = f'; did you mean "{nearest(slip, _LAUNCH_KEYS[:2])}"?' if slip else ""
+        hint = f'; did you mean "{nearest(slip, _WAYS)}"?' if slip else ""
         reader.findings.add(reader.where, both if has_command else neither + hint, rank=Rank.MISSING)
     natural = Transport.HTTP if has_url else Transport.STDIO
     for name in ("type", "transport"):
@@ -171,6 +175,10 @@ def _check_spelling(name: str, reader: EntryReader, *, natural: Transport) -> No
 
 
 def _check_safe_to_start(server: ServerSettings, reader: EntryReader) -> None:
+    for name, path in (("command", server.command), ("cwd", server.cwd)):
+        if path is not None and path.startswith("~"):
+            problem = "begins with ~, which only a shell would replace; write the whole path, or ${HOME} for ~"
+            reader.findings.add((*reader.where, name), problem)
     for name, value in server.env.items():
         if not name or "=" in name or "\0" in name + value:
             reader.findings.add((*reader.where, "env", name), "cannot be an environment variable; rename it")

@@ -10,12 +10,20 @@ from handfast.core.call.policy import INPUT_KEYS, Overrides
 from handfast.gateway.settings.check import check_block, take_value, unknown_key
 from handfast.gateway.settings.keys import AMBIGUOUS_KEYS, BLOCKS, FLAT_KEYS, POLICY_BLOCKS, SERVER_KEYS
 from handfast.gateway.settings.problems import Findings, Rank, Where, nearest
-from handfast.gateway.settings.server import EntryReader, ServerSettings, check_forwarded, read_launch
+from handfast.gateway.settings.server import LAUNCH_KEYS, EntryReader, ServerSettings, check_forwarded, read_launch
 
 # VS Code calls the same object `servers`.
 SERVER_BLOCKS = ("mcpServers", "servers")
+_ZED_BLOCK = "context_servers"
 SERVER_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")
 _OWN_IN_ENTRY = ("handfast", *POLICY_BLOCKS)
+# What a server would start or be asked without, if its name were not read: a misspelt one must not pass in silence.
+_NEEDED_IN_ENTRY = ("args", "env", "headers", "cwd")
+_CALLED_ELSEWHERE = {
+    "serverUrl": 'is what Windsurf calls "url"; rename it',
+    "httpUrl": 'is what Gemini calls "url"; rename it',
+    "environment": 'is what some clients call "env"; rename it',
+}
 
 
 def read_servers(
@@ -25,8 +33,10 @@ def read_servers(
     present = [name for name in SERVER_BLOCKS if name in document]
     if len(present) > 1:
         findings.add((present[1],), f"stands beside {present[0]}, which is the same thing; keep one of them")
+    if _ZED_BLOCK in document:
+        findings.add((_ZED_BLOCK,), f'is what Zed calls "{SERVER_BLOCKS[0]}"; rename it', rank=Rank.KEY)
     if not present:
-        if needs_servers:
+        if needs_servers and _ZED_BLOCK not in document:
             findings.add((), 'has no "mcpServers"; add it: {"mcpServers": {"name": {"command": …}}}', rank=Rank.MISSING)
         return MappingProxyType({})
     block = document[present[0]]
@@ -78,11 +88,13 @@ def _read_server(
 
 
 def _check_misplaced(entry: Mapping[str, object], where: Where, findings: Findings) -> None:
-    """Keys of other clients are left alone, but a policy that would be overlooked is not."""
+    """Keys of other clients are left alone, but not what would be overlooked: a policy, a token, a variable."""
     for name in entry:
         if name in POLICY_BLOCKS:
             findings.add((*where, name), 'belongs inside the server\'s "handfast" block; move it', rank=Rank.KEY)
-        elif name != "handfast" and (meant := nearest(name, _OWN_IN_ENTRY)):
+        elif name in _CALLED_ELSEWHERE:
+            findings.add((*where, name), _CALLED_ELSEWHERE[name], rank=Rank.KEY)
+        elif name not in (*LAUNCH_KEYS, "handfast") and (meant := nearest(name, (*_OWN_IN_ENTRY, *_NEEDED_IN_ENTRY))):
             findings.add((*where, name), f'is not a setting; did you mean "{meant}"?', rank=Rank.KEY)
 
 
