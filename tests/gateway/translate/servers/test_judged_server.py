@@ -39,6 +39,27 @@ def test_a_legacy_server_is_discovered_with_what_it_said_to_initialize(tmp_path:
         asking(entry, tmp_path, work)
 
 
+def test_a_result_names_its_server_and_leaves_its_icons_to_the_discovery(tmp_path: Path, way: Way) -> None:
+    info = {"name": "s", "title": "S", "version": "1", "icons": [{"src": "data:," + "x" * 1000}]}
+    greeting = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
+    stub = write_stub(
+        tmp_path,
+        tools=[tool("add", NUMBER)],
+        answers={"add": answer(FINE)},
+        versions=LEGACY,
+        methods={"initialize": answer(greeting)},
+    )
+    key = "io.modelcontextprotocol/serverInfo"
+
+    async def work(backend: Backend) -> None:
+        asker = Asker(backend)
+        assert (await asker.ask("server/discover"))["result"]["_meta"] == {key: info}
+        assert (await asker.call("add", {"n": 1}))["result"]["_meta"] == {key: {"name": "s", "version": "1"}}
+
+    with entry_for(stub, way) as entry:
+        asking(entry, tmp_path, work)
+
+
 def test_a_legacy_server_sees_a_handshake_and_nothing_of_the_modern_envelope(tmp_path: Path, way: Way) -> None:
     stub = legacy_stub(tmp_path, add=answer(FINE))
 

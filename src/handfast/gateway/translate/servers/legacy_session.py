@@ -24,7 +24,7 @@ from handfast.gateway.translate.servers.questions import (
 )
 from handfast.turns import LARGE_BYTES, take_turn
 from handfast.wire.codes import METHOD_NOT_FOUND
-from handfast.wire.members import member, text_member
+from handfast.wire.members import level_of, member, text_member
 from handfast.wire.message import AmbiguousKeys, Members, Message, RequestId, read_level, read_message
 from handfast.wire.methods import CAPABILITY_ASKED, INTERACTIVE
 from handfast.wire.replies import answer, answer_message, error_message, error_reply
@@ -66,8 +66,7 @@ class LegacyServerSession:
         self._asking = asking
         self._turn = asyncio.Lock()
         self._discovery = discovery_of(greeting)
-        info = greeting.get("serverInfo")
-        self._info = None if info is None else bytes(info)
+        self._info = _short_info(member(greeting, "serverInfo"))
         self._held = held
         self._refused = refused
         self._seconds = seconds
@@ -316,6 +315,13 @@ class _Again:
 
     def abandon(self) -> None:
         """There is nothing to give up."""
+
+
+def _short_info(info: bytes | None) -> bytes | None:
+    """What every result says of its server. Icons and the rest, which may be long, are in its discovery."""
+    told = level_of(info)
+    kept = {name: told[name] for name in ("name", "version") if name in told}
+    return msgspec.json.encode(kept) if kept else None
 
 
 def read_greeting(found: Message) -> Members:
