@@ -196,6 +196,25 @@ def test_a_page_has_its_defaults_and_its_bounds() -> None:
         )
 
 
+@pytest.mark.requirement("003-6")
+@pytest.mark.parametrize("arguments", [None, "text", 5, ["a"], True])
+@pytest.mark.parametrize(
+    "helper",
+    [
+        lambda given: require_arg(given, "a", str),
+        lambda given: require_non_blank(given, "a"),
+        lambda given: get_optional_str(given, "a"),
+        lambda given: require_dict(given, "a"),
+        lambda given: parse_time_window(given, until_required=False),
+        lambda given: parse_str_sequence(given, "a"),
+        lambda given: coerce_pagination(given),
+    ],
+)
+def test_arguments_that_are_no_object_are_refused_as_that(helper: Callable[[Any], object], arguments: object) -> None:
+    with pytest.raises(ArgumentValidationError, match="Argument 'arguments' missing or not a JSON object"):
+        helper(arguments)
+
+
 def test_an_actor_is_asked_for_in_three_ways() -> None:
     known, named, nobody = Actor(id="u1", name="Ada"), Actor(name="Ada"), None
     assert (actor_id(known), actor_id(named), actor_id(nobody)) == ("u1", None, None)
@@ -242,6 +261,13 @@ def test_whatever_is_in_the_arguments_only_our_error_is_raised(
         reader(arguments)
     except ArgumentValidationError as error:
         assert error.message.startswith("Argument '")  # noqa: PT017  # it may raise or not
+
+
+@pytest.mark.parametrize("arguments", [None, "text", ["confirm"]])
+def test_arguments_that_are_no_object_confirm_nothing(arguments: Any) -> None:
+    with pytest.raises(GuardrailViolationError) as caught:
+        require_admin_guardrails(arguments, Actor(id="u1", name="Ada"))
+    assert caught.value.violation == "missing_confirm"
 
 
 GIVEN = {"confirm": True, "reason": "asked for by the owner"}

@@ -49,13 +49,20 @@ class ArgumentValidationError(ToolError):
         self.expected = expected
 
 
+def _given(arguments: object, key: str) -> object:
+    """What was sent under a name. Raises: ArgumentValidationError, where the arguments are no object."""
+    if not isinstance(arguments, Mapping):
+        raise ArgumentValidationError("arguments", _NAMES[dict])
+    return arguments.get(key)
+
+
 def require_arg(arguments: Mapping[str, object], key: str, ty: type[T]) -> T:
     """The argument, of this type. A boolean is no number; 2.0 is a whole number and 2 a number, as in JSON.
 
     Raises:
         ArgumentValidationError: it is missing or of another type.
     """
-    value = _as_type(arguments.get(key), ty)
+    value = _as_type(_given(arguments, key), ty)
     if value is None:
         raise ArgumentValidationError(key, _NAMES.get(ty, ty.__name__))
     return value
@@ -81,7 +88,7 @@ def _as_float(value: int) -> float | None:
 
 def require_non_blank(arguments: Mapping[str, object], key: str) -> str:
     """The argument, a string in which something can be read; returned as it was sent."""
-    value = arguments.get(key)
+    value = _given(arguments, key)
     if isinstance(value, str) and has_text(value):
         return value
     raise ArgumentValidationError(key, _NON_BLANK)
@@ -89,7 +96,7 @@ def require_non_blank(arguments: Mapping[str, object], key: str) -> str:
 
 def get_optional_str(arguments: Mapping[str, object], key: str) -> str | None:
     """The same where the argument may be left out, or null: then None."""
-    return None if arguments.get(key) is None else require_non_blank(arguments, key)
+    return None if _given(arguments, key) is None else require_non_blank(arguments, key)
 
 
 def require_dict(
@@ -97,7 +104,7 @@ def require_dict(
 ) -> dict[str, Any]:  # Any: JSON values, or all of `value_type`
     """The argument, an object; a copy of its own unless that is switched off."""
     expected = "JSON object" if value_type is None else f"JSON object of {_NAMES.get(value_type, value_type.__name__)}s"
-    value = arguments.get(key)
+    value = _given(arguments, key)
     if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
         raise ArgumentValidationError(key, expected)
     if value_type is not None:
@@ -121,7 +128,7 @@ def parse_time_window(
 ) -> tuple[datetime, datetime | None]:
     """`since` and `until`, both with a time zone, the first before the second."""
     since = _require_moment(arguments, "since")
-    if arguments.get("until") is None and not until_required:
+    if _given(arguments, "until") is None and not until_required:
         return since, None
     until = _require_moment(arguments, "until")
     if since >= until:
@@ -130,7 +137,7 @@ def parse_time_window(
 
 
 def _require_moment(arguments: Mapping[str, object], key: str) -> datetime:
-    value = arguments.get(key)
+    value = _given(arguments, key)
     text = value.strip().upper() if isinstance(value, str) else ""
     try:
         moment = datetime.fromisoformat(text) if _ISO_8601.fullmatch(text) else None
@@ -143,7 +150,7 @@ def _require_moment(arguments: Mapping[str, object], key: str) -> datetime:
 
 def parse_str_sequence(arguments: Mapping[str, object], key: str) -> tuple[str, ...]:
     """The argument, an array of strings that are not blank; empty where it is left out, or null."""
-    value = arguments.get(key)
+    value = _given(arguments, key)
     if value is None:
         return ()
     if not isinstance(value, list | tuple) or not all(isinstance(item, str) and has_text(item) for item in value):
@@ -154,8 +161,8 @@ def parse_str_sequence(arguments: Mapping[str, object], key: str) -> tuple[str, 
 def coerce_pagination(arguments: Mapping[str, object], *, default_limit: int = DEFAULT_LIMIT) -> tuple[int, int]:
     """`offset` and `limit`, each with its default where it is left out, or null."""
     default_limit = min(max(default_limit, 1), MOST_LIMIT)
-    offset = 0 if arguments.get("offset") is None else _as_type(arguments["offset"], int)
-    limit = default_limit if arguments.get("limit") is None else _as_type(arguments["limit"], int)
+    offset = 0 if _given(arguments, "offset") is None else _as_type(_given(arguments, "offset"), int)
+    limit = default_limit if _given(arguments, "limit") is None else _as_type(_given(arguments, "limit"), int)
     if offset is None or offset < 0:
         raise ArgumentValidationError("offset", "whole number of 0 or more")
     if limit is None or not 1 <= limit <= MOST_LIMIT:
@@ -200,6 +207,8 @@ def require_admin_guardrails(arguments: Mapping[str, object], actor: object) -> 
     Raises:
         GuardrailViolationError: with what is missing, and what to do.
     """
-    violation = check_guardrails(arguments, has_actor=is_known(actor))
+    given: object = arguments
+    # What is no object confirms nothing.
+    violation = check_guardrails(given if isinstance(given, Mapping) else {}, has_actor=is_known(actor))
     if violation is not None:
         raise GuardrailViolationError(violation)
