@@ -83,7 +83,9 @@ class Judgement:
             return Blocked(refusal.rule, refusal.message)
         said = b"{}" if text is None or text == b"null" else text
         violation, is_firm = await self._argument_violation(call, said, value, terms)
-        return _decided(violation, is_firm=is_firm or policy.mode is Mode.STRICT)
+        if violation is None:
+            return ALLOWED
+        return _decide(violation, is_firm=is_firm or policy.mode is Mode.STRICT)
 
     async def _argument_violation(
         self, call: Exchange, text: bytes, value: dict[str, object], terms: Terms | None
@@ -134,7 +136,8 @@ class Judgement:
         policy = call.policy.output
         if result.is_error or not policy.judges:
             return ALLOWED
-        return _decided(await self._result_violation(call, result), is_firm=policy.mode is Mode.STRICT)
+        violation = await self._result_violation(call, result)
+        return ALLOWED if violation is None else _decide(violation, is_firm=policy.mode is Mode.STRICT)
 
     async def _result_violation(self, call: Exchange, result: ResultView) -> Violation | None:
         policy = call.policy.output
@@ -220,9 +223,7 @@ class Judgement:
         return LaneVerdict(conforms=False, words=schema.describe(value))
 
 
-def _decided(violation: Violation | None, *, is_firm: bool) -> Decision:
-    if violation is None:
-        return ALLOWED
+def _decide(violation: Violation, *, is_firm: bool) -> Decision:
     return (Blocked if is_firm else Warned)(violation.rule, violation.message)
 
 

@@ -5,6 +5,8 @@ import msgspec
 from handfast.wire.message import AmbiguousKeys, Members, read_level
 from handfast.wire.scan import NotJson
 
+_decode_text = msgspec.json.Decoder(str).decode
+
 
 def member(members: Members | None, name: str) -> bytes | None:
     """A member's raw value; None where it is absent or null."""
@@ -14,8 +16,11 @@ def member(members: Members | None, name: str) -> bytes | None:
 
 def text_member(members: Members | None, name: str) -> str | None:
     """A member that is a string; None where it is anything else."""
+    found = None if members is None else members.get(name)
+    if found is None:
+        return None
     try:
-        return msgspec.json.decode(member(members, name) or b"null", type=str | None)
+        return _decode_text(found)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
 

@@ -228,16 +228,20 @@ class ClientConnection(PacedBody):
             transport.abort()  # what was begun cannot be ended so that the client takes it for whole
         elif self._closes_after(http):
             self._part()
-        elif self._must_rest(http):
-            self._stop_reading(REST)
-            self._owner.refused.wait(self, self._end_rest, address=self.caller.address)
-        else:
+        elif not http.is_refused:
+            self._refusals = 0
             self._go_on()
+        else:
+            self._rest_or_go_on()
 
-    def _must_rest(self, http: HttpExchange) -> bool:
-        """Whether one request after the other was refused: that costs the client next to nothing, and others time."""
-        self._refusals = self._refusals + 1 if http.is_refused else 0
-        return self._refusals > _REFUSALS_AT_ONCE
+    def _rest_or_go_on(self) -> None:
+        """One refused request after the other costs the client next to nothing, and others time."""
+        self._refusals += 1
+        if self._refusals <= _REFUSALS_AT_ONCE:
+            self._go_on()
+            return
+        self._stop_reading(REST)
+        self._owner.refused.wait(self, self._end_rest, address=self.caller.address)
 
     def _end_rest(self) -> None:
         self._read_on(REST)
