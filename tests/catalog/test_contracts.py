@@ -64,6 +64,22 @@ def test_a_list_with_its_keys_in_another_order_changes_nothing() -> None:
     assert contracts.find("a") is contracts.compiled(again)
 
 
+def test_of_one_page_only_so_much_is_read_for_its_spelling_and_the_rest_is_known_later() -> None:
+    seen: list[str] = []
+    contracts = ServerContracts(bounds=SchemaBounds(), on_change=lambda changes: seen.extend(c.tool for c in changes))
+    filler = b"x" * 20_000
+    spellings = [
+        [ToolContract(name, text % filler, None) for name in "abcdef"]
+        for text in (b'{"type":"object","title":"%b"}', b'{"title":"%b","type":"object"}')
+    ]
+    changed = []
+    for number in range(8):
+        seen.clear()
+        contracts.learn(spellings[number % 2], cursor=None, next_cursor=None)
+        changed.append("".join(seen))
+    assert changed == ["abcdef", "def", "", "", "", "", "", ""]
+
+
 def test_one_page_of_several_adds_and_removes_nothing() -> None:
     kept = Kept(A)
     kept.contracts.learn([B], cursor=None, next_cursor=b'"2"')

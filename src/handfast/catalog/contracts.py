@@ -13,6 +13,9 @@ _OPEN_PASSES = 64  # paged listings under way at once; an abandoned one is forgo
 _VIEWS = 4096  # kinds of clients, by their capabilities, with a list of their own: a megabyte, as they share lists
 _LISTINGS = 16  # different lists that those kinds are given; a server that gives one to each kind is odd
 _LONGEST_KEY = 256  # of a cursor, or of what a client can do
+# Of contracts that are read because their spelling changed, in one page: some milliseconds. Spellings are remembered,
+# so a server that orders keys by revision is known by both after a few lists.
+_MOST_READ = 64 * 1024
 _MOST_BYTES = 32 * 1024 * 1024  # of one listing, in memory and on disk; the largest real one has a hundredth of it
 
 
@@ -74,6 +77,7 @@ class ServerContracts:
         # The kind that was not judged by for longest goes first: a client can declare any number of kinds.
         self._views: OrderedDict[bytes, _Listing] = OrderedDict()
         self._listings: dict[frozenset[str], _Listing] = {}
+        self._to_read = 0
 
     def __len__(self) -> int:
         return len(self._contracts)
@@ -122,6 +126,7 @@ class ServerContracts:
         known = own or (ListPass() if cursor is None else self._passes.get((view, short_key(cursor))))
         seen = known or ListPass()
         taken = self._count_within(page, seen)
+        self._to_read = _MOST_READ
         changes = [change for contract in page[:taken] if (change := self._take(contract)) is not None]
         if known is not None or taken < len(page):
             if next_cursor is None or is_cut or taken < len(page):
@@ -154,11 +159,18 @@ class ServerContracts:
 
     def _take(self, contract: ToolContract) -> ContractChange | None:
         known = self._contracts.get(contract.name)
-        if known is not None and known.promises_same_as(contract):
+        if known is not None and self._is_known(known, contract):
             return None
         self._size += contract.size - (known.contract.size if known is not None else 0)
         self._contracts[contract.name] = CompiledContract(contract, self._bounds)
         return ContractChange(contract.name, known.contract if known else None, contract)
+
+    def _is_known(self, known: CompiledContract, contract: ToolContract) -> bool:
+        """Whether it promises what it did; of a page only so much is read to find that out, the rest counts as new."""
+        if known.is_spelt_as(contract):
+            return True
+        self._to_read -= contract.size
+        return self._to_read >= 0 and known.promises_same_as(contract)
 
     def _complete(self, view: bytes, names: frozenset[str]) -> list[ContractChange]:
         listing = self._listings.setdefault(names, _Listing(names))

@@ -55,9 +55,13 @@ class CompiledContract:
         self._bounds = bounds
         self._spellings = {contract.fingerprint}
 
+    def is_spelt_as(self, contract: ToolContract) -> bool:
+        """Whether it came in this spelling before."""
+        return contract.fingerprint in self._spellings
+
     def promises_same_as(self, contract: ToolContract) -> bool:
         """Whether only the order of keys differs, or nothing."""
-        if contract.fingerprint in self._spellings:
+        if self.is_spelt_as(contract):
             return True
         if max(self.contract.size, contract.size) > _LARGEST_COMPARED or not _promise_alike(self.contract, contract):
             return False
