@@ -15,7 +15,15 @@ from tests.faults.measured import resident_mb
 from tests.gateway.running import Serving, eventually, read_records, request, running, send
 
 JSON_AND_EVENTS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+PREFIX = "io.modelcontextprotocol/"
 REFUSED = {"code": -32600, "message": "This session has had its initialize. Open another one."}
+
+
+RESULTS = {
+    "tools/list": {"tools": [{"name": "add", "inputSchema": {"type": "object"}}]},
+    "tools/call": {"content": [{"type": "text", "text": "fine"}]},
+    "server/discover": {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "resultType": "complete"},
+}
 
 
 class Careless(http.server.BaseHTTPRequestHandler):
@@ -23,13 +31,14 @@ class Careless(http.server.BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     wbufsize = -1  # head and body leave together
-    initialised = 0
+    initialised = listed = 0
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         Careless.initialised += asked["method"] == "initialize"
-        reply = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": {}}).encode()
-        self.send_response(200)
+        Careless.listed += asked["method"] == "tools/list"
+        reply = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": RESULTS.get(asked["method"], {})}).encode()
+        self.send_response(404 if asked["method"] == "un/known" else 200)
         self.send_header("Content-Type", "application/json")
         if asked["method"] == "initialize" and "Mcp-Session-Id" not in self.headers:
             self.send_header("Mcp-Session-Id", "given")
@@ -108,3 +117,27 @@ def test_a_session_without_requests_is_not_remembered_for_ever(tmp_path: Path) -
 
         assert not is_forgotten()
         eventually(is_forgotten_later, "a forgotten session")
+
+
+@pytest.mark.requirement("F7")
+@pytest.mark.parametrize("is_modern", [False, True], ids=["legacy", "modern"])
+def test_an_invented_session_that_the_server_does_not_know_costs_nobody_the_list(
+    tmp_path: Path, is_modern: bool
+) -> None:
+    meta = {"_meta": {f"{PREFIX}protocolVersion": "2026-07-28", f"{PREFIX}clientCapabilities": {}}} if is_modern else {}
+
+    def ask(number: int, method: str, session: str = "", **params: Json) -> int:
+        headers = JSON_AND_EVENTS | ({"Mcp-Session-Id": session} if session else {})
+        if is_modern:
+            headers |= {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method}
+            headers |= {"Mcp-Name": "add"} if method == "tools/call" else {}
+        return send(gateway.base, "POST", "/mcp/up", request(number, method, **params, **meta), headers).status
+
+    with careless(tmp_path, input_validation={"mode": "strict"}) as gateway:
+        assert ask(1, "tools/call", name="add", arguments={}) == 200
+        before = Careless.listed
+        for number in range(5):
+            assert ask(2, "ping" if not is_modern else "server/discover", f"mine-{number}") == 200
+            assert ask(3, "un/known", f"mine-{number}") == 404
+            assert ask(4, "tools/call", name="add", arguments={}) == 200
+        assert Careless.listed == before

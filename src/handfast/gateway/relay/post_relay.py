@@ -187,7 +187,8 @@ class PostRelay:
             else:
                 await self._relay_answer(response)
         finally:
-            if session is not None and response.status == 404:
+            # The modern revision has no sessions, and a 404 for a method that the server does not know.
+            if session is not None and response.status == 404 and not self._is_modern():
                 self._upstream.sessions.lose(session)
 
     def _enter(self, session: bytes, *, is_new: bool) -> None:
@@ -300,10 +301,12 @@ class PostRelay:
 
     def _is_resumable(self) -> bool:
         """Whether the client may still get its answer elsewhere: only in a session, which 2026-07-28 has not."""
-        is_modern = self._pending is not None and self._pending.is_modern
         is_kept = self._conversation.session is not None and not self._upstream.is_closed
         is_resumable = self._events is not None and self._events.is_resumable
-        return is_resumable and is_kept and not is_modern and not self._has_ended()
+        return is_resumable and is_kept and not self._is_modern() and not self._has_ended()
+
+    def _is_modern(self) -> bool:
+        return self._pending is not None and self._pending.is_modern
 
     def _note_answer(self, *, has_error: bool) -> None:
         if self._pending is not None:

@@ -21,6 +21,7 @@ class _ServerSession:
     conversation: Conversation
     opened: float
     last_used: float
+    is_given: bool  # seen as the server gave it; a server without sessions takes any id that a client invents
     streams: int = 0  # of its client that listen
 
     @property
@@ -70,7 +71,9 @@ class ServerSessions:
         now = self._server.now()
         caller = conversation.caller = conversation.caller.in_session(session.decode("latin-1"))
         try:
-            leaver = self._table.admit(_ServerSession(session, caller, conversation, opened=now, last_used=now))
+            leaver = self._table.admit(
+                _ServerSession(session, caller, conversation, opened=now, last_used=now, is_given=is_new)
+            )
         except HttpProblem as problem:
             self._note_forgotten(str(problem))
             return False
@@ -87,18 +90,19 @@ class ServerSessions:
 
         It may also have refused that one request, so whatever is relayed goes on.
         """
-        if not self._end(session):
+        known = self._end(session)
+        if known is not None and known.is_given:
+            self._server.learner.restart()
+        else:
             self._server.journal.diagnose(
                 self._server.name, rules.SESSION_UNKNOWN, "The server does not know the session."
             )
-            return
-        self._server.learner.restart()
 
-    def _end(self, session: bytes) -> bool:
+    def _end(self, session: bytes) -> _ServerSession | None:
         known = self.forget(session)
         if known is not None:
             known.conversation.close_unattended("The server ended the session before the answer came.")
-        return known is not None
+        return known
 
     def forget(self, session: bytes) -> _ServerSession | None:
         known = self._table.peek(session)
