@@ -232,6 +232,13 @@ def test_the_line_of_a_failed_call_shows_its_code(tmp_path: Path, capsys: Captur
     assert capsys.readouterr().out.split()[-1] == "not_found"
 
 
+def test_what_is_no_text_or_no_number_is_wrong_usage(folder: Path, capsys: Captured) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        invoke("show", folder, os.fsdecode(b"\xff\xfe"))
+    assert "it is not UTF-8" in capsys.readouterr().err
+    assert invoke("list", folder, "--limit", "9" * 5000) == 2
+
+
 def test_a_request_is_listed_and_shown_by_its_id(folder: Path, capsys: Captured) -> None:
     assert invoke("list", folder, "--request", "q", "-o", "json") == 0
     assert [one["id"] for one in json.loads(capsys.readouterr().out)] == ["0002ffff", "0001ffff"]

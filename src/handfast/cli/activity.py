@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from handfast.activity.state_folder import state_folder
 from handfast.cli import console
+from handfast.cli.options import utf8_text
 
 if TYPE_CHECKING:  # at run time imported by the commands, so that --help stays fast
     from handfast.activity.query import RecordFilter
@@ -33,7 +34,9 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     listing = _command(commands, "list", _list, "records, newest first", filters=True, by_default=shown)
     _format_flag(listing, "table", "json", "jsonl", "csv")
     show = _command(commands, "show", _show, "one record and those of the same request")
-    show.add_argument("id", help="the record's id, or as much of it as is unique; or the id of a request")
+    show.add_argument(
+        "id", type=utf8_text, help="the record's id, or as much of it as is unique; or the id of a request"
+    )
     _format_flag(show, "table", "json")
     watch = _command(commands, "watch", _watch, "records as they are written; Ctrl-C ends", filters=True)
     _format_flag(watch, "table", "json", "jsonl", "csv")
@@ -277,7 +280,7 @@ def _time(flag: str, text: str | None) -> str:
 def _count(flag: str, text: str | int | None) -> int | None:
     if text is None or isinstance(text, int):
         return text
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
+    if not text.isascii() or not text.isdigit() or len(text) > 18 or int(text) < 1:
         raise console.CommandFailed(f"{flag} takes a whole number from 1 on.", 2)
     return int(text)
 
