@@ -58,6 +58,90 @@ def test_what_a_client_sends_while_the_era_is_found_out_is_answered_in_full(tmp_
         assert [answer.text for answer in answers[1:]] == ["fine"] * 5
 
 
+AT_ONCE: list[Json] = [
+    {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {"protocolVersion": "2025-11-25", "capabilities": {}},
+    },
+    {"jsonrpc": "2.0", "method": "notifications/initialized"},
+    {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "add", "arguments": {}}},
+    {"jsonrpc": "2.0", "id": 3, "method": "tools/list"},
+    {"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": {"name": "add", "arguments": {}}},
+]
+STATELESS = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+# Answers one line after the other, to the last: what it leaves unanswered was never sent to it.
+ONE_BY_ONE = """
+import json, sys
+knows = {
+    "tools/list": {"tools": [{"name": "add", "inputSchema": {"type": "object"}}]},
+    "tools/call": {"content": [{"type": "text", "text": "fine"}]},
+}
+if sys.argv[1] == "modern":
+    knows["server/discover"] = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
+else:
+    info = {"name": "s", "version": "1"}
+    knows["initialize"] = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" in message:
+        known = knows.get(message["method"])
+        told = {"error": {"code": -32601, "message": "unknown"}} if known is None else {"result": known}
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **told}), flush=True)
+"""
+
+
+def one_by_one(era: str) -> list[str]:
+    return [sys.executable, "-c", ONE_BY_ONE, era]
+
+
+def run_once(folder: Path, command: list[str], messages: list[Json]) -> "subprocess.CompletedProcess[bytes]":
+    """A client that writes everything and closes its end, as a pipe in a shell does."""
+    whole = [*HANDFAST, "wrap", "--state", str(folder / "state"), "--", *command]
+    given = "".join(json.dumps(message) + "\n" for message in messages).encode()
+    return subprocess.run(whole, input=given, capture_output=True, timeout=60, check=False, cwd=folder)
+
+
+def calls_on_record(folder: Path) -> int:
+    return len(read_records(folder / "state", type="tool_call"))
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_what_a_client_sends_with_its_handshake_is_answered_and_recorded_also_where_that_is_refused(
+    tmp_path: Path, era: str
+) -> None:
+    with wrapping(one_by_one(era), tmp_path, opens=False) as gateway:
+        gateway.send(b"\n".join(json.dumps(message).encode() for message in AT_ONCE))
+        assert [gateway.answer_to(number).text for number in (2, 4)] == ["fine", "fine"]
+    assert len(read_records(gateway.state, type="tool_call")) == 2
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+@pytest.mark.parametrize("is_modern", [False, True], ids=["legacy-client", "modern-client"])
+def test_a_client_that_writes_and_closes_gets_all_its_answers(tmp_path: Path, era: str, is_modern: bool) -> None:
+    call = {"name": "add", "arguments": {}, "_meta": STATELESS}
+    modern: list[Json] = [{"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": call} for number in (2, 4)]
+    done = run_once(tmp_path, one_by_one(era), modern if is_modern else AT_ONCE)
+    replies = {reply["id"]: reply for reply in map(json.loads, done.stdout.splitlines())}
+    assert [replies[number]["result"]["content"][0]["text"] for number in (2, 4)] == ["fine", "fine"]
+    assert (done.stderr, len(replies), calls_on_record(tmp_path)) == (b"", 2 if is_modern else 4, 2)
+
+
+def test_calls_that_come_while_the_server_exits_are_answered_and_recorded_or_neither(tmp_path: Path) -> None:
+    call = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "add", "arguments": {"text": "x" * 2000}}}
+    messages = [AT_ONCE[0], *({"id": number, **call} for number in range(2, 12))]
+    done = run_once(tmp_path, [sys.executable, "-c", "import sys; sys.stdin.readline(); sys.exit(4)"], messages)
+    answered = [reply["id"] for reply in map(json.loads, done.stdout.splitlines()) if reply["id"] != 1]
+    assert (done.returncode, done.stderr, len(set(answered))) == (4, b"", len(answered))
+    assert calls_on_record(tmp_path) == len(answered)
+
+
 ENDS_AT_WHAT_IT_DOES_NOT_KNOW = """
 import json, sys
 for line in sys.stdin:

@@ -351,7 +351,7 @@ GREETING = {
 @pytest.mark.requirement("C3")
 def test_a_call_sent_before_a_slow_server_has_greeted_is_judged_all_the_same(tmp_path: Path) -> None:
     number = {"type": "object", "properties": {"n": {"type": "integer"}}}
-    listing = answer({"tools": [tool("add", number)]}, "slow:1.2")
+    listing = answer({"tools": [tool("add", number)]}, "slow:0.5")
     methods = {"initialize": answer(GREETING, "slow:1"), "tools/list": listing}
     stub = write_stub(tmp_path, answers={"add": answer(TEXT)}, methods=methods)
     # From the call on, the list takes longer than a call waits for it; from the greeting on it does not.

@@ -30,6 +30,7 @@ from handfast.wire.replies import error_reply, notification, request
 
 _FORWARDED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGQUIT", "SIGWINCH")
 _SWEEP_SECONDS = 1.0
+_LAST_GREETING_SECONDS = 5.0  # for the answer to a handshake whose client has left
 _GRACE_SECONDS = 1.5  # twice that is less than the four seconds after which official clients kill us
 _BROKEN = "handfast failed on this message. The operator finds the cause in its error output."
 _log = logging.getLogger("handfast.gateway")
@@ -55,8 +56,9 @@ class Wrapper:
         self._server = server
         self._may_misfit = may_misfit
         self._is_first = True  # no message of the client's was read yet
-        self._opening: bytes | None = None  # the client's handshake, while it is not answered
+        self._opening: Message | None = None  # the client's handshake, while it is not answered
         self._held: list[bytes] | None = None  # what the client sends while the server's era is found out
+        self._has_client_left = self._is_over = False
         self._is_misfit = self._is_server_modern = self._is_probing = False
         self._limit = message_limit
         self._limits = limits
@@ -104,7 +106,10 @@ class Wrapper:
         return Misfit(self._input, self._output, unread, self._is_server_modern)
 
     async def _finish(self) -> None:
+        self._input.pause(True)
+        self._release()
         await self._end_tasks()
+        self._is_over = True  # what comes now reaches nobody, and soon there is no record to put it on
         for request_id, pending in list(self._conversation.open_requests.items()):
             text = "The server exited before it answered. Start it again and repeat the call if that is safe."
             self._output.write_line(self._conversation.fail(request_id, pending, text, rule=rules.UPSTREAM_EXITED))
@@ -130,11 +135,23 @@ class Wrapper:
             self._line_from_client(line)
 
     def _client_left(self) -> None:
-        if self._is_misfit:
+        if self._is_misfit or self._is_over:
             return
         rest = self._client_lines.close()
         if rest:
             self._line_from_client(rest)
+        self._has_client_left = True
+        if self._held is None:
+            self._end_child_input()
+        elif self._opening is not None:
+            # A server that does not answer the handshake gets the rest all the same, and then its end.
+            asyncio.get_running_loop().call_later(_LAST_GREETING_SECONDS, self._release_unanswered)
+
+    def _release_unanswered(self) -> None:
+        if self._opening is not None:
+            self._release()
+
+    def _end_child_input(self) -> None:
         self._spawn(self._close_child_input(set(self._from_client_tasks)))
 
     async def _close_child_input(self, under_way: set[asyncio.Task[None]]) -> None:
@@ -149,6 +166,8 @@ class Wrapper:
         await self._child.stop(grace=_GRACE_SECONDS)
 
     def _line_from_client(self, line: bytes | OverlongLine) -> None:
+        if self._is_over:
+            return
         if isinstance(line, OverlongLine):
             text = f"The message is over the limit of {self._limit} bytes. Send a smaller one."
             self._server.journal.diagnose(self._server.name, rules.MESSAGE_REFUSED, text)
@@ -160,7 +179,7 @@ class Wrapper:
             self._server.journal.diagnose(self._server.name, rules.MESSAGE_REFUSED, problem.reason)
             self._output.write_line(error_reply(problem.id, problem.code, problem.reason))
             return
-        if self._held is not None:
+        if self._held is not None and not (message.is_answer and self._opening is not None):
             self._held.append(line)
             return
         if self._is_first and self._may_misfit:
@@ -170,7 +189,8 @@ class Wrapper:
                 self._held = [line]
                 self._spawn(self._go_on_if_modern())
                 return
-            self._opening = line if is_modern is False else None
+            if is_modern is False:
+                self._opening, self._held = message, []  # what follows waits: a server may refuse the handshake
         task = self._spawn(self._from_client(message))
         self._from_client_tasks.add(task)
         task.add_done_callback(self._from_client_tasks.discard)
@@ -209,9 +229,18 @@ class Wrapper:
                 if not answer.done():  # whoever asked may have given up in this very moment
                     answer.set_result(message)
                 return
-            if message.is_answer and self._opening is not None and await self._is_refused(message):
+            opening = self._opening
+            is_greeting = opening is not None and message.is_answer and (message.id == opening.id or message.has_error)
+            if is_greeting and await self._is_refused(message):
                 return
             reply = await self._reply_to(message)
+            if is_greeting:
+                self._write(reply)
+                self._release()
+                return
+        self._write(reply)
+
+    def _write(self, reply: bytes | None) -> None:
         if reply is not None:
             self._output.write_line(reply)
 
@@ -253,22 +282,24 @@ class Wrapper:
         opening, self._opening = self._opening, None
         if opening is None or not message.has_error:
             return False
-        self._held = [opening]
+        self._held = [opening.raw, *(self._held or [])]
         is_modern = await self._speaks_modern()
         if self._is_misfit:
             return True  # it ended meanwhile, and the client is in other hands
         if not is_modern:
             self._held = self._held[1:]
-            self._release()
             return False
         self._is_server_modern = True
         await self._give_up()
         return True
 
     def _release(self) -> None:
-        held, self._held = self._held or [], None
-        for line in held:
+        """What was held goes on; and a client that left meanwhile is gone only after it."""
+        held, self._held, self._opening = self._held, None, None
+        for line in held or []:
             self._line_from_client(line)
+        if held is not None and self._has_client_left:
+            self._end_child_input()
 
     async def _speaks_modern(self) -> bool:
         asked = self._ask(lambda request_id: request(request_id, "server/discover", {"_meta": MODERN_META}))
@@ -289,6 +320,8 @@ class Wrapper:
     async def _sweep(self) -> None:
         while True:
             await asyncio.sleep(_SWEEP_SECONDS)
+            if self._opening is not None and not self._conversation.open_requests:
+                self._release()  # the handshake took too long and was answered here
             for request_id, pending, text in self._conversation.take_overdue(self._server.now(), self._limits()):
                 if pending.is_cancelled:
                     continue  # its client does not wait for it any more

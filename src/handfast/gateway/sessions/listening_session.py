@@ -90,7 +90,8 @@ class ListeningSession:
 
             while is_heard():
                 bell.clear()
-                position = self._heard = await send_since(http, stream, position)
+                position = await send_since(http, stream, position)
+                self._heard = max(self._heard, position)  # a newer connection may have heard more by now
                 if not (is_heard() and await self.take_next()):
                     await bell.wait()
 
