@@ -66,7 +66,8 @@ class JudgedCalls:
         """From here on the call will be on record, and that gives its place at the server back. Raises: NoPlace."""
         server = self._server
         place = None if server.places is None else server.places.open(server.name, self.caller.key)
-        call = self._open_record(tool)
+        policy = server.policy_of(tool)
+        call = server.path.open(server=server.name, tool=scrub_name(tool), policy=policy, caller=self.caller)
         pending.call, pending.tool = call, tool
         self.has_called = True
         call.release = None if place is None else place.release
@@ -186,10 +187,6 @@ class JudgedCalls:
         tool = message.called_tool()
         if tool is None:
             return None
-        return self._open_record(tool)
-
-    def _open_record(self, tool: str) -> Exchange:
-        """From here on the call will be on record."""
         server, policy = self._server, self._server.policy_of(tool)
         return server.path.open(server=server.name, tool=scrub_name(tool), policy=policy, caller=self.caller)
 

@@ -44,7 +44,6 @@ from handfast.wire.sse import OverlongEvent, SseAssembler
 
 _RECONNECT_SECONDS = 0.2  # a server that starts anew is back by then, and nobody minds so short a wait
 _NOTICE_SECONDS = 10.0  # for the server to say that it has heard
-_OF_SESSION = (b"mcp-session-id", b"mcp-protocol-version")
 _ACCEPT = (b"accept", b"application/json, text/event-stream")
 
 
@@ -249,16 +248,18 @@ class HttpRelay:
 
     def _new_conversation(self, http: HttpExchange) -> Conversation:
         # Of the request no more than this is kept, with a session perhaps for hours.
-        kept = [(name, value) for name in _OF_SESSION if (value := http.header(name)) is not None]
-        return Conversation(self.server, partial(self._list_page, kept), http.caller)
+        session, revision = http.by_name.get(b"mcp-session-id"), http.by_name.get(b"mcp-protocol-version")
+        return Conversation(self.server, partial(self._list_page, session, revision), http.caller)
 
-    async def _list_page(self, own: Headers, conversation: Conversation, cursor: bytes | None) -> Message:
+    async def _list_page(
+        self, session: bytes | None, revision: bytes | None, conversation: Conversation, cursor: bytes | None
+    ) -> Message:
         """Ask for a page of the tools on our own account, in the session and era of the client that needs it."""
         request_id = self.next_id()
         body = conversation.list_request(request_id, cursor)
-        kept = list(own)
-        if conversation.session is not None and all(name != b"mcp-session-id" for name, _ in kept):
-            kept.append((b"mcp-session-id", conversation.session))
+        session = session if session is not None else conversation.session
+        said = ((b"mcp-session-id", session), (b"mcp-protocol-version", revision))
+        kept = [(name, value) for name, value in said if value is not None]
         if META_VERSION.encode() in body:
             kept.append((b"mcp-method", b"tools/list"))
         try:
@@ -272,7 +273,7 @@ class HttpRelay:
             )
             if response.status >= 400:  # that is no list without tools
                 response.abort()
-                if response.status == 404 and any(name == b"mcp-session-id" for name, _ in kept):
+                if response.status == 404 and session is not None:
                     conversation.has_lost_session = True
                     raise ListingSessionLost
                 raise ConnectionError(f"the server answered tools/list with HTTP status {response.status}")
