@@ -1,6 +1,7 @@
 """Addresses and snippets for clients."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -119,7 +120,10 @@ def test_each_client_is_told_where_it_belongs(client: str) -> None:
 
 
 @pytest.mark.parametrize("client", ["claude", "cursor", "generic", "stdio"])
-def test_the_snippet_is_one_that_handfast_itself_understands(client: str, tmp_path: Path) -> None:
+def test_the_snippet_is_one_that_handfast_itself_understands(
+    client: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(HANDFAST.parent), prepend=os.pathsep)  # the snippet for stdio starts it by its name
     (tmp_path / "handfast.json").write_text(json.dumps(snippet(client, "shop", URL, "hf_secret")), "utf-8")
     checked = run(HANDFAST, "config", "check", tmp_path / "handfast.json")
     assert checked.returncode == 0, checked.stdout + checked.stderr

@@ -28,7 +28,7 @@ from handfast.toolkit.running.outcome_counts import OutcomeCounts
 from handfast.toolkit.running.piece_form import PIECE_BYTES, PieceForm, continuing_input, published_data, require_pieces
 from handfast.toolkit.running.recording import call_path
 from handfast.toolkit.running.slow_lanes import LaneInThread, LaneOfLoop
-from handfast.toolkit.running.unrun import answer_unrun
+from handfast.toolkit.running.unrun import refuse_call
 from handfast.toolkit.writing.builders import with_handler
 from handfast.toolkit.writing.schemas import ContractError
 from handfast.toolkit.writing.spec import Kind, Run, ToolSpec, require_name, require_seconds, require_sound
@@ -339,7 +339,7 @@ class ToolRegistry:
             raise UnknownTool(name)
         if old.is_over(self._today()):
             told = old.refusal(self.codes)
-            return await answer_unrun(
+            return await refuse_call(
                 dispatcher, old.under_old_name, arguments, caller, told=told, rule=rules.TOOL_RENAMED
             )
         return old.told(await self._call(self._tools[old.new_name], arguments, caller, dispatcher, called_as=name))

@@ -19,7 +19,7 @@ from handfast.core.dispatcher.descriptions import NARROW, dispatcher_schema, how
 from handfast.core.words.redaction import scrub_names
 from handfast.toolkit.offering.protocol_calls import about, declared_by
 from handfast.toolkit.running.dispatch import Answer, Dispatcher, RegisteredTool, ToolCaller, text_of
-from handfast.toolkit.running.unrun import answer_unrun
+from handfast.toolkit.running.unrun import answer_with_help, refuse_call
 from handfast.toolkit.writing.schemas import ContractError
 from handfast.toolkit.writing.spec import NAME, Kind, ToolSpec
 
@@ -142,13 +142,15 @@ class DispatcherTool:
             asked = read_asked(_judged(arguments))
             if asked.wants_help or asked.tool == HELP:
                 told = self._explain(read_wishes(asked, lambda given: given))
-                return await answer_unrun(dispatcher, self.tool, arguments, caller, told=told, rule=rules.DISPATCH_HELP)
+                return await answer_with_help(
+                    dispatcher, self.tool, arguments, caller, told=told, rule=rules.DISPATCH_HELP
+                )
             action = self._require_action(asked)
         except DispatcherRefused as problem:
             details = {"action": asked.tool} if asked.tool in self.actions else {}
             decision = Blocked(problem.violation.rule, problem.violation.message)
             told_no = dispatcher.refused(decision)
-            return await answer_unrun(
+            return await refuse_call(
                 dispatcher, self.tool, arguments, caller, told=told_no, rule=decision.rule, details=details
             )
         return await dispatch(action.spec.name, asked.arguments, caller)

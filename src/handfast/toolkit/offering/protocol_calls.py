@@ -13,7 +13,7 @@ from handfast.core.schema.compiled import CompiledSchema
 from handfast.core.schema.declared import Declared
 from handfast.toolkit.offering.published import published
 from handfast.toolkit.running.dispatch import Answer, Dispatcher, RegisteredTool, ToolCaller, Wanted
-from handfast.toolkit.running.unrun import answer_unrun
+from handfast.toolkit.running.unrun import answer_with_help
 
 
 async def call_with_wishes(
@@ -27,7 +27,7 @@ async def call_with_wishes(
         if wishes.help:
             told = _explained(dispatcher, tool)
             details = {"called_as": called_as} if called_as else {}
-            return await answer_unrun(
+            return await answer_with_help(
                 dispatcher, tool, arguments, caller, told=told, rule=rules.TOOL_HELP, details=details
             )
         if wishes.continuation_token is not None and tool.pieces is not None:

@@ -12,7 +12,7 @@ from handfast.toolkit.running.outcome_counts import count_as
 _NOTHING: Final[Mapping[str, Detail]] = {}
 
 
-async def answer_unrun(
+async def answer_with_help(
     dispatcher: Dispatcher,
     tool: RegisteredTool,
     arguments: object,
@@ -22,16 +22,31 @@ async def answer_unrun(
     rule: str,
     details: Mapping[str, Detail] = _NOTHING,
 ) -> Answer:
-    """A call for which nothing runs: it asks for help, or is refused. Raises: RecordingFailed."""
+    """Help was asked for. Raises: RecordingFailed."""
     call = dispatcher.opened(tool, caller)
     call.details.update(details)
-    path, text = dispatcher.path, text_of(arguments)
-    with path.recorded(call):
-        if isinstance(told, Failed):
-            await path.refuse(call, text, Violation(rule, told.message))
-        else:
-            await path.answer(call, text, Status.SUCCESS, rule=rule, reason="The caller asked for help.")
-    dispatcher.counts.add(tool.spec.name, count_as(told) if isinstance(told, Failed) else "explained")
-    if isinstance(told, Failed):
-        note_failure(call, told)
+    reason = "The caller asked for help."
+    with dispatcher.path.recorded(call):
+        await dispatcher.path.answer(call, text_of(arguments), Status.SUCCESS, rule=rule, reason=reason)
+    dispatcher.counts.add(tool.spec.name, "explained")
+    return dispatcher.rendered(tool, told)
+
+
+async def refuse_call(
+    dispatcher: Dispatcher,
+    tool: RegisteredTool,
+    arguments: object,
+    caller: ToolCaller,
+    *,
+    told: Failed,
+    rule: str,
+    details: Mapping[str, Detail] = _NOTHING,
+) -> Answer:
+    """Nothing can be run for it. Raises: RecordingFailed."""
+    call = dispatcher.opened(tool, caller)
+    call.details.update(details)
+    with dispatcher.path.recorded(call):
+        await dispatcher.path.refuse(call, text_of(arguments), Violation(rule, told.message))
+    dispatcher.counts.add(tool.spec.name, count_as(told))
+    note_failure(call, told)
     return dispatcher.rendered(tool, told)
