@@ -42,7 +42,7 @@ ANSWERS = {
 
 
 def write(folder: Path, **more: Json) -> Stub:
-    methods = {"logging/setLevel": answer("{}"), "resources/subscribe": answer("{}")}
+    methods = {"logging/setLevel": answer("{}"), "resources/subscribe": answer("{}")} | more.pop("methods", {})
     return write_stub(folder, tools=[tool(name) for name in ANSWERS], answers=ANSWERS, methods=methods, **more)
 
 
@@ -112,6 +112,34 @@ def test_a_session_that_moves_twice_at_once_gets_one_child(rig: Rig) -> None:
     moves = [lambda: client.request("logging/setLevel", {"level": "debug"}).result] * 4
     assert at_once(*moves) == [{}] * 4
     assert len(pids(rig.stub)) == 2
+
+
+GREETING = '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"stub","version":"1"}}'
+
+
+@pytest.mark.requirement("P1")
+def test_a_session_that_ends_while_its_own_child_starts_leaves_no_child(rig: Rig, tmp_path: Path) -> None:
+    client = rig.gateway.client()
+    write(tmp_path, methods={"initialize": answer(GREETING, "slow:0.5")})  # for the next process
+    with meanwhile(lambda: client.request("logging/setLevel", {"level": "debug"}).status) as moved:
+        rig.stub.journal.wait_for(lambda _: len(opened(rig.stub)) == 2)
+        send(rig.gateway.base, "DELETE", client.path, headers={"Mcp-Session-Id": client.session})
+    assert moved.result() == 404
+    shared_pid, own_pid = pids(rig.stub)
+    eventually(lambda: not is_running(own_pid), "the end of the child")
+    assert is_running(shared_pid)
+
+
+@pytest.mark.requirement("P1")
+def test_a_session_stays_where_it_is_when_its_own_child_refuses_the_handshake(rig: Rig, tmp_path: Path) -> None:
+    client = rig.gateway.client()
+    write(tmp_path, methods={"initialize": answer(error='{"code":-32603,"message":"no"}')})
+    refused = client.request("logging/setLevel", {"level": "debug"}).message
+    assert "did not complete its handshake" in refused["error"]["message"]
+    shared_pid, own_pid = pids(rig.stub)
+    eventually(lambda: not is_running(own_pid), "the end of the child")
+    assert client.call("add").text == "fine"
+    assert is_running(shared_pid)
 
 
 # --- what a server asks ----------------------------------------------------------------------------------------------

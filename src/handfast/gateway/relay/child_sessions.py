@@ -16,7 +16,7 @@ from handfast.gateway.process.channel import Channel
 from handfast.gateway.process.children import Children
 from handfast.gateway.relay.post_answer import PostAnswer
 from handfast.gateway.sessions.listening_session import ListeningSession
-from handfast.gateway.sessions.session_table import RELAYED_SESSIONS, SessionTable, Sweeper
+from handfast.gateway.sessions.session_table import RELAYED_SESSIONS, SessionTable, Sweeper, refuse_unknown
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.message import Message
 from handfast.wire.splice import replace_values
@@ -163,21 +163,28 @@ class ChildSessions:
             self._owning.remove(starting)
 
     async def give_own_child(self, session: ChildSession) -> None:
-        """A log level or a subscription is the client's alone, and a shared child cannot keep clients apart."""
+        """A log level or a subscription is the client's alone, and a shared child cannot keep clients apart.
+
+        Raises: HttpProblem where the session ends meanwhile, ConnectionError where the child refuses its handshake.
+        """
         async with session.moving:
             if session.owns_channel:
                 return
             opening = session.opening
             async with self.room_for_own(session.address):
                 channel = await self._children.start()
-                await self._children.greet(
+                greeting = await self._children.greet(
                     channel, lambda own_id: replace_values(opening.raw, {("id",): b"%d" % own_id})
                 )
+                if greeting.has_error or session.id not in self._table:
+                    await self._children.stop(channel)
+                    if greeting.has_error:
+                        raise ConnectionError("the server refused the handshake that the session began with")
+                    refuse_unknown()
                 session.channel = channel
                 session.owns_channel = True
                 self._table.free_room(session)
-                if session.id in self._table:  # it may have ended meanwhile
-                    self._owning.add(session)
+                self._owning.add(session)
 
     async def move_to_next(self, session: ChildSession) -> Channel:
         """The child in place of a shared one that died: sessions leave nothing of their own in those.
