@@ -1,4 +1,4 @@
-"""Taking connections from a listening socket, a few in each turn of the loop: a storm of them must not stop it."""
+"""Accepts connections from a listening socket, a few in each turn of the loop, so that a storm does not block it."""
 
 import asyncio
 import contextlib
@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import ssl
 
-# Each takes a tenth of a millisecond, and as much again for what it sends and whom it displaces. The loop's own server
-# takes all that wait: hundreds, while more come.
+# Each takes a tenth of a millisecond, and as much again for its first bytes and for closing the one it displaces.
+# asyncio's own server accepts all that wait: hundreds, while more come.
 _AT_ONCE: Final = 4
-_REST_SECONDS: Final = 0.002  # where more wait: two thousand are taken in a second, in a third of the loop's time
-# Connections that the system keeps until they are taken.
+_REST_SECONDS: Final = 0.002  # between rounds: two thousand connections a second, in a third of the loop's time
+# Connections that the system keeps until they are accepted.
 BACKLOG: Final = 1024
 _NO_ROOM: Final = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 _HANDSHAKE_SECONDS: Final = 10.0  # of TLS; as long as a client has for the first byte
-_ROOM_SECONDS: Final = 0.1  # until the system is asked again whether it has a descriptor for another connection
+_ROOM_SECONDS: Final = 0.1  # until the next attempt, after the system had no descriptor left
 
 
 class Acceptor:
@@ -28,7 +28,7 @@ class Acceptor:
         make_protocol: Callable[[], asyncio.BaseProtocol],
         make_room: Callable[[], object] = lambda: None,
     ) -> None:
-        """`make_room` closes connections that do nothing, where the system has no descriptor for another one."""
+        """`make_room` closes idle connections when the system has no descriptor left."""
         self._listener = listener
         self._make_room = make_room
         self._make_protocol = make_protocol
@@ -50,14 +50,14 @@ class Acceptor:
             )
 
     async def close(self) -> None:
-        """Take no more. Those that were taken are handed over, to be closed where they went."""
+        """Stops accepting, and waits until every accepted connection has its protocol, whose owner closes it."""
         if self._server is not None:
             self._server.close()
             return
         if self._timer is not None:
             self._timer.cancel()
         if self._listener.fileno() < 0:
-            return  # for the second time
+            return  # already closed
         self._loop.remove_reader(self._listener)
         self._listener.close()
         if self._connecting:
@@ -74,7 +74,7 @@ class Acceptor:
                     self._make_room()
                     self._pause(_ROOM_SECONDS)
                     return
-                continue  # the client has left before it was taken
+                continue  # the client left before it was accepted
             task = self._loop.create_task(self._connect(client))
             self._connecting.add(task)
             task.add_done_callback(self._connecting.discard)
@@ -87,7 +87,7 @@ class Acceptor:
     async def _connect(self, client: socket.socket) -> None:
         client.setblocking(False)
         seconds = None if self._tls is None else _HANDSHAKE_SECONDS
-        with contextlib.suppress(OSError):  # it has left, or its TLS handshake failed
+        with contextlib.suppress(OSError):  # the client has left, or its TLS handshake failed
             await self._loop.connect_accepted_socket(
                 self._make_protocol, client, ssl=self._tls, ssl_handshake_timeout=seconds
             )

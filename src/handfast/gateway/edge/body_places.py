@@ -1,4 +1,4 @@
-"""Places to send a large body: a few at a time, short ones apart from long ones, and none is kept for a slow client."""
+"""Places for clients that send large bodies: a few at a time in each class of size, and none kept for a slow client."""
 
 import asyncio
 from collections.abc import Hashable
@@ -8,13 +8,13 @@ from typing import Final, Protocol
 from handfast.core.call.caller import Caller
 from handfast.gateway.admission.fair_queue import FairQueue
 
-# A body up to such a size meets only those of its own kind: whoever sends the largest keeps no shorter one waiting.
+# The largest body of each class but the last. A class has its own line: the largest bodies keep no shorter one waiting.
 _SIZES: Final = (256 * 1024, 1024 * 1024)
-_PLACES: Final = 2  # of each kind: together less than four of the largest bodies
-_WAITING: Final = 512  # of each kind; each has sent its first piece
-_LOOKED_AT: Final = 64  # of those who wait, at each look
+_PLACES: Final = 2  # in each class: together less than four of the largest bodies
+_WAITING: Final = 512  # in each class; each has sent its first piece
+_LOOKED_AT: Final = 64  # waiting connections that are examined at each look
 _LOOK_SECONDS: Final = 0.02
-_LEAST_BYTES: Final = 24 * 1024  # from one look to the next: 10 Mbit/s. Whoever sends less needs no place.
+_LEAST_BYTES: Final = 24 * 1024  # from one look to the next: 10 Mbit/s. A slower client needs no place.
 
 
 class Sender(Hashable, Protocol):
@@ -22,27 +22,27 @@ class Sender(Hashable, Protocol):
 
     @property
     def caller(self) -> Caller:
-        """Whose body it is: those of one address take turns with those of others."""
+        """The caller whose body it is: addresses take turns."""
 
     @property
     def body_received(self) -> int: ...
 
     @property
     def is_waited_for(self) -> bool:
-        """Whether it would be read if it sent."""
+        """Whether the connection would be read if its client sent something."""
 
     @property
     def is_ready(self) -> bool:
-        """Whether much of its body can be read at once."""
+        """Whether the rest of its body, or much of it, has already arrived."""
 
     def send_on(self) -> None:
-        """It has a place."""
+        """The connection has a place."""
 
     def step_aside(self) -> None:
-        """It neither has a place any more nor waits for one, and is read as slowly as it sends."""
+        """The connection neither has a place any longer nor waits for one, and is read as slowly as it sends."""
 
     def turn_away(self) -> None:
-        """There is no room to wait for one."""
+        """There is no room to wait for a place."""
 
 
 _Line = FairQueue[Sender]
@@ -58,11 +58,11 @@ class BodyPlaces:
 
     @property
     def senders(self) -> int:
-        """Who has a place or waits for one."""
+        """The number of connections that have a place or wait for one."""
         return len(self._sending) + len(self._waiting)
 
     def ask(self, sender: Sender, size: int) -> None:
-        """For a place. One of the calls of a sender follows, at once or later, unless it leaves."""
+        """Asks for a place. The answer is one call of `send_on`, `step_aside` or `turn_away`, now or later."""
         line = self._lines[sum(size > bound for bound in _SIZES)]
         if line.take(sender.caller.address, _PLACES):
             self._sending[sender] = line
@@ -76,7 +76,7 @@ class BodyPlaces:
         self._look_later()
 
     def leave(self, sender: Sender) -> None:
-        """Its body is whole, or nobody waits for it any more. Whoever has no place and asked for none may leave too."""
+        """Gives back a place, or leaves the line. Does nothing for a sender that has neither."""
         line = self._waiting.pop(sender, None)
         if line is not None:
             line.leave(sender.caller.address, sender)
@@ -102,18 +102,18 @@ class BodyPlaces:
             self._timer = asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look)
 
     def _look(self) -> None:
-        """Who has a place that others wait for, and sends little, loses it; who waits with little to read need not."""
+        """Takes places that others wait for from slow senders, and senders with little to read out of the lines."""
         self._timer = None
         for sender in [*islice(self._waiting, _LOOKED_AT)]:
-            self._waiting[sender] = self._waiting.pop(sender)  # the others are next
+            self._waiting[sender] = self._waiting.pop(sender)  # moved to the end
             if not sender.is_ready:
                 self.leave(sender)
                 sender.step_aside()
         for sender, line in [*self._sending.items()]:
             if sender not in self._sending:
-                continue  # it made way for another one of these
+                continue  # removed by an earlier step of this loop
             received = sender.body_received
-            before = self._received.get(sender, -_LEAST_BYTES)  # a new one has the time until the next look
+            before = self._received.get(sender, -_LEAST_BYTES)  # a new sender has until the next look
             self._received[sender] = received
             if line.waiting and sender.is_waited_for and received - before < _LEAST_BYTES:
                 sender.step_aside()

@@ -1,4 +1,4 @@
-"""One connection from a client: one request at a time read and answered, deadlines kept."""
+"""One connection from a client: reads and answers one request at a time, and keeps the deadlines."""
 
 import asyncio
 from typing import cast
@@ -13,11 +13,11 @@ from handfast.gateway.http.response_head import render_head
 from handfast.turns import LARGE_BYTES
 from handfast.wire.replies import error_reply
 
-# Request line and headers. Four times what Node takes, and far above any real one.
+# Bytes of the request line and headers: four times what Node accepts, and far above any real request.
 HEAD_LIMIT = 64 * 1024
-# A head from here on is counted: most are of half a kilobyte, and with a token of one or two.
+# Longer heads count towards a shared bound: most have half a kilobyte, or one or two with a token.
 _LONG_HEAD = 2048
-# In a row; a client of both eras has one or two of its first requests refused, and none after that.
+# In a row, without a rest; a client of both eras has one or two of its first requests refused, and none after that.
 _REFUSALS_AT_ONCE = 4
 
 
@@ -38,22 +38,22 @@ class ClientConnection(PacedBody):
     def __init__(self, owner: ListenerSide) -> None:
         super().__init__(owner)
         self._task: asyncio.Task[None] | None = None
-        self._room: asyncio.Event | None = None  # where somebody ever waited for it
+        self._room: asyncio.Event | None = None  # made when a writer first waits for room
         self._unflushed = 0
         self._refusals = 0  # since the last request that was not refused
         self._is_silent = False  # the client has closed its side
         self.is_write_paused = False
         self.has_been_answered = False
-        self.used_at = owner.now  # since it is open, or its last request was answered
+        self.used_at = owner.now  # when it was opened, or its last request was answered
 
     @property
     def task(self) -> asyncio.Task[None] | None:
-        """What answers the request under way."""
+        """The task that answers the request under way."""
         return self._task
 
     @property
     def may_make_way(self) -> bool:
-        """Whether there is neither a whole request nor an answer that is still being sent."""
+        """Whether the connection may be closed: it has neither a whole request nor an answer that is being sent."""
         if self._task is not None and self._arriving is None:
             return False
         return self._transport is None or not self._transport.get_write_buffer_size()
@@ -71,7 +71,7 @@ class ClientConnection(PacedBody):
             self._refuse(problem)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - a hint
-        """One for all connections: what is in it is taken out before anything else is read."""
+        """Returns the buffer that all connections share: its content is copied out before anything else is read."""
         return self._owner.large_piece if self._has_place or self._is_parting else self._owner.piece
 
     def buffer_updated(self, nbytes: int) -> None:
@@ -98,7 +98,7 @@ class ClientConnection(PacedBody):
             self._read_head(self._unread + data if self._unread else data)
 
     def eof_received(self) -> bool:
-        """A client that closes its side counts as one that left. What answers it may still be written."""
+        """Treats a client that closes its side as one that left. Its answer may still be written."""
         self._is_silent = True
         http = self._http
         if http is None:
@@ -140,7 +140,7 @@ class ClientConnection(PacedBody):
     # --- reading -----------------------------------------------------------------------------------------------------
 
     def _read_head(self, data: bytes) -> None:
-        if data[:1] in b"\r\n":  # RFC 9112 2.2: an empty line before a request is no part of it
+        if data[:1] in b"\r\n":  # RFC 9112 2.2: an empty line before a request is not part of it
             data = data.lstrip(b"\r\n")
         end = data.find(b"\r\n\r\n")
         if 0 <= end <= HEAD_LIMIT:
@@ -162,7 +162,7 @@ class ClientConnection(PacedBody):
                 self._wait_for_turn()  # an ordinary head is one piece
 
     def _begin(self, head: bytes, rest: bytes) -> None:
-        """Start answering the request with this head. Raises: HttpProblem 400, 431 and 503."""
+        """Starts answering the request with this head. Raises: HttpProblem 400, 431 and 503."""
         if self._unread:
             self._owner.arriving.release(self)
         if len(head) > _LONG_HEAD:
@@ -214,7 +214,7 @@ class ClientConnection(PacedBody):
         try:
             await self._owner.handle(http)
         finally:
-            # An exception that is kept here would hold the frames that hold this.
+            # A stored exception would keep its frames alive, and they keep this connection.
             self._task = self._http = self._reader = self._problem = None
             self._owner.heads.release(self)
             self._conclude(http)
@@ -225,7 +225,7 @@ class ClientConnection(PacedBody):
         if transport.is_closing():
             return
         if not http.is_complete:
-            transport.abort()  # what was begun cannot be ended so that the client takes it for whole
+            transport.abort()  # the client must not take an incomplete answer for a whole one
         elif self._closes_after(http):
             self._part()
         elif not http.is_refused:
@@ -235,7 +235,7 @@ class ClientConnection(PacedBody):
             self._rest_or_go_on()
 
     def _rest_or_go_on(self) -> None:
-        """One refused request after the other costs the client next to nothing, and others time."""
+        """Delays a client after several refusals in a row: they cost it next to nothing, and others time."""
         self._refusals += 1
         if self._refusals <= _REFUSALS_AT_ONCE:
             self._go_on()
@@ -249,7 +249,7 @@ class ClientConnection(PacedBody):
             self._go_on()
 
     def _go_on(self) -> None:
-        """Read the next request, unless the client has yet to take the answer to the last one."""
+        """Reads the next request, unless the client has yet to take the answer to the last one."""
         self.has_been_answered = True
         self.used_at = self._owner.now
         self.deadline = self._owner.now + self._owner.patience.idle
@@ -272,12 +272,12 @@ class ClientConnection(PacedBody):
         self._owner.unread.hold(self, self._unflushed, self.abort)
 
     def close(self) -> None:
-        """Close in order: at once where there is no whole request, else after the answer under way."""
+        """Closes in order: at once where there is no whole request, else after the answer under way."""
         if (self._task is None or self._arriving is not None) and self._transport is not None:
             self._transport.close()
 
     def expire(self) -> None:
-        """The deadline is over. Called by the owner."""
+        """Acts on a deadline that has passed. Called by the owner."""
         transport = self._transport
         assert transport is not None
         if self._http is not None and self._arriving is None:
@@ -300,7 +300,7 @@ class ClientConnection(PacedBody):
             transport.close()
 
     def _refuse(self, problem: HttpProblem) -> None:
-        """Answer what is no request that could be handed on, and close."""
+        """Answers with a problem when there is no request to hand on, and closes."""
         self._owner.note(problem)
         body = error_reply(None, problem.code, problem.text)
         head = render_head(problem.status, (JSON, *problem.headers))
@@ -308,7 +308,7 @@ class ClientConnection(PacedBody):
         self._part()
 
     def _part(self) -> None:
-        """Close so that the client can read what was written: a reset, for data still to come, would take it."""
+        """Closes so that the client can read what was written: a reset, caused by data still to come, would drop it."""
         transport = self._transport
         assert transport is not None
         self._is_parting = True
@@ -325,7 +325,7 @@ class ClientConnection(PacedBody):
             return
         try:
             transport.write_eof()
-        except OSError:  # the client has reset the connection, which asyncio's own loop says here
+        except OSError:  # asyncio's own loop reports here that the client has reset the connection
             transport.abort()
             return
         self._read_on(AHEAD | PLACE)

@@ -1,4 +1,4 @@
-"""How many bytes are held for clients: past a bound the one that is slow for longest gives way."""
+"""Counts the bytes held for clients: past a bound, the client that has been slow for longest gives way."""
 
 from collections.abc import Callable, Hashable
 
@@ -7,7 +7,7 @@ class HeldBytes:
     def __init__(self, most: Callable[[], int]) -> None:
         self._most = most
         self._sizes: dict[Hashable, int] = {}
-        self._slow: dict[Hashable, Callable[[], None]] = {}  # in the order in which they began to be
+        self._slow: dict[Hashable, Callable[[], None]] = {}  # in the order in which they became slow
         self._total = 0
 
     @property
@@ -16,13 +16,13 @@ class HeldBytes:
 
     @property
     def is_over(self) -> bool:
-        """Whether more is held than the bound, by those that do not give way."""
+        """Whether holders that cannot give way exceed the bound."""
         return self._total > self._most()
 
     def hold(self, holder: Hashable, size: int, give_way: Callable[[], None] | None) -> None:
-        """This much is held now, from its first time on until `release`.
+        """Sets how many bytes the holder keeps, from the first call until `release`.
 
-        `give_way` must let go of it; without one the holder is not slow, and is bounded elsewhere.
+        `give_way` must free them; a holder without it does not count as slow, and is bounded elsewhere.
         """
         self._total += size - self._sizes.get(holder, 0)
         self._sizes[holder] = size

@@ -1,4 +1,4 @@
-"""Where clients connect: a listening socket, how many connections there may be, and one clock for all of them."""
+"""Where clients connect: a listening socket, the bounds on connections, and one clock for all of them."""
 
 import asyncio
 import contextlib
@@ -33,23 +33,23 @@ Note = Callable[[HttpProblem], None]
 _TICK_SECONDS = 1.0  # deadlines are ten seconds and more
 # Connections over the bound that are kept for a moment, so that their clients can read why. Further ones are dropped.
 _REFUSED_AT_ONCE = 64
-# Of the oldest connections so many are looked at for one that waits for nothing: a storm must not cost a long search.
+# How many of the oldest connections are searched for an idle one: a storm must not cost a long search.
 _LOOKED_AT = 64
-# How many are closed where the system has no descriptor left.
+# How many connections are closed when the system has no descriptor left.
 _ROOM_AT_ONCE = 8
-# While more than one in so many never had a request, the oldest of those makes way: a storm ends only its own.
+# While more than one place in so many never had a request, the oldest of these makes way: a storm ends only its own.
 _NEW_SHARE = 8
-# Four of the largest bodies, more than have a place at once. Less than the gateway takes itself: slow clients must not
-# double it.
+# Four of the largest bodies, more than have a place at once. Less than the gateway's own memory, which slow clients
+# must not double.
 _ARRIVING_BYTES = 16 * 1024 * 1024
 # Twenty-five results at their bound of 5 MiB, on their way to clients far away.
 _UNREAD_BYTES = 128 * 1024 * 1024
-# Four thousand of four kilobytes, and of the longest two hundred and fifty.
+# Four thousand heads of four kilobytes, or two hundred and fifty of the longest.
 _HEAD_BYTES = 16 * 1024 * 1024
 
 
 class HttpListener:
-    """Everything that is bounded about clients as such is counted here."""
+    """The listener, which counts everything that is bounded over all clients."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class HttpListener:
         self.arriving = HeldBytes(lambda: max(_ARRIVING_BYTES, 4 * limits().body_bytes))
         # A twentieth of the loop's time, and faster than most networks.
         self.ignored = PacedLine(at_once=4, seconds=0.005)
-        # A tenth of the loop's time, and far more often than anybody means to send what is refused.
+        # A tenth of the loop's time, and far more than any client needs for requests that are refused.
         self.refused = PacedLine(at_once=1, seconds=0.002)
         self.places = BodyPlaces()
         self.piece = memoryview(bytearray(PIECE_BYTES))
@@ -82,20 +82,20 @@ class HttpListener:
         self._tick_seconds = tick
         self._timer: asyncio.TimerHandle | None = None
         self._acceptor: Acceptor | None = None
-        self._connections: dict[ClientConnection, str] = {}  # each with the origin it is counted for
-        self._unproven: dict[ClientConnection, None] = {}  # those of them that had no whole request when last looked at
+        self._connections: dict[ClientConnection, str] = {}  # each with the network that it is counted for
+        self._unproven: dict[ClientConnection, None] = {}  # without a whole request when last examined
         self._by_origin: Counter[str] = Counter()
         self._refused: set[ClientConnection] = set()
         self._is_empty = asyncio.Event()
 
     async def start(self, listener: socket.socket, *, tls: "ssl.SSLContext | None" = None) -> None:
-        """Take clients on a socket that listens."""
+        """Accepts clients on a listening socket."""
         self._read_clock()
         self._acceptor = Acceptor(listener, lambda: ClientConnection(self), self._close_idle)
         await self._acceptor.start(tls)
 
     async def close(self, seconds: float) -> None:
-        """Take no more connections, and give the answers under way so long to be sent."""
+        """Stops accepting, and gives the answers under way this many seconds to be sent."""
         self.is_closing = True
         if self._acceptor is not None:
             await self._acceptor.close()
@@ -129,7 +129,7 @@ class HttpListener:
     # --- what a connection calls -------------------------------------------------------------------------------------
 
     def admit(self, connection: ClientConnection) -> HttpProblem | None:
-        """Count it, or say why not. The clock runs while there is a connection."""
+        """Counts the connection, or returns why not. The clock runs while there are connections."""
         if self.is_closing:
             connection.abort()
             return None
@@ -179,11 +179,11 @@ class HttpListener:
         return True
 
     def _close_idle(self) -> None:
-        """The system has no descriptor left: those that do nothing make way, as if all places were taken."""
+        """Closes idle connections as if all places were taken, because the system has no descriptor left."""
         self._has_room(max(len(self._connections) - _ROOM_AT_ONCE, 1))
 
     def _find_unproven(self, most: int) -> ClientConnection | None:
-        """The oldest that never had a whole request, where there are many: a few have one on its way."""
+        """Returns the oldest connection that never had a whole request, if there are many: a few have one to come."""
         for connection in [*islice(self._unproven, _LOOKED_AT)]:
             if connection.has_been_answered or not connection.may_make_way:
                 del self._unproven[connection]
@@ -194,10 +194,10 @@ class HttpListener:
         return None
 
     def _find_idle(self) -> ClientConnection | None:
-        """The least recently used without a whole request, of those that are looked at."""
+        """Returns the least recently used connection that may make way, of those that are examined."""
         looked_at = [*islice(self._connections, _LOOKED_AT)]
         for connection in looked_at:
-            self._connections[connection] = self._connections.pop(connection)  # the others are next
+            self._connections[connection] = self._connections.pop(connection)  # moved to the end
         idle = [connection for connection in looked_at if connection.may_make_way]
         return min(idle, key=lambda connection: connection.used_at, default=None)
 
@@ -209,7 +209,7 @@ class HttpListener:
         self.end_of_last_head = date + b"connection: close\r\n\r\n"
 
     def _tick(self) -> None:
-        """Counts its own steps: if the loop stood still, what clients sent meanwhile is read before it is missed."""
+        """Advances the clock by its own steps: after a stall, what has arrived is read before a deadline passes."""
         self.now += self._tick_seconds
         self._read_clock()
         later = asyncio.get_running_loop().call_later

@@ -1,4 +1,4 @@
-"""The body of a client's request, read within bounds: no faster than there is room, a turn and a place for it."""
+"""Reads the body of a request within bounds: only as fast as there is room, a turn and a place for it."""
 
 import asyncio
 import select
@@ -13,11 +13,11 @@ from handfast.gateway.edge.request_body import ArrivingBody, BadFraming, Chunked
 from handfast.gateway.http.exchange import ClientLeft, HttpExchange, HttpProblem, body_too_large
 from handfast.gateway.http.request_head import bad_request, expects_go_ahead, read_length
 
-# Of further requests that a client sends before it has its answer, and of a body that is not asked for yet.
+# Bytes of further requests that a client sends before it has its answer, and of a body that has no reader yet.
 _AHEAD_LIMIT = 64 * 1024
-# What a client may still send to a connection that is closing. Less, and one that only writes would never read why.
+# Bytes that a client may still send on a closing connection. With less, one that only writes would never read why.
 _IGNORED_LIMIT = 16 * 1024 * 1024
-# Of what a client sends while it waits the system keeps 56 KiB and more; less than half of it is no hurry.
+# The system buffers 56 KiB and more of what a waiting client sends; less than half of that shows a slow client.
 _READY_BYTES = 16 * 1024
 # Why nothing is read from a client; there may be several reasons at once.
 AHEAD, _TURN, PLACE, REST = 1, 2, 4, 8
@@ -55,23 +55,23 @@ class PacedBody(asyncio.BufferedProtocol):
         self._http: HttpExchange | None = None
         self._arriving: ArrivingBody | None = None
         self._body_began = 0.0
-        self._body_limit: int | None = None  # of whoever waits for the body
+        self._body_limit: int | None = None  # of the reader that waits for the body
         self._reader: asyncio.Future[bytes] | None = None
-        self._problem: HttpProblem | ClientLeft | None = None  # with the body
+        self._problem: HttpProblem | ClientLeft | None = None  # raised instead of the body
         self._unread = b""  # of the next request
         self._ignored = 0
-        self._is_parting = False  # nothing it sends is read any more
+        self._is_parting = False  # what the client sends is ignored from here on
         self._stopped = 0  # reasons to read nothing
         self._has_place = False  # for a large body
         self._unplaced = 0  # bytes that came without one
         self._waits_since = 0.0  # for such a place
         self.deadline = inf
-        self.caller = ANYONE  # as far as the connection tells; bodies of one address take turns with those of others
+        self.caller = ANYONE  # as far as the connection shows; large bodies take turns by address
 
     # --- the body --------------------------------------------------------------------------------------------------
 
     def _begin_body(self, http: HttpExchange, rest: bytes) -> bytes:
-        """Take the body, or as much of it as is there, and give back what follows it. Raises: HttpProblem 400."""
+        """Takes the body, as far as it has arrived, and returns what follows it. Raises: HttpProblem 400."""
         size = read_length(http.head)
         if size is not None and size <= len(rest):
             self.deadline = inf
@@ -85,7 +85,7 @@ class PacedBody(asyncio.BufferedProtocol):
         return self._feed_body(rest)
 
     def _feed_body(self, data: bytes) -> bytes:
-        """Give back what follows the body. Raises: HttpProblem 400."""
+        """Feeds the body and returns what follows it. Raises: HttpProblem 400."""
         body, http = self._arriving, self._http
         assert body is not None
         assert http is not None
@@ -109,7 +109,7 @@ class PacedBody(asyncio.BufferedProtocol):
         return b""
 
     def _hold_body(self) -> None:
-        """Who has a place keeps its room, and who waits for one with its first piece takes none: they are counted."""
+        """Counts the bytes of the body, which give way if it has no place. A first piece in line is not counted."""
         assert self._arriving is not None
         size = self._arriving.received
         if self._stopped & PLACE and size <= PIECE_BYTES:
@@ -154,7 +154,7 @@ class PacedBody(asyncio.BufferedProtocol):
         self._fail_body(HttpProblem(503, text, rule=rules.REQUEST_SLOW, headers=[RETRY_AFTER]))
 
     def _fail_body(self, problem: HttpProblem | ClientLeft) -> None:
-        """The rest of the body is not read; the connection closes after the answer, which `_arriving` stands for."""
+        """Gives up the rest of the body; the connection closes after the answer, because `_arriving` stays set."""
         if self._arriving is None:
             return
         self._arriving.drop()
@@ -194,13 +194,13 @@ class PacedBody(asyncio.BufferedProtocol):
         self._stopped |= why
 
     def _read_on(self, why: int) -> None:
-        """This is no reason any more."""
+        """Removes reasons not to read; resumes reading when none are left."""
         was_stopped, self._stopped = self._stopped, self._stopped & ~why
         if was_stopped and not self._stopped and self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
 
     def _wait_for_turn(self) -> None:
-        """Who sends as fast as it is read is read a piece at a time, with everybody else in between."""
+        """Reads a fast client one piece at a time, with the other connections in between."""
         if self._stopped & _TURN or self._transport is None or self._transport.is_closing():
             return
         self._stop_reading(_TURN)
@@ -218,7 +218,7 @@ class PacedBody(asyncio.BufferedProtocol):
                 self._wait_for_turn()
 
     def _wait_for_place(self) -> None:
-        """There is more of a large body. Before anybody waits for it there is nothing to ask for."""
+        """Stops reading a large body until it has a place, and asks for one if the body has a reader."""
         self._stop_reading(PLACE)
         if self._reader is not None:
             self._ask_for_place()
@@ -254,7 +254,7 @@ class PacedBody(asyncio.BufferedProtocol):
 
     @property
     def _has_rest(self) -> bool:
-        """Whether all that is missing of the body has arrived."""
+        """Whether the rest of the body has arrived."""
         body, transport = self._arriving, self._transport
         assert body is not None
         assert transport is not None
@@ -262,7 +262,7 @@ class PacedBody(asyncio.BufferedProtocol):
 
     def send_on(self) -> None:
         self._has_place = True
-        self._wait_for_turn()  # or bodies would be read faster than they are judged
+        self._wait_for_turn()  # otherwise bodies would be read faster than they are judged
         self._end_wait()
 
     def step_aside(self) -> None:
@@ -286,7 +286,7 @@ class PacedBody(asyncio.BufferedProtocol):
         self._fail_body(HttpProblem(503, text, rule=rules.REQUEST_REFUSED, headers=[RETRY_AFTER]))
 
 
-# Each loop says in its own way that a connection is closed.
+# Each event loop reports in its own way that a connection is closed.
 _CLOSED = (OSError, ValueError, AttributeError)
 
 if sys.platform == "linux":
@@ -312,9 +312,9 @@ if sys.platform == "linux":
 else:
 
     def count_arrived(transport: asyncio.Transport) -> float:  # noqa: ARG001 - nothing tells it here
-        """As many bytes as anybody asks for."""
+        """Returns more than any body needs: the count is not available here."""
         return inf
 
     def has_closed(transport: asyncio.Transport) -> bool:  # noqa: ARG001
-        """It is found out by reading."""
+        """Returns False: only reading shows it here."""
         return False

@@ -1,4 +1,4 @@
-"""Connections that wait in one line to be read on, a few at a time, so that many of them cost others no time."""
+"""A line of connections that are resumed a few at a time, so that many of them cost others no time."""
 
 import asyncio
 from collections.abc import Callable, Hashable
@@ -6,15 +6,15 @@ from collections.abc import Callable, Hashable
 
 class PacedLine:
     def __init__(self, *, at_once: int, seconds: float) -> None:
-        """So many go on in so many seconds: addresses take turns, each with its own in the order in which they came."""
+        """Resumes `at_once` connections every `seconds`: addresses take turns, and each keeps the order of its own."""
         self._at_once = at_once
         self._seconds = seconds
-        # By address, the one whose turn it is first; a thousand connections of one must not put off those of another.
+        # By address, the next one first; a thousand connections of one address must not delay those of another.
         self._waiting: dict[str, dict[Hashable, Callable[[], None]]] = {}
         self._timer: asyncio.TimerHandle | None = None
 
     def wait(self, holder: Hashable, go_on: Callable[[], None], *, address: str) -> None:
-        """Call `go_on` when it is this one's turn, unless it is forgotten before."""
+        """Calls `go_on` when the holder's turn comes, unless it is forgotten before."""
         self._waiting.setdefault(address, {})[holder] = go_on
         if self._timer is None:
             self._start_timer()

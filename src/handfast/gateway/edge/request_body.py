@@ -4,8 +4,8 @@ import re
 from enum import Enum
 from typing import Protocol
 
-# What may come beside the body: extensions of chunks and trailers, of which nothing is kept, and what marks the chunks.
-# Above this an eighth of the body: chunks of a few bytes, each marked with five, are work without end.
+# Bytes that may come beside the body: chunk extensions and trailers, which are dropped, and the sizes of chunks. Above
+# this an eighth of the body: chunks of a few bytes, each with five bytes of framing, are endless work.
 _FRAMING_LIMIT = 64 * 1024
 _BODY_PER_FRAMING = 8
 _SIZE = re.compile(rb"[0-9A-Fa-f]{1,15}")
@@ -15,7 +15,7 @@ _LINES_AT_ONCE = 256  # a fraction of a millisecond: chunks may be of a byte eac
 
 
 class BadFraming(Exception):
-    """What comes is no body in chunks."""
+    """The bytes are not a body in chunks."""
 
 
 class ArrivingBody(Protocol):
@@ -23,28 +23,28 @@ class ArrivingBody(Protocol):
     has_unread: bool
     """Whether `feed` stopped early: it is to be called again, in another turn of the loop."""
     received: int
-    """Bytes of body so far. They stay counted when they are not kept."""
+    """Bytes of the body so far, including those that were dropped."""
 
     @property
     def size(self) -> int:
-        """How large it is, or will be at least."""
+        """The size of the body, or the least that it can be."""
 
     @property
     def length(self) -> int | None:
-        """As it was announced; None for chunks."""
+        """The announced length; None for chunks."""
 
     def feed(self, data: bytes) -> bytes:
-        """Take what belongs to the body and give back what does not. Raises: BadFraming."""
+        """Takes what belongs to the body and gives back what does not. Raises: BadFraming."""
 
     def take(self) -> bytes:
-        """All that has arrived; it is not kept."""
+        """Returns all that has arrived, and drops it."""
 
     def drop(self) -> None:
-        """Keep nothing of what has arrived."""
+        """Keeps nothing of what has arrived."""
 
 
 class _Gathered:
-    """Large pieces as they came, small ones together: each for itself would take many times its size."""
+    """Keeps large pieces as they came and joins small ones: each object would take many times its size."""
 
     __slots__ = ("_pieces", "has_unread", "is_whole", "received")
 
@@ -74,7 +74,7 @@ class _Gathered:
 
 
 class SizedBody(_Gathered):
-    """As long as Content-Length says."""
+    """A body as long as Content-Length says."""
 
     __slots__ = ("length",)
 
@@ -102,7 +102,7 @@ class _Expects(Enum):
 
 
 class ChunkedBody(_Gathered):
-    """In chunks, by lines that end in CR LF and nothing else. Trailers are dropped: no header comes after the head."""
+    """A body in chunks; lines must end in CR LF. Trailers are dropped: no header comes after the head."""
 
     __slots__ = ("_expects", "_framing", "_left", "_line", "_lines", "_unread")
     length = None
@@ -139,7 +139,7 @@ class ChunkedBody(_Gathered):
         self.has_unread, self._unread = False, b""
 
     def _read_line(self, data: bytes, start: int) -> int:
-        """Where the line ends. Raises: BadFraming."""
+        """Reads one line, and returns where it ends. Raises: BadFraming."""
         self._lines += 1
         found = data.find(b"\n", start)
         end = found + 1 if found >= 0 else len(data)

@@ -29,7 +29,7 @@ def check_host(given: bytes | None, settings: Settings) -> None:
 
 
 def check_origin(given: bytes | None, settings: Settings) -> None:
-    """No Origin means no browser page. Raises: HttpProblem 403."""
+    """Refuses foreign origins; a request without one is not from a browser page. Raises: HttpProblem 403."""
     if given is None:
         return
     origin = given.decode("latin-1").lower()

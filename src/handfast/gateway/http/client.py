@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
-# Set by us for every request; the caller's are left out.
+# Set by us for every request; a client's are left out.
 OWN_HEADERS = frozenset({b"connection", b"content-length", b"transfer-encoding", b"host", b"accept-encoding"})
 
 _NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110 5.6.2, token
@@ -47,7 +47,7 @@ _BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 
 
 class RequestUnsafe(ValueError):
-    """The request could be read as another one; nothing of it was written."""
+    """The request could be read in two ways; nothing of it was written."""
 
 
 class UrlUnusable(ValueError):
@@ -56,7 +56,7 @@ class UrlUnusable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ServerUrl:
-    """A url taken apart: where to connect, and what to ask for there."""
+    """The parts of a url: where to connect, and what to request there."""
 
     scheme: str
     host: str
@@ -66,7 +66,7 @@ class ServerUrl:
     @classmethod
     def parse(cls, url: str) -> "ServerUrl":
         """Raises: UrlUnusable."""
-        # urlsplit drops some control characters without a word, so look first.
+        # urlsplit drops some control characters silently, so look first.
         if any(character <= " " or character == "\x7f" for character in url):
             raise UrlUnusable("The url holds a blank or a control character. Remove it, or write a blank as %20.")
         try:
@@ -84,7 +84,7 @@ class ServerUrl:
 
     @property
     def authority(self) -> str:
-        """The value of the Host header: no default port, no IPv6 zone (RFC 6874 keeps that to ourselves)."""
+        """The value of the Host header: no default port, and no IPv6 zone, which stays local (RFC 6874)."""
         host = f"[{self.host.partition('%')[0]}]" if ":" in self.host else self.host
         return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -106,10 +106,10 @@ class HttpClient:
         tls: ssl.SSLContext | None = None,
         waits_for_pairing: bool = False,
     ) -> None:
-        """`tls` replaces the default context, for authorities of one's own.
+        """`tls` replaces the default context, for private certificate authorities.
 
         With `waits_for_pairing` an answer that was read whole keeps its connection until `Response.release`: a peer
-        that sends one answer too many is out of step, and only who knows what was asked can tell. Raises: UrlUnusable.
+        that sends one answer too many is out of step, which only the requester can notice. Raises: UrlUnusable.
         """
         self._endpoint = endpoint = ServerUrl.parse(url)
         if endpoint.scheme == "https" and tls is None:
@@ -140,7 +140,7 @@ class HttpClient:
         target: str | None = None,
         response_timeout: float | None,
     ) -> Response:
-        """Send once, and return when the answer's head is here.
+        """Sends once, and returns when the answer's head is here.
 
         The timeout spans everything until then: waiting for a free connection, connecting, one redirect.
         Raises: RequestUnsafe, UpstreamUnavailable, UpstreamProtocolError, UpstreamTimeout.
@@ -169,7 +169,7 @@ class HttpClient:
         self._pool.dismiss(text)
 
     async def close(self) -> None:
-        """Close every connection; requests under way fail."""
+        """Closes every connection; requests under way fail."""
         await self._pool.close()
 
     async def _exchange(self, method: str, head: bytes, body: bytes, deadline: float) -> Response:
@@ -182,11 +182,11 @@ class HttpClient:
         except asyncio.CancelledError:
             connection.abandon(answer)
             if not answer.cancelled() and answer.exception() is None:
-                answer.result().abort()  # it came in the same moment
+                answer.result().abort()  # the answer came in the same moment
             raise
 
     def _same_origin_target(self, response: Response, target: str | None) -> str | None:
-        """Where a 307 or 308 points, if we follow it there: method and body go along, so never to a stranger."""
+        """Returns the target of a 307 or 308 on the same origin, else None: no other host may get method and body."""
         location = response.header(b"location")
         if not location:
             return None
@@ -211,7 +211,7 @@ class HttpClient:
             if not _is_own(name):
                 pieces += (name, b": ", value, b"\r\n")
         block = b"".join(pieces)
-        # Two such bytes end each line and no more may be there: one pass, where looking into every value takes many.
+        # Each line ends with exactly two such bytes: counting them in one pass is cheaper than checking every value.
         if len(block.translate(None, b"\r\n\0")) != len(block) - len(pieces) // 2:
             raise RequestUnsafe(f"A header for {self.origin} holds a line break or NUL. Remove it and call again.")
         if body_size or method in _BODY_METHODS:
@@ -221,7 +221,7 @@ class HttpClient:
 
 @lru_cache(maxsize=256)  # names repeat; the bound is there because clients choose them
 def _is_own(name: bytes) -> bool:
-    """Whether this header is ours to set. Raises: RequestUnsafe for what is not a header's name."""
+    """Whether this header is ours to set. Raises: RequestUnsafe for an invalid name."""
     if not _NAME.fullmatch(name):
         raise RequestUnsafe("A header's name holds a character that no name may have. Remove that header.")
     return name.lower() in OWN_HEADERS

@@ -19,16 +19,16 @@ from handfast.gateway.http.response import (
 
 # Far above any real head; also the most a server may send between two pieces of body (trailers, chunk extensions).
 HEAD_LIMIT = 64 * 1024
-# Beyond this the upstream is told to wait. One read may bring as much again, so twice this is the most we hold.
+# Beyond this, reading pauses. One read may bring as much again, so twice this is the most we hold.
 BODY_BUFFER = 256 * 1024
-# Bodies up to here go out in one write with the head; longer ones by pieces, each when the one before has drained.
+# Bodies up to here go out in one write with the head; longer ones in pieces, each when the one before has drained.
 WRITE_PIECE = 64 * 1024
 
 _FRAMING = frozenset({b"content-length", b"transfer-encoding", b"content-encoding"})
 
 
 class PoolSide(Protocol):
-    """Whoever lends the connection out."""
+    """The pool that lends the connection."""
 
     def freed(self, connection: "Connection", *, is_reusable: bool) -> None:
         """The exchange is over. Called once for each `send`."""
@@ -74,7 +74,7 @@ class Connection(asyncio.Protocol):
         """`waits_for_pairing`: the end of a body does not free the connection, only `give_back` does."""
         self._origin = origin
         self._waits_for_pairing = waits_for_pairing
-        self._is_held = False  # the answer is here, and nobody has said yet that it is the right one
+        self._is_held = False  # the answer is whole, but `give_back` has not confirmed it yet
         self._owner = owner
         self._loop = loop
         self._parser = httptools.HttpResponseParser(self)
@@ -96,7 +96,7 @@ class Connection(asyncio.Protocol):
         self._without_progress = 0
         self._ends_at_close = False
         self._is_complete = self._is_informational = self._keeps_alive = False
-        self._must_close = False  # peer and we are out of step, though this answer may still be good
+        self._must_close = False  # the peer is out of step with us, though this answer may still be good
 
     # What the pool and the client call
 
@@ -104,11 +104,11 @@ class Connection(asyncio.Protocol):
         return self._transport is None or self._transport.is_closing()
 
     def is_quiet(self) -> bool:
-        """False when the peer has closed or spoken unasked, even before the loop has come to see it."""
+        """False when the peer has closed or sent something unasked, even before the loop has noticed it."""
         return not self.is_closing() and (self._poller is None or not self._poller.poll(0))
 
     def send(self, head: bytes, body: bytes, *, has_body: bool, deadline: float) -> asyncio.Future[Response]:
-        """Write a request; the future holds its answer's head. `has_body` is False where none may follow (HEAD)."""
+        """Writes a request; the future holds its answer's head. `has_body` is False where none may follow (HEAD)."""
         assert self._transport is not None
         self._begin(has_body=has_body)
         self.deadline = deadline
@@ -123,17 +123,17 @@ class Connection(asyncio.Protocol):
         return answer
 
     def abandon(self, answer: asyncio.Future[Response]) -> None:
-        """Nobody waits for this answer any more. By now the connection may serve another, which stays untouched."""
+        """Drops the connection if it still waits for this answer; by now it may serve another one, untouched here."""
         if self._answer is answer:
             self.drop()
 
     def expire(self) -> None:
-        """The time for this answer's head is up."""
+        """Fails the answer whose head did not arrive in time."""
         if self._answer is not None:
             self.fail(UpstreamTimeout(f"{self._origin} did not answer in time. Check its load, or allow it longer."))
 
     def drop(self) -> None:
-        """Close at once, without a word to whoever waits."""
+        """Closes at once, without failing the answer or the body that is waited for."""
         was_busy = self._is_held or self._answer is not None or self._body is not None
         self._is_held = False
         self._answer = self._body = self._response = self._unsent = None
@@ -144,14 +144,14 @@ class Connection(asyncio.Protocol):
             self._owner.freed(self, is_reusable=False)
 
     def give_back(self) -> None:
-        """The answer was the one asked for. Harmless where the connection was dropped meanwhile."""
+        """Frees a held connection whose answer fits its request. Does nothing if it was dropped meanwhile."""
         if self._is_held:
             self._is_held = False
             assert self._transport is not None
             self._owner.freed(self, is_reusable=not self._transport.is_closing())
 
     def close(self) -> None:
-        """Close in order, for a connection that is idle."""
+        """Closes an idle connection in order."""
         if self._transport is not None:
             self._transport.close()
 
@@ -164,7 +164,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # uvloop's streams are not declared as such
-        if hasattr(select, "poll"):  # not on Windows, where the loop's own view has to do
+        if hasattr(select, "poll"):  # not on Windows, where the loop's own view must do
             self._poller = select.poll()
             self._poller.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
 
@@ -187,7 +187,7 @@ class Connection(asyncio.Protocol):
         self._after_feed()
 
     def _deliver_head(self, response: Response) -> bool:
-        """Hand the head over, once. False when the one who waited is gone and the connection with it."""
+        """Hands the head over, once. Returns False, and drops the connection, if nothing waits for it any longer."""
         answer, self._answer, self._response = self._answer, None, None
         self.deadline = inf
         if answer is None or answer.done():
@@ -233,14 +233,14 @@ class Connection(asyncio.Protocol):
             piece, self._unsent = self._unsent[:WRITE_PIECE], self._unsent[WRITE_PIECE:] or None
             self._transport.write(piece)
 
-    # What the parser calls. Nothing is released from in here: more of the same read may still be to come.
+    # What the parser calls. Nothing is released in these methods: more of the same read may still be to come.
 
     def on_message_begin(self) -> None:
         if self._is_complete:
             self._must_close = True
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self._body is None:  # otherwise a trailer, which nobody asked for
+        if self._body is None:  # otherwise a trailer, which is not used
             self._headers.append((name.lower(), value.rstrip(b" \t")))
 
     def on_headers_complete(self) -> None:
@@ -277,7 +277,7 @@ class Connection(asyncio.Protocol):
         self._headers = []
 
     def _read_framing(self) -> int | None:
-        """The body's length where it is declared. What the parser lets pass but we do not understand is refused."""
+        """Returns the declared length of the body, and refuses framing that the parser lets pass but we do not know."""
         length: int | None = None
         transfer_encoding: bytes | None = None
         for name, value in self._headers:

@@ -1,4 +1,4 @@
-"""What was sent on the streams of a session, for a client that comes back: bounded in number, bytes and time. Pure."""
+"""Events sent on the streams of a session, for a client that comes back: bounded in number, bytes and time. Pure."""
 
 import re
 from collections import OrderedDict, deque
@@ -10,29 +10,29 @@ from handfast.wire.sse import SseEvent, render_event
 
 _EVENTS = 1000  # of one session: minutes of a tool that reports its progress ten times a second
 _SESSION_BYTES = 8 * 1024 * 1024  # an answer at the default bound of a result, and what led to it
-_SHELF_BYTES = 64 * 1024 * 1024  # of all sessions together: what one message may take as well
-# A client that sleeps or changes its network may be back after minutes; what was sent to it looked delivered.
+_SHELF_BYTES = 64 * 1024 * 1024  # of all sessions together: as much as one message may take
+# A client that sleeps or changes its network may be back after minutes, although its last events looked delivered.
 _DELIVERED_SECONDS = 300.0
 _EVENT_ID = re.compile(rb"([0-9a-f]{8})-([0-9]{1,12})-([0-9]{1,12})")
 
 
 class UnknownEvent(Exception):
-    """There is no going on from this event: it was never sent in this session, or what came after it is gone."""
+    """A stream cannot resume after this event: it was never sent in this session, or what came after it is gone."""
 
 
 class KeptStream:
-    """One stream: how many events it had so far, and the last of them. Numbers begin with one."""
+    """One stream: how many events it has had so far, and the last of them. Positions begin with one."""
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.sent = 0
         self.is_over = False
-        self.delivered: float | None = None  # when its last event went to somebody who seemed to be there
+        self.delivered: float | None = None  # when its last event was sent to a client that seemed present
         self.events: deque[bytes] = deque()
-        self.on_change: Callable[[], None] | None = None  # wakes whoever came back to read it
+        self.on_change: Callable[[], None] | None = None  # wakes the client that came back to read it
 
     def since(self, position: int) -> list[bytes]:
-        """The events after this one. Raises: UnknownEvent when some of them are gone."""
+        """Returns the events after this position. Raises: UnknownEvent when some of them are gone."""
         missed = self.sent - position
         if not 0 <= missed <= len(self.events):
             raise UnknownEvent
@@ -44,7 +44,7 @@ class KeptStream:
 
 
 class EventShelf:
-    """Room for the events of all sessions; when it is full the oldest event of them all makes way."""
+    """Room for the events of all sessions; when it is full, the oldest event of all is dropped."""
 
     def __init__(self, *, most_bytes: int = _SHELF_BYTES) -> None:
         self._most_bytes = most_bytes
@@ -68,7 +68,7 @@ class EventShelf:
 
 
 class EventLog:
-    """The streams of one session. An event's id says which stream it is of, and means nothing in another session."""
+    """The streams of one session. The id of an event names its stream, and is not valid in another session."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class EventLog:
         return stream
 
     def add(self, stream: KeptStream, data: bytes, *, retry: int | None = None) -> bytes:
-        """The event to send; it is kept as far as there is room, the newest in any case."""
+        """Renders the event to send, and keeps it; the oldest events are dropped for it, but never the newest."""
         stream.sent += 1
         event_id = f"{self._tag}-{stream.number}-{stream.sent}".encode()
         event = render_event(data, SseEvent(id=event_id, retry=None if retry is None else b"%d" % retry))
@@ -120,7 +120,7 @@ class EventLog:
         stream.delivered = self._now()
 
     def find(self, event_id: bytes) -> tuple[KeptStream, int]:
-        """The stream that an event was sent on, and its place there. Raises: UnknownEvent."""
+        """Returns the stream that an event was sent on, and its position there. Raises: UnknownEvent."""
         parts = _EVENT_ID.fullmatch(event_id)
         stream = self._streams.get(int(parts[2])) if parts and parts[1] == self._tag.encode() else None
         if parts is None or stream is None:
@@ -132,7 +132,7 @@ class EventLog:
         return stream, position
 
     def forget_delivered(self) -> None:
-        """Streams that ended a while ago, as far as somebody was there to hear it."""
+        """Drops streams that ended a while ago, if their end was delivered."""
         since = self._now() - _DELIVERED_SECONDS
         gone = {
             one for one in self._streams.values() if one.is_over and one.delivered is not None and one.delivered < since
@@ -156,7 +156,7 @@ class EventLog:
             self._streams.pop(stream.number, None)
 
     def close(self) -> None:
-        """The session is over: nothing can be asked for any more, and whoever reads is told."""
+        """Ends all streams of the session: nothing can be resumed any longer, and current readers are woken."""
         self._is_closed = True
         streams = list(self._streams.values())
         while self._kept:

@@ -1,4 +1,4 @@
-"""The answer to one POST, plain or as a stream of events, and such a stream for a client that comes back for it.
+"""The answer to one POST, plain or as a stream of events, and the resumption of such a stream by its client.
 
 A stream that is silent is kept alive by its connection.
 """
@@ -20,22 +20,22 @@ OPEN_AFTER_SECONDS = 1.0
 
 
 def is_primed(http: HttpExchange) -> bool:
-    """Whether a stream for this client begins with an id, so that it can be resumed before anything was said on it."""
+    """Whether a stream for this client begins with an id, so that it can be resumed before its first message."""
     return (http.header(b"mcp-protocol-version") or b"") >= _FIRST_PRIMED
 
 
 def may_open_early(http: HttpExchange) -> bool:
-    """Whether this client has a use for a stream on which nothing was said yet: it knows what an id alone is for."""
+    """Whether this client can use a stream without messages so far: it knows what an id alone is for."""
     return is_primed(http) and b"text/event-stream" in (http.header(b"accept") or b"").lower()
 
 
 def prime(log: EventLog, stream: KeptStream) -> bytes:
-    """2025-11-25, Sending Messages to the Server, 6: an event with an id and nothing in it comes first."""
+    """Adds the event with an id and no data that comes first (2025-11-25, Sending Messages to the Server, 6)."""
     return log.add(stream, b"", retry=_RETRY_MS)
 
 
 class StreamedAnswer:
-    """Plain JSON when the answer is all there is, a stream otherwise. Without a log events have no ids of ours."""
+    """Sends plain JSON when nothing precedes the answer, else a stream. Without a log events have no ids of ours."""
 
     __slots__ = ("_http", "_kept", "_log", "is_open")
 
@@ -46,7 +46,7 @@ class StreamedAnswer:
         self.is_open = False
 
     def open(self, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
-        """The answer is a stream from here on."""
+        """Starts the answer as a stream."""
         self.is_open = True
         self._http.start_stream(200, [*STREAM_HEADERS, *headers])
         if self._log is not None:
@@ -55,13 +55,13 @@ class StreamedAnswer:
                 self._http.write_chunk(prime(self._log, self._kept))
 
     def open_early(self) -> None:
-        """A long silence is easily cut off: the client gets an id to come back with, if it knows what that is."""
+        """Opens the stream of a silent call, which is easily cut off, for a client that can come back with an id."""
         is_waiting = not self._http.has_started and not self._http.has_left
         if self._log is not None and is_waiting and may_open_early(self._http):
             self.open()
 
     async def write(self, data: bytes) -> None:
-        """Something that comes before the answer, or the answer on a stream."""
+        """Sends a message that comes before the answer, or the answer on a stream."""
         if not self.is_open:
             self.open()
         if self._log is None or self._kept is None:
@@ -69,10 +69,10 @@ class StreamedAnswer:
             return
         event = self._log.add(self._kept, data)
         if self._kept.on_change is None:
-            await self._http.send_chunk(event)  # else whoever came back has been woken to send it
+            await self._http.send_chunk(event)  # else the reader that came back was woken to send it
 
     async def finish(self, answer: bytes, *, status: int = 200) -> None:
-        """The status is for a plain answer: a stream has had its own."""
+        """Sends the answer. The status is for a plain one: a stream has had its own."""
         if not self.is_open:
             await self._http.respond(status, [JSON], answer)
             return
@@ -80,7 +80,7 @@ class StreamedAnswer:
         await self.end()
 
     async def end(self) -> None:
-        """Without an answer, where none is due or it was written."""
+        """Ends the stream, when no answer is due or it was written."""
         if self._log is not None and self._kept is not None:
             if self._kept.on_change is None and not self._http.has_left:
                 self._log.delivered(self._kept)
@@ -89,10 +89,10 @@ class StreamedAnswer:
 
 
 async def follow(http: HttpExchange, log: EventLog, stream: KeptStream, *, position: int) -> None:
-    """Send what came after this position and what still comes, until the stream ends; a newer connection takes over."""
+    """Sends what follows this position, until the stream ends or a newer connection takes over."""
     if stream.is_over and position == stream.sent:
-        # Version 1 of the TypeScript client takes no error for an answer: it comes back, and to an empty stream it
-        # would come back for ever. 204 ends that, there and in the standard of server-sent events.
+        # Version 1 of the TypeScript client does not take an error for an answer: it comes back, and to an empty stream
+        # it would come back for ever. 204 ends that, there and in the standard of server-sent events.
         http.start_stream(204, [])
         await http.end_stream()
         return
@@ -108,7 +108,7 @@ async def follow(http: HttpExchange, log: EventLog, stream: KeptStream, *, posit
 
 @asynccontextmanager
 async def reading(http: HttpExchange, stream: KeptStream) -> AsyncIterator[tuple[asyncio.Event, Callable[[], bool]]]:
-    """The client reads the stream here and on no older connection: what wakes it, and whether that still holds."""
+    """Makes this connection the only reader of the stream; yields what wakes it, and whether it still is the reader."""
     bell = asyncio.Event()
     wake = bell.set
     stream.changed()  # an older reader sees that it has been replaced
@@ -118,7 +118,7 @@ async def reading(http: HttpExchange, stream: KeptStream) -> AsyncIterator[tuple
     try:
         yield bell, lambda: stream.on_change is wake and not http.has_left
     except UnknownEvent:
-        pass  # it fell so far behind that the rest is gone: the stream ends here, and asking again says so
+        pass  # the client fell so far behind that the rest is gone: the stream ends, and to resume it is an error
     finally:
         if stream.on_change is wake:
             stream.on_change = None
@@ -127,7 +127,7 @@ async def reading(http: HttpExchange, stream: KeptStream) -> AsyncIterator[tuple
 
 
 async def send_since(http: HttpExchange, stream: KeptStream, position: int) -> int:
-    """Send what was written after this position, and give the new one. Raises: UnknownEvent."""
+    """Sends what follows this position, and returns the new position. Raises: UnknownEvent."""
     for event in stream.since(position):
         if http.has_left:
             break

@@ -19,13 +19,13 @@ Headers = list[tuple[bytes, bytes]]
 T = TypeVar("T")
 
 JSON = (b"content-type", b"application/json")
-# With its charset: to clients that take text without one for Latin-1, a byte of a letter may be a line end.
+# With its charset: clients that read text without one as Latin-1 may take a byte of a letter for a line end.
 EVENT_STREAM = (b"content-type", b"text/event-stream; charset=utf-8")
 # Proxies in between must neither keep a stream back nor change it.
 STREAM_HEADERS: Headers = [EVENT_STREAM, (b"cache-control", b"no-cache, no-transform"), (b"x-accel-buffering", b"no")]
 
 _UNREAD_SECONDS = 60.0  # as long as the official clients wait for anything
-# Answers up to here are one piece with their head; to copy a larger one would cost more than a second write.
+# Answers up to here are written in one piece with their head; copying a larger one costs more than a second write.
 _ONE_PIECE = 64 * 1024
 
 
@@ -41,7 +41,7 @@ class HttpProblem(Exception):
         rule: str = rules.REQUEST_REFUSED,
         headers: Headers | None = None,
     ) -> None:
-        """`rule` puts it on record under that name; empty for what is on record already."""
+        """`rule` is the rule that the refusal is recorded under; empty if it is on record already."""
         super().__init__(text)
         self.status = status
         self.text = text
@@ -63,20 +63,20 @@ class ClientSide(Protocol):
     def write(self, data: bytes) -> None: ...
 
     def write_event(self, data: bytes) -> None:
-        """A part of a stream of events. When none follows for a while, `HttpExchange.keep_alive` is called."""
+        """Writes a part of a stream of events. If none follows for a while, the connection calls `keep_alive`."""
 
     def end_of_head(self, http: "HttpExchange") -> bytes:
-        """The headers that say when it was written and whether the connection goes on, with the empty line."""
+        """The headers with the date and whether the connection goes on, with the empty line."""
 
     async def read_body(self, limit: int) -> bytes:
-        """Wait for the rest of a body. Raises: HttpProblem, ClientLeft."""
+        """Waits for the rest of a body. Raises: HttpProblem, ClientLeft."""
 
     async def wait_for_room(self) -> None:
-        """Return once the client has read enough of what was written, or is gone."""
+        """Returns once the client has read enough of what was written, or is gone."""
 
 
 class HttpExchange:
-    _is_event_stream = False  # once such a stream has started
+    _is_event_stream = False  # becomes True when such a stream starts
 
     def __init__(self, connection: ClientSide, head: "RequestHead") -> None:
         self._connection = connection
@@ -87,7 +87,7 @@ class HttpExchange:
         self.body: bytes | None = None  # once it is whole
         self.has_started = False
         self.is_complete = False  # the whole answer was written
-        self.is_refused = False  # the answer is that the request was not taken
+        self.is_refused = False  # the answer has an error status
         self.has_left = False  # the client closed its end
         self._on_left: Callable[[], None] | None = None
         self._is_chunked = False
@@ -120,7 +120,7 @@ class HttpExchange:
     def start_stream(self, status: int, headers: Headers) -> None:
         self.has_started = True
         self._is_event_stream = EVENT_STREAM in headers
-        # A client of HTTP/1.0 knows no chunks: to it the end of the connection is the end of the stream.
+        # An HTTP/1.0 client does not know chunks: for it the stream ends with the connection.
         self._is_chunked = not (self._is_version_1_0 or status == 204 or self.method == "HEAD")
         framing = b"transfer-encoding: chunked\r\n" if self._is_chunked else b""
         self._write(render_head(status, tuple(headers)) + framing + self._connection.end_of_head(self))
@@ -130,7 +130,7 @@ class HttpExchange:
             self.write_chunk(chunk)
 
     def write_chunk(self, chunk: bytes) -> None:
-        """Without looking whether the client takes what it is sent."""
+        """Writes a chunk without waiting for a client that is slow to read."""
         if chunk and self.method != "HEAD":
             self._write(b"%x\r\n%b\r\n" % (len(chunk), chunk) if self._is_chunked else chunk)
 
@@ -141,7 +141,7 @@ class HttpExchange:
             self._connection.write(data)
 
     def keep_alive(self) -> None:
-        """The stream was silent for a while: show that the connection is still there. Called by the connection."""
+        """Sends a comment on a stream that was silent for a while. Called by the connection."""
         is_silent = self._is_event_stream and not (self.is_complete or self.has_left)
         if is_silent and not self._connection.is_write_paused:
             self.write_chunk(KEEP_ALIVE)
@@ -153,7 +153,7 @@ class HttpExchange:
                 self._connection.write(b"0\r\n\r\n")
 
     async def _has_room(self) -> bool:
-        """A client that keeps its connection and reads nothing counts as gone, or its call would never end."""
+        """Waits for room. A client that reads nothing for a minute counts as gone, or its call would never end."""
         if self._connection.is_write_paused and not self.has_left:
             try:
                 async with asyncio.timeout(_UNREAD_SECONDS):
@@ -165,13 +165,13 @@ class HttpExchange:
     # --- noticing that the client leaves ---------------------------------------------------------------------------
 
     def watch(self, on_left: Callable[[], None]) -> None:
-        """Call `on_left` once if the client goes away before `unwatch`, or has gone already."""
+        """Calls `on_left` once if the client goes away before `unwatch`, or has gone already."""
         self._on_left = on_left
         if self.has_left:
             asyncio.get_running_loop().call_soon(self.leave)
 
     async def while_present(self, work: Coroutine[Any, Any, T]) -> T:  # Any: a coroutine's send types
-        """Wait for something that is of no use to a client that has left. Raises: ClientLeft."""
+        """Waits for work that is cancelled when the client leaves. Raises: ClientLeft."""
         task = asyncio.create_task(work)
         self.watch(partial(_cancel, task))
         try:

@@ -1,4 +1,4 @@
-"""Which HTTP headers travel, by allow-list in both directions; a body is described by our own headers alone."""
+"""Which HTTP headers pass, by allow-list in both directions; only our own headers describe a body."""
 
 import re
 from collections import Counter
@@ -24,7 +24,7 @@ _TO_UPSTREAM = frozenset(
 )
 # Not www-authenticate: the token that it asks for would be meant for the server, and must not pass through us.
 _TO_CLIENT = frozenset((b"allow", b"mcp-protocol-version", b"mcp-session-id", b"retry-after"))
-# What clients send beside those: a glance at these spares looking at each.
+# With what else clients usually send: one comparison with this set saves checking each header.
 _USUAL = _TO_UPSTREAM | frozenset(
     (
         b"accept-encoding",
@@ -40,7 +40,7 @@ _USUAL = _TO_UPSTREAM | frozenset(
 _EXTENSION = b"mcp-"
 _PARAM = b"mcp-param-"
 _REPEATING = re.compile(rb"mcp-(method\Z|name\Z|param-)")
-# A second one of these would be read by one side and not by the other. Lists such as Accept may come in pieces.
+# If one of these came twice, two readers could use different ones. Lists such as Accept may come in pieces.
 _SINGLE = frozenset(
     (
         b"authorization",
@@ -55,7 +55,7 @@ _SINGLE = frozenset(
         b"user-agent",
     )
 )
-# Any other charset spells other messages with the same bytes, and no other parameter has a meaning for these types.
+# In another charset the same bytes are another message, and no other parameter has a meaning for these types.
 _PARAMETERS = frozenset((b"", b"charset=utf-8", b'charset="utf-8"'))
 
 
@@ -73,7 +73,7 @@ _FORMS = {b"application/json": Form.JSON, b"text/event-stream": Form.EVENTS}
 
 @lru_cache(maxsize=256)  # the same few on every request; the bound is there because the other side chooses them
 def _form(content_type: bytes) -> Form:
-    # Split and not matched: a pattern with optional blanks and parameters takes time without end for some values.
+    # Split and not matched: a pattern with optional blanks and parameters takes endless time for some values.
     kind, *parameters = (part.strip(b" \t") for part in content_type.lower().split(b";"))
     return _FORMS.get(kind, Form.OTHER) if _PARAMETERS.issuperset(parameters) else Form.OTHER
 
@@ -97,7 +97,7 @@ def check_repeated(http: HttpExchange) -> None:
 
 
 def check_described(http: HttpExchange) -> None:
-    """A body that is not plain JSON in UTF-8 could be read as another one. Raises: HttpProblem 415."""
+    """Refuses a body that is not plain JSON in UTF-8, which could be read in two ways. Raises: HttpProblem 415."""
     if _form(http.header(b"content-type") or b"") is not Form.JSON:
         text = "The body must be application/json in UTF-8. Send it so, with no other parameter."
         raise HttpProblem(415, text, rule=rules.REQUEST_UNREADABLE)
@@ -111,17 +111,17 @@ def check_described(http: HttpExchange) -> None:
 
 
 class UpstreamHeaders:
-    """Those of a client's headers that one server gets, then the operator's, which win."""
+    """Chooses the headers that one server gets: the client's that may pass, then the operator's, which win."""
 
     def __init__(self, configured: Headers, forwarded: Collection[bytes] = ()) -> None:
         """`forwarded` are the names that the operator added to the list."""
-        # What describes the body is said by whoever writes the body, also where an operator's file says it.
+        # The code that writes the body also writes the headers that describe it, even if an operator's file has some.
         self._configured = [header for header in configured if not header[0].startswith(b"content-")]
         self._own = frozenset(name for name, _ in self._configured)
         self._passed = _TO_UPSTREAM.union(forwarded) - self._own
 
     def choose(self, headers: Headers, *, has_others: bool = True) -> Headers:
-        """`has_others`: as `has_extensions` found."""
+        """Returns the headers to send. `has_others` is what `has_extensions` found."""
         passed = self._passed
         chosen = [header for header in headers if header[0] in passed]
         if has_others:
@@ -132,14 +132,14 @@ class UpstreamHeaders:
         return chosen
 
     def choose_without_body(self, headers: Headers) -> Headers:
-        """For a GET or DELETE, which calls nothing: no header may say that it does."""
+        """As `choose`, for a GET or DELETE: without the headers that name a method, a tool or an argument."""
         return self.choose([header for header in headers if not _REPEATING.match(header[0])])
 
     def _is_extension(self, name: bytes, headers: Headers) -> bool:
-        """Whether one of the protocol's own that is not on the list may go on.
+        """Whether a header of the protocol that is not on the list may pass.
 
-        Many servers take `_` for `-` in a name. So a name that holds one passes only as an argument's, which may have
-        any, and only where there is no other that it could be taken for.
+        Many servers take `_` for `-` in a name. So a name with `_` passes only for an argument, whose name may hold
+        any, and only if there is no other header that it could be taken for.
         """
         if name in self._own or not name.startswith(_EXTENSION):
             return False
@@ -150,7 +150,7 @@ class UpstreamHeaders:
 
 
 def has_extensions(names: Iterable[bytes]) -> bool:
-    """Whether any header may be one of the protocol's that is not on the list, such as an argument's."""
+    """Whether any header is outside the usual ones, such as an argument's."""
     return not _USUAL.issuperset(names)
 
 
@@ -162,6 +162,6 @@ def _fold(name: bytes) -> bytes:
 
 
 def to_client(headers: Headers) -> Headers:
-    """A server's headers that go on beside our own, each once."""
+    """Returns a server's headers that pass to the client beside our own, each once."""
     found = [header for header in headers if header[0] in _TO_CLIENT]
     return found if len(found) < 2 else [*dict(reversed(found)).items()]

@@ -15,14 +15,14 @@ from handfast.gateway.http.response import (
     UpstreamUnavailable,
 )
 
-# Loops count in milliseconds and may ring that much early.
+# Event loops count in milliseconds, so a timer may fire that much early.
 TIMER_SLACK = 0.001
 
 
 class ConnectionPool:
     """A place is the right to be busy; idle connections hold none.
 
-    A new connection is opened only by who has a place and finds nothing idle, so the bound on places bounds both.
+    Only a request that has a place and finds nothing idle opens a connection, so the bound on places bounds both.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class ConnectionPool:
         return len(self._open) > len(self._idle)
 
     def take_warm(self) -> Connection | None:
-        """An idle connection, without the cost of a coroutine; None where `acquire` has to be asked."""
+        """Returns an idle connection, without the cost of a coroutine; None if `acquire` is needed."""
         if not self._free_places or not self._idle:
             return None
         connection = self._take_idle()
@@ -68,7 +68,7 @@ class ConnectionPool:
         return connection
 
     async def acquire(self, deadline: float) -> Connection:
-        """A connection ready to send on; the end of what it sends gives it back. The deadline is in the loop's time.
+        """Returns a connection that is ready to send on, until the end of its exchange. `deadline` is in loop time.
 
         Raises: UpstreamUnavailable, UpstreamTimeout (none came free before the deadline).
         """
@@ -77,12 +77,12 @@ class ConnectionPool:
         else:
             await self._wait_for_place(deadline)
         if self._is_closed:
-            self._pass_place_on()  # so that everyone in the queue gets to hear it
+            self._pass_place_on()  # so that every waiter gets to know it
             raise self._closed()
         return self._take_idle() or await self._connect(deadline)
 
     def watch(self, deadline: float) -> None:
-        """See to it that heads due by then are not waited for any longer.
+        """Makes sure that answers whose head is due by then expire.
 
         One timer serves all: a timer per request, made and cancelled, costs about a tenth of the whole call.
         """
@@ -106,12 +106,12 @@ class ConnectionPool:
             self._all_lost.set_result(None)
 
     def dismiss(self, text: str) -> None:
-        """Whatever is under way fails with this text; the connections that are idle stay."""
+        """Fails requests under way with this text; idle connections stay."""
         for connection in self._open.difference(self._idle):
             connection.fail(UpstreamFailed(text))
 
     async def close(self) -> None:
-        """Close every connection, busy ones too, and return when the last socket is gone."""
+        """Closes every connection, busy ones too, and returns when the last socket is gone."""
         self._is_closed = True
         self._idle.clear()
         for timer in (self._sweep, self._alarm):
@@ -187,7 +187,7 @@ class ConnectionPool:
         return asyncio.get_running_loop().time() - connection.idle_since >= self._idle_seconds
 
     def _drop_cold(self) -> None:
-        """One timer for the whole pool: it runs when the longest idle is due, whatever was lent in between."""
+        """Closes cold connections. One timer serves the pool: it runs when the longest idle connection is due."""
         self._sweep = None
         while self._idle and self._is_cold(self._idle[0]):
             self._idle.pop(0).close()
@@ -204,7 +204,7 @@ class ConnectionPool:
                 await loop.create_connection(lambda: connection, self._host, self._port, ssl=self._tls)
             if self._is_closed:
                 raise self._closed()
-            if connection.is_closing():  # made and lost before we came to see it: nothing was sent
+            if connection.is_closing():  # connected and lost before we noticed: nothing was sent
                 raise ConnectionResetError
         except BaseException as error:
             connection.drop()

@@ -1,4 +1,4 @@
-"""The head of a request: read whole, refused where two readers could take it differently."""
+"""The head of a request: read whole, refused where two parsers could read it differently."""
 
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -8,7 +8,7 @@ import httptools
 from handfast.core.call import rules
 from handfast.gateway.http.exchange import Headers, HttpProblem
 
-# Two and a half times what Apache takes. Each is an object or two, of many times its length.
+# Two and a half times what Apache accepts. Each becomes an object or two, of many times its length.
 _HEADERS = 256
 _VERSIONS = {b"HTTP/1.1": False, b"HTTP/1.0": True}
 
@@ -18,9 +18,9 @@ class RequestHead(NamedTuple):
     path: str
     query: bytes
     headers: Headers
-    """Names in lower case, values without the blanks around them, as many and in the order as they came."""
+    """Names in lower case, values without the blanks around them, all of them in the order in which they came."""
     by_name: dict[bytes, bytes]
-    """Of several with one name the first."""
+    """The first value of each name."""
     is_version_1_0: bool
 
 
@@ -41,7 +41,7 @@ class _Lines:
 
 
 def read_head(head: bytes) -> RequestHead:
-    """`head` ends with its only empty line. Raises: HttpProblem 400 and 431."""
+    """Parses a head, which ends with its only empty line. Raises: HttpProblem 400 and 431."""
     if head.count(b"\n") > _HEADERS + 2:
         text = f"The request has more than {_HEADERS} headers. Send fewer."
         raise HttpProblem(431, text, rule=rules.REQUEST_HEAD_TOO_LARGE)
@@ -54,7 +54,7 @@ def read_head(head: bytes) -> RequestHead:
     try:
         httptools.HttpRequestParser(lines).feed_data(head)
     except httptools.HttpParserUpgrade:
-        pass  # nobody has to follow an Upgrade; this is where WebSockets would begin
+        pass  # an Upgrade may be ignored; this is where WebSockets would begin
     except httptools.HttpParserError:
         raise bad_request("its head cannot be read") from None
     if not lines.is_whole:
@@ -65,11 +65,11 @@ def read_head(head: bytes) -> RequestHead:
 
 
 def read_length(head: RequestHead) -> int | None:
-    """How long the body is; None where it comes in chunks. Raises: HttpProblem 400."""
+    """Returns the length of the body; None for one in chunks. Raises: HttpProblem 400."""
     encoding, length = head.by_name.get(b"transfer-encoding"), head.by_name.get(b"content-length")
     if encoding is None:
-        return int(length) if length is not None else 0  # the parser takes one, and in it nothing but digits
-    # Any other encoding, or one beside a length, could end elsewhere for whatever reads after us.
+        return int(length) if length is not None else 0  # the parser accepts only one, of digits alone
+    # With any other encoding, or one beside a length, a reader after us could see the body end elsewhere.
     times = sum(name == b"transfer-encoding" for name, _ in head.headers)
     if encoding.lower() != b"chunked" or times > 1 or length is not None or head.is_version_1_0:
         raise bad_request("its Transfer-Encoding is not chunked alone")
@@ -77,7 +77,7 @@ def read_length(head: RequestHead) -> int | None:
 
 
 def asks_to_close(head: RequestHead) -> bool:
-    """Whether the connection is to end after the answer. What speaks HTTP/1.0 expects no other."""
+    """Whether the connection closes after the answer, as HTTP/1.0 clients always expect."""
     asked = head.by_name.get(b"connection")
     if asked is None or asked.lower() == b"keep-alive":
         return head.is_version_1_0

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Protocol
 
-# A chunk of shorter lines than these, on average, is read in slices: each line takes a microsecond, and a chunk may
-# have half a million. Real events have a few lines of many more bytes.
+# A chunk whose lines are shorter than this, on average, is read in slices: each line takes a microsecond, and a chunk
+# may have half a million. Real events have a few lines of many more bytes.
 _SHORT_LINE = 8
 _SLICE = 4 * 1024
 
@@ -21,7 +21,7 @@ class UpstreamUnavailable(UpstreamFailed):
 
 
 class UpstreamRefused(UpstreamUnavailable):
-    """Nobody took the connection at that moment, which may be over in the next."""
+    """The server refused the connection at that moment; it may accept one in the next."""
 
 
 class UpstreamProtocolError(UpstreamFailed):
@@ -33,15 +33,15 @@ class UpstreamHungUp(UpstreamProtocolError):
 
 
 class UpstreamTimeout(UpstreamFailed):
-    """No answer began in the time the caller allowed; the request may have run."""
+    """No answer began in the time that was given; the request may have run."""
 
 
 class BodyTooLarge(UpstreamFailed):
-    """The body is over the caller's limit; the rest of it was not read."""
+    """The body is over the limit that was given; the rest of it was not read."""
 
 
 def describe_status(status: int) -> str:
-    """For whoever gets an HTTP status and no message of the protocol."""
+    """Says what an HTTP status without an MCP message means, and what to do about it."""
     if status in (401, 403):
         advice = "Check the credentials in the server's headers setting."
     elif status == 429 or (status >= 500 and status != 501):
@@ -55,19 +55,19 @@ class BodySource(Protocol):
     """The connection, as far as a body needs it."""
 
     def resume_body(self) -> None:
-        """Read on, if reading was paused."""
+        """Reads on, if reading was paused."""
 
     def drop(self) -> None:
-        """Close at once."""
+        """Closes at once."""
 
     def give_back(self) -> None:
         """The answer was paired with its request: the connection may carry another."""
 
 
 class IncomingBody:
-    """What has arrived and was not yet taken; the source is let go once everything has arrived.
+    """The bytes that have arrived and were not yet taken; the source is let go once everything has arrived.
 
-    A source that waits for its answer to be paired is kept as `lender` until that is said, or it is dropped.
+    A source that waits for pairing is kept as `lender` until its response is released or aborted.
     """
 
     __slots__ = ("_chunks", "_error", "_loop", "_source", "_waiter", "buffered", "lender", "length", "origin")
@@ -88,7 +88,7 @@ class IncomingBody:
         self.buffered += len(chunk)
 
     def wake(self) -> None:
-        """Tell the reader that there is something to take, an end, or an error."""
+        """Tells the reader that there is something to take, an end, or an error."""
         waiter = self._waiter
         if waiter is not None and not waiter.done():
             waiter.set_result(None)
@@ -111,7 +111,7 @@ class IncomingBody:
         return self._source is None and not self._chunks and self._error is None
 
     async def take(self) -> bytes:
-        """Everything that has arrived; waits for something to; b"" at the end. Raises: UpstreamProtocolError."""
+        """Returns all that has arrived, waiting for a first piece; b"" at the end. Raises: UpstreamProtocolError."""
         while not self._chunks:
             if self._error is not None:
                 raise self._error
@@ -132,14 +132,14 @@ class IncomingBody:
         try:
             await self._waiter
         except asyncio.CancelledError:
-            # Nobody is left to take the rest, and a half-read connection is of no further use.
+            # No reader is left for the rest, and a half-read connection is of no further use.
             self.abort()
             raise
         finally:
             self._waiter = None
 
     def abort(self) -> None:
-        """Close the connection unless it was given back; a later read of a body that is not whole fails."""
+        """Closes the connection unless it was given back; a later read of a body that is not whole fails."""
         lender, self.lender = self.lender, None
         if lender is not None:
             lender.drop()
@@ -167,7 +167,7 @@ class Response:
         self._body = body
 
     def __del__(self) -> None:
-        # The net under a caller that forgot an answer: its connection would count as busy for ever.
+        # A safety net for an answer that was forgotten: its connection would count as busy for ever.
         self._body.abort_soon()
 
     def header(self, name: bytes) -> bytes | None:
@@ -179,7 +179,7 @@ class Response:
 
     @property
     def has_arrived(self) -> bool:
-        """Whether there is nothing to wait for any more: nearly always, as a small answer comes in one piece."""
+        """Whether the body is whole: nearly always, as a small answer comes in one piece."""
         return self._body.has_arrived
 
     async def read(self, limit: int) -> bytes:
@@ -209,29 +209,29 @@ class Response:
         )
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """The body as it arrives.
+        """Returns the body as it arrives.
 
-        A slow taker slows the upstream; leaving early closes the connection.
-        Raises: UpstreamProtocolError if it ends early.
+        A slow reader slows the upstream; leaving early closes the connection. Raises: UpstreamProtocolError if it ends
+        early.
         """
         return _Chunks(self, self._body)
 
     def abort(self) -> None:
-        """Close the upstream connection at once: the client went away, or the answer is not the one asked for.
+        """Closes the upstream connection at once: the client went away, or the answer does not fit its request.
 
-        Harmless when the connection was given back.
+        Does nothing when the connection was given back.
         """
         self._body.abort()
 
     def release(self) -> None:
-        """The answer was read whole and is the one asked for: its connection may carry another request."""
+        """Frees the connection after an answer that was read whole and fits its request."""
         lender = self._body.lender
         if lender is not None:
             self._body.lender = None
             lender.give_back()
 
     def dismiss(self) -> None:
-        """For an answer that needs none but its status: a body that nobody asked for costs the connection."""
+        """Releases an answer of which only the status is needed; a body that is not read costs the connection."""
         if self._body.is_exhausted:
             self.release()
         else:
@@ -239,7 +239,7 @@ class Response:
 
 
 class _Chunks:
-    """A plain iterator: an async generator left early is closed only when its finalizer's task gets to run."""
+    """A plain iterator, because an async generator left early is closed only when its finalizer's task runs."""
 
     __slots__ = ("_body", "_response", "_rest")
 
@@ -261,7 +261,7 @@ class _Chunks:
         return self._cut(chunk) if len(chunk) > _SLICE and _has_short_lines(chunk) else chunk
 
     def _cut(self, chunk: bytes) -> bytes:
-        """The beginning of a chunk; the rest comes next."""
+        """Returns the beginning of a chunk; the rest comes next."""
         self._rest = chunk[_SLICE:]
         return chunk[:_SLICE]
 

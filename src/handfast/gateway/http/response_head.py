@@ -13,7 +13,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 @lru_cache(maxsize=512)  # nearly every answer has one of a few heads; the bound is there because servers add to them
 def render_head(status: int, headers: tuple[tuple[bytes, bytes], ...]) -> bytes:
-    """Status line and headers without the empty line. Raises: ValueError for what would be more than one header."""
+    """Renders status line and headers, without the empty line. Raises: ValueError for characters not allowed there."""
     try:
         phrase = HTTPStatus(status).phrase
     except ValueError:
@@ -27,7 +27,7 @@ def render_head(status: int, headers: tuple[tuple[bytes, bytes], ...]) -> bytes:
 
 
 def render_date(seconds: float) -> bytes:
-    """The header Date. Not with strftime, which would name days in the language of the machine."""
+    """Renders the header Date, without strftime, which would name days in the language of the machine."""
     year, month, day, hour, minute, second, weekday = time.gmtime(seconds)[:7]
     date = f"{_DAYS[weekday]}, {day:02} {_MONTHS[month - 1]} {year} {hour:02}:{minute:02}:{second:02} GMT"
     return b"date: " + date.encode() + b"\r\n"

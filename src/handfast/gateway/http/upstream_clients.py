@@ -1,13 +1,13 @@
-"""The connections to one server, by what they are for: nothing else takes one that a call needs."""
+"""The connections to one server, apart by purpose: other requests take none that a call needs."""
 
 from typing import Final
 
 from handfast.gateway.http.client import HttpClient
 from handfast.wire.methods import Purpose
 
-# Other requests than calls at one server, of all callers.
+# Requests other than calls at one server, of all callers.
 REQUESTS: Final = 256
-# Half of these is for clients; the rest is for what handfast hears itself, a stream for each of its sessions, and for
+# Half of these are for clients; the rest are for handfast's own listening, a stream for each of its sessions, and for
 # answers that are resumed.
 LISTENING: Final = 10_000
 _CONNECTIONS: Final = {
@@ -21,7 +21,7 @@ _CONNECTIONS: Final = {
 class UpstreamClients:
     def __init__(self, url: str) -> None:
         self._url = url
-        # At once, because it refuses a url that cannot be used.
+        # Made at once, because it refuses a url that cannot be used.
         self._clients = {Purpose.CALL: self._make(Purpose.CALL)}
 
     @property
@@ -30,7 +30,7 @@ class UpstreamClients:
 
     @property
     def is_busy(self) -> bool:
-        """Whether an answer is waited for that has an end."""
+        """Whether any request is under way, apart from streams that only listen."""
         return any(client.is_busy for purpose, client in self._clients.items() if purpose is not Purpose.LISTENING)
 
     def choose(self, purpose: Purpose) -> HttpClient:
@@ -40,7 +40,7 @@ class UpstreamClients:
         return client
 
     def dismiss(self, text: str) -> None:
-        """Whatever is under way fails with this text."""
+        """Fails everything under way with this text."""
         for client in self._clients.values():
             client.dismiss(text)
 

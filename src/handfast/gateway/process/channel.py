@@ -1,4 +1,4 @@
-"""A stdio child that several conversations may speak to: ids are rewritten both ways, so no answer crosses over."""
+"""A server process that several conversations may share: ids are rewritten both ways, so no answer crosses over."""
 
 import asyncio
 import contextlib
@@ -24,27 +24,27 @@ from handfast.wire.splice import replace_values
 
 _EXITED = "The server exited before it answered. Repeat the call if that is safe."
 _CLOSED = "The gateway closed the server before it answered. Repeat the call if that is safe."
-_GIVEN_UP = 10_000  # remembered of one child; most servers answer none, and each takes 60 bytes
+_GIVEN_UP = 10_000  # abandoned requests that are remembered; most servers answer none of them, and each takes 60 bytes
 
 
 class RequestListener(Protocol):
-    """Whoever waits for the answer to a request."""
+    """The receiver of the answer to a request."""
 
     def deliver(self, message: Message) -> None:
-        """Something that belongs to the request: its answer, progress, a notification of its subscription."""
+        """Takes a message that belongs to the request: its answer, progress, a notification of its subscription."""
 
     def fail(self, text: str) -> None:
         """No answer will come."""
 
     def lost(self, text: str, *, was_sent: bool) -> None:
-        """No answer will come from this child; `was_sent`: it may have begun to work on it."""
+        """No answer will come from this child; `was_sent`: the child may have begun to work on the request."""
 
 
 class ChannelOwner(Protocol):
-    """Who gets what the child says without saying to whom."""
+    """The receiver of messages that name no request of ours, and of the child's failures."""
 
     def uncorrelated(self, channel: "Channel", message: Message) -> bool:
-        """Take the message if it can be known whose it is."""
+        """Takes the message if its receiver can be known; False otherwise."""
 
     def unreadable(self, problem: BadMessage) -> None: ...
 
@@ -67,9 +67,9 @@ class Channel:
         self._limits = limits
         self._open: dict[int, _SentRequest] = {}
         self._own: dict[int, asyncio.Future[Message]] = {}
-        self._given_up: set[int] = set()  # requests that the child may still answer; full, it stays so
+        self._given_up: set[int] = set()  # requests that the child may still answer; once full, the set stays as it is
         self._ids = count(1)
-        self.incarnation = token_hex(8)  # unlike that of any other process, so that what this one gave out is its own
+        self.incarnation = token_hex(8)  # unlike that of any other process: what this process gives out is bound to it
         self._child = Child(
             lines=LineAssembler(limits.message_bytes, lower=limits.list_bytes, limit_of=self._limit_of),
             on_line=self._line,
@@ -98,12 +98,12 @@ class Channel:
         await self._child.stop()
 
     async def close(self) -> None:
-        """Stop the child for good: whoever waits for it is told so at once."""
+        """Stops the child for good; requests that wait for it fail at once."""
         self.dismiss(_CLOSED)
         await self.stop()
 
     def dismiss(self, text: str) -> None:
-        """No answer is waited for any more; each request ends with this text."""
+        """Ends each waiting request with this text."""
         waiting, self._open = list(self._open.values()), {}
         for entry in waiting:
             entry.listener.fail(text)
@@ -119,7 +119,7 @@ class Channel:
         return self._has_room.is_set()
 
     async def room(self) -> None:
-        """Wait until it does, or is gone."""
+        """Waits until the child reads, or is gone."""
         await self._has_room.wait()
 
     def _congested(self, is_congested: bool) -> None:
@@ -129,7 +129,7 @@ class Channel:
             self._has_room.set()
 
     def hold_back(self, is_held: bool) -> None:
-        """Read nothing more from the child while anybody wants it held back."""
+        """Stops reading from the child while at least one receiver wants it held back."""
         self._held_back_by += 1 if is_held else -1
         if self.is_alive and self._held_back_by == is_held:
             self._child.pause_reading(is_held)
@@ -137,7 +137,7 @@ class Channel:
     # --- to the child ----------------------------------------------------------------------------------------------
 
     def send_request(self, message: Message, listener: RequestListener) -> int:
-        """Send a client's request under an id of ours, which is also its progress token. Raises: AmbiguousKeys."""
+        """Sends a client's request under an id of ours, which is also its progress token. Raises: AmbiguousKeys."""
         assert message.id is not None
         own_id = next(self._ids)
         alias = Alias(own_id, message, token_of(message))
@@ -145,15 +145,15 @@ class Channel:
         if self.is_alive:
             self._child.send(alias.take_raw())
         else:
-            self._open.pop(own_id).listener.lost(_EXITED, was_sent=False)  # while the request was being judged
+            self._open.pop(own_id).listener.lost(_EXITED, was_sent=False)  # the child exited during judgement
         return own_id
 
     def send(self, raw: bytes) -> None:
-        """Send what carries no id of the client's: a notification, an answer to the child."""
+        """Sends what carries no id of the client's: a notification, an answer to the child."""
         self._child.send(raw)
 
     def send_cancel(self, message: Message, listener: RequestListener | None, client_id: RequestId) -> None:
-        """Pass on a client's notifications/cancelled, for the request it means and no other client's."""
+        """Passes on a notifications/cancelled for the request that it names, of this listener if one is given."""
         for own_id, entry in self._open.items():
             if entry.alias.client_id == client_id and (listener is None or entry.listener is listener):
                 del self._open[own_id]  # what the child still says about it is dropped
@@ -162,7 +162,7 @@ class Channel:
                 return
 
     def abandon(self, own_id: int, reason: str) -> None:
-        """Nobody waits for this answer any more: the child is told, and what it still says about it is dropped."""
+        """Cancels a request at the child, and drops what the child still says about it."""
         if self._open.pop(own_id, None) is not None and self.is_alive:
             self._give_up(own_id)
             self._child.send(notification("notifications/cancelled", {"requestId": own_id, "reason": reason}))
@@ -176,7 +176,7 @@ class Channel:
             self._given_up.discard(own_id)
 
     async def ask(self, render: Callable[[int], bytes]) -> Message:
-        """A request of handfast's own. Raises: ConnectionError when the child is gone."""
+        """Sends a request of handfast's own. Raises: ConnectionError when the child is gone."""
         if not self.is_alive:
             raise ConnectionError("the server has exited")
         own_id = next(self._ids)
@@ -210,20 +210,20 @@ class Channel:
             self._child.send(error_reply(message.id, METHOD_NOT_FOUND, text))
 
     def _limit_of(self, head: bytes) -> int:
-        """Of a long line that begins so: a list has less room than a result."""
+        """The size limit of a long line, by its beginning: a list has less room than a result."""
         own_id = id_in_head(head)
         return self._limit_to(own_id) if isinstance(own_id, int) else self._limits.message_bytes
 
     def _limit_to(self, own_id: int) -> int:
-        if own_id in self._own:  # what we ask ourselves is a list, or short
+        if own_id in self._own:  # answers to our own requests are lists, or short
             return self._limits.list_bytes
         entry = self._open.get(own_id)
         return self._limits.answer_bytes(None if entry is None else entry.alias.method)
 
     def _overlong(self, line: OverlongLine) -> None:
-        """The request it would have answered fails, where it can be known which one that is."""
+        """Fails the request that the line would have answered, if it can be known which one that is."""
         own_id = id_in_head(line.head)
-        if own_id is None:  # one that was given up may be answered all the same
+        if own_id is None:  # a request that was given up may still be answered
             meant = {*self._open, *self._own, *self._given_up}
             own_id = meant.pop() if len(meant) == 1 else None
         self._drop_answer(own_id, line.limit)
@@ -246,13 +246,13 @@ class Channel:
             entry.listener.fail(f"The server's answer could not be used: {problem.reason}")
 
     def _correlated(self, message: Message) -> bool:
-        """Deliver what names one of our ids. Raises: AmbiguousKeys, NotJson."""
+        """Delivers a message that names one of our ids. Raises: AmbiguousKeys, NotJson."""
         if message.is_answer:
             return self._answered(message)
         if message.method == "notifications/progress":
             token = message.params().get("progressToken")
             entry = self._entry(token)
-            if entry is not None and entry.alias.restore_progress(message):  # else late, or nobody's: dropped
+            if entry is not None and entry.alias.restore_progress(message):  # else late or unknown: dropped
                 entry.listener.deliver(message)
             return True
         if message.is_notification and message.may_mention(META_SUBSCRIPTION):
@@ -274,11 +274,11 @@ class Channel:
         if not isinstance(own_id, int):
             return False
         if len(message.raw) > self._limits.list_bytes and len(message.raw) > (limit := self._limit_to(own_id)):
-            self._drop_answer(own_id, limit)  # its beginning did not tell
+            self._drop_answer(own_id, limit)  # the beginning of the line did not show its id
             return True
         if own_id in self._own:
             answer = self._own.pop(own_id)
-            if not answer.done():  # whoever asked may have given up in this very moment
+            if not answer.done():  # the requester may have given up in this very moment
                 answer.set_result(message)
             return True
         entry = self._open.pop(own_id, None)

@@ -16,8 +16,8 @@ from handfast.wire.lines import LineAssembler, OverlongLine, one_line
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _LAST_SECONDS = 1.0  # for a process whose pipes are closed, or pipes whose process is gone
-_LINES_AT_ONCE = 64  # some milliseconds of work; one read may bring thousands, and everybody else would wait
-_GRACE_SECONDS = 2.0  # as the official clients wait, before each harder way
+_LINES_AT_ONCE = 64  # some milliseconds of work; one read may bring thousands, and other connections would wait
+_GRACE_SECONDS = 2.0  # as long as the official clients wait before each harder step
 
 
 class ChildStartFailed(Exception):
@@ -36,7 +36,7 @@ def _what_is_missing(command: str, cwd: str | None) -> str:
 class Child(asyncio.SubprocessProtocol):
     """A running child. `on_line` gets every line of its stdout; `on_exit` is called once, after the last line.
 
-    `on_stderr` gets the bytes of its stderr, and none at the end; without it the child writes to ours.
+    `on_stderr` gets the bytes of its stderr, and empty bytes at the end; without it the child writes to our stderr.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Child(asyncio.SubprocessProtocol):
         self._has_exited = False
         self._held: deque[bytes | OverlongLine] = deque()  # lines that have arrived and wait their turn
         self._is_catching_up = False
-        self._is_paused = False  # because whoever takes the lines wants it so
+        self._is_paused = False  # because the receiver of the lines wants it so
         self._leads_group = False
         self._watched = 0
         self.gone = asyncio.Event()
@@ -72,15 +72,15 @@ class Child(asyncio.SubprocessProtocol):
         cwd: str | None = None,
         shares_terminal: bool = False,
     ) -> None:
-        """In a session of its own, so that what it starts can be ended with it, unless it is to keep our terminal.
+        """Starts the child in a session of its own, so that its descendants end with it, unless it shares our terminal.
 
         Raises: ChildStartFailed.
         """
         self._leads_group = not shares_terminal and os.name == "posix"
-        shown = scrub_text(command[0])  # some write a whole command line here, with a token in it
+        shown = scrub_text(command[0])  # may be a whole command line, with a token in it
         program = shutil.which(command[0], path=(env or os.environ).get("PATH")) or command[0]
         if os.path.dirname(program):
-            program = os.path.abspath(program)  # relative to our folder, and not to the one that it is started in
+            program = os.path.abspath(program)  # relative to our folder, and not to the child's
         try:
             prepare_watch()
             await start_process(
@@ -101,7 +101,7 @@ class Child(asyncio.SubprocessProtocol):
         return self._connected().get_pid()
 
     def send(self, message: bytes) -> None:
-        """Write one message as one line. Raw line ends in it would be two messages to the child."""
+        """Writes one message as one line. A raw line end in it would make two messages of it."""
         stdin = cast("asyncio.WriteTransport | None", self._connected().get_pipe_transport(_STDIN))  # fd 0 is written
         if stdin is not None and not stdin.is_closing():
             stdin.writelines((one_line(message), b"\n"))
@@ -129,7 +129,7 @@ class Child(asyncio.SubprocessProtocol):
             self._connected().send_signal(number)
 
     async def stop(self, *, grace: float = _GRACE_SECONDS) -> None:
-        """As the protocol asks: close its input, then terminate, then kill."""
+        """Stops the child as the protocol asks: closes its input, then terminates, then kills."""
         if self._transport is None:
             return
         self.close_stdin()
@@ -142,7 +142,7 @@ class Child(asyncio.SubprocessProtocol):
         await self.gone.wait()
 
     def _signal_all(self, number: int) -> None:
-        """The child and what it started in its group: under npx the server itself is a process further down."""
+        """Signals the child and its process group: under npx the server itself is a process further down."""
         if not self._leads_group or self._has_exited:
             self.send_signal(number)
             return
@@ -199,7 +199,7 @@ class Child(asyncio.SubprocessProtocol):
             if rest:
                 self._on_line(rest)
             if not self._has_exited:
-                # It can answer nothing any more, so a process that stays is of no use to anybody.
+                # It can answer nothing without its stdout, so a process that stays is of no use.
                 asyncio.get_running_loop().call_later(_LAST_SECONDS, self._end_mute, signal.SIGTERM)
         self._open_pipes -= 1
         self._finish_if_done()
@@ -217,7 +217,7 @@ class Child(asyncio.SubprocessProtocol):
             asyncio.get_running_loop().call_later(_GRACE_SECONDS, self._end_mute, signal.SIGKILL)
 
     def _end_rest(self, number: int) -> None:
-        """What the server started in its group and left behind. Its number is no other's while any of it is there."""
+        """Ends what the server left behind in its group. The id of the group is not reused while any of it is there."""
         if self._leads_group:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, number)

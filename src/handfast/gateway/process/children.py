@@ -1,4 +1,4 @@
-"""The processes of one stdio server: started as its health allows, shared by those who may, stopped at the end."""
+"""The processes of one stdio server: started when its health allows, shared between clients, stopped at the end."""
 
 import asyncio
 from collections.abc import Callable
@@ -36,12 +36,12 @@ class Children:
         self._limits = limits
         self._version = version
         self._running: set[Channel] = set()
-        self._stopping: set[Channel] = set()  # those whose end is our doing
+        self._stopping: set[Channel] = set()  # those that we are stopping
         self._shared: dict[str, asyncio.Task[Channel]] = {}
         self._is_closed = False
 
     async def start(self, owner: ChannelOwner | None = None) -> Channel:
-        """A new child, for `owner` where it is not for everybody.
+        """Starts a child; `owner` is for a child that is not shared.
 
         Raises: UpstreamResting, ChildStartFailed, ConnectionError.
         """
@@ -66,13 +66,13 @@ class Children:
         return channel
 
     async def greet(self, channel: Channel, render: Callable[[int], bytes]) -> Message:
-        """The whole handshake on our own account. Raises: ConnectionError, TimeoutError."""
+        """Does the whole handshake on handfast's own behalf. Raises: ConnectionError, TimeoutError."""
         greeting = await self.initialize(channel, render)
         channel.send(notification("notifications/initialized"))
         return greeting
 
     async def initialize(self, channel: Channel, render: Callable[[int], bytes]) -> Message:
-        """A child that does not answer this is of no use. Raises: ConnectionError, TimeoutError."""
+        """Sends initialize, and stops a child that does not answer it. Raises: ConnectionError, TimeoutError."""
         seconds = self._limits().handshake_timeout_s
         try:
             async with asyncio.timeout(seconds):
@@ -89,25 +89,25 @@ class Children:
         return greeting
 
     async def shared(self, key: str) -> Channel:
-        """The child that clients of one kind share, started once however many ask at the same moment."""
+        """Returns the child that clients of one kind share; requests at the same moment start it only once."""
         task = self._shared.get(key)
         if task is None or (task.done() and (task.exception() is not None or not task.result().is_alive)):
             task = self._shared[key] = asyncio.create_task(self._start_shared(key))
         return await asyncio.shield(task)
 
     def running(self, key: str) -> Channel | None:
-        """The shared child of this kind, where there is nothing to wait for."""
+        """Returns the shared child of this kind if it is running already."""
         task = self._shared.get(key)
         if task is None or not task.done() or task.cancelled() or task.exception() is not None:
             return None
         return task.result() if task.result().is_alive else None
 
     def forget(self, key: str) -> None:
-        """The next who asks for this shared child gets a new one."""
+        """Forgets this shared child, so that the next request starts a new one."""
         self._shared.pop(key, None)
 
     async def stop_shared(self, key: str) -> None:
-        """Nobody will ask for this shared child any more."""
+        """Stops a shared child that is no longer needed."""
         task = self._shared.pop(key, None)
         if task is not None and task.done() and not task.cancelled() and task.exception() is None:
             await self.stop(task.result())
@@ -118,7 +118,7 @@ class Children:
         await channel.stop()
 
     def exited(self, channel: Channel, code: int) -> None:
-        """Note the end of a child, and whether it was our doing."""
+        """Records the end of a child, which is a failure unless handfast stopped it."""
         self._running.discard(channel)
         self._health.exits += 1
         if channel not in self._stopping and not self._is_closed:
@@ -129,7 +129,7 @@ class Children:
         self._server.journal.server_state(self._server.name, rules.SERVER_EXITED, reason, status)
 
     def dismiss(self, text: str) -> None:
-        """Every request under way ends with this text."""
+        """Ends every request under way with this text."""
         for channel in self._running:
             channel.dismiss(text)
 

@@ -1,4 +1,4 @@
-"""How a stdio server is started: its command, its folder, and an environment that holds nobody else's secrets."""
+"""How a stdio server is started: its command, its folder, and an environment without the secrets of others."""
 
 import os
 import sys
@@ -34,7 +34,7 @@ class Launch:
 
 
 def child_environment(own: Mapping[str, str], inherited: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The short default list of our environment, and the server's own `env` over it."""
+    """Returns the inherited variables of our environment, overridden by the server's own `env`."""
     ours = os.environ if inherited is None else inherited
     # A value that starts with () is a shell function (Shellshock), never a plain setting.
     kept = {name: ours[name] for name in _INHERITED if name in ours and not ours[name].startswith("()")}

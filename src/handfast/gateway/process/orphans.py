@@ -1,14 +1,14 @@
-"""Leaves no child behind when this process is killed: a shell waits for our end, and ends what is left of us."""
+"""Ends the child processes when the gateway is killed: a shell waits for our end, then ends what is left."""
 
 import os
 from contextlib import suppress
 from typing import Final
 
 _SHELL: Final = "/bin/sh"
-# What a server gets to leave by itself after its input has ended: as long as when it is stopped.
+# How long a server has to exit by itself after its input has ended: as long as when it is stopped.
 _GRACE_SECONDS: Final = 2
-# Reads "+number" and "-number" until this process is gone, however it went. Then whole process groups are ended,
-# because a server that npx started is its grandchild. Signals of a terminal are for us, not for it.
+# Reads "+number" and "-number" until this process is gone, for whatever reason. Then it ends whole process groups,
+# because a server that npx started is a grandchild. It ignores the terminal's signals, which are for us.
 _SCRIPT: Final = f"""
 trap '' INT HUP TERM QUIT
 live=' '
@@ -27,23 +27,23 @@ for signal in TERM KILL; do
   for target; do kill -s "$signal" -- "$target"; done
 done
 """
-_watcher: int | None = None  # the descriptor that the shell reads from; -1 where there is none to be had
+_watcher: int | None = None  # the pipe to the shell; -1 if it could not be started
 
 
 def prepare_watch() -> None:
-    """Start the shell that watches, before the first child: none must run for long without it. Raises: OSError."""
-    global _watcher  # one for the process, as there is one end of it
+    """Starts the watching shell, before the first child, so that none runs unwatched for long. Raises: OSError."""
+    global _watcher  # one shell for this process and all its children
     if _watcher is None:
         _watcher = _start()
 
 
 def watch_child(target: int) -> None:
-    """See to it that this process, or with a negative number this process group, ends with us."""
+    """Makes this process, or with a negative number this process group, end with us."""
     _tell(f"+{target}\n")
 
 
 def unwatch_child(target: int) -> None:
-    """It is gone: its number may become another's."""
+    """Stops watching a process or group that is gone: its number may be used again."""
     _tell(f"-{target}\n")
 
 
@@ -58,7 +58,7 @@ def has_terminal() -> bool:
 
 def _tell(line: str) -> None:
     if _watcher is not None and _watcher >= 0:
-        with suppress(OSError):  # full or gone: it watches less, and calls go on
+        with suppress(OSError):  # pipe full or shell gone: it watches less, and calls go on
             os.write(_watcher, line.encode())
 
 
@@ -71,7 +71,7 @@ def _start() -> int:
         quiet = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)]
         actions = [(os.POSIX_SPAWN_DUP2, read, 0), *quiet]
         command = [_SHELL, "-c", _SCRIPT, "handfast-orphans"]
-        # A session of its own, so that what is sent to our group or terminal does not end it before us.
+        # A session of its own, so that signals to our group or terminal do not end it before us.
         os.posix_spawn(_SHELL, command, {"PATH": "/usr/bin:/bin"}, file_actions=actions, setsid=True)
     except (OSError, NotImplementedError):
         os.close(write)

@@ -1,4 +1,4 @@
-"""What the gateway's own process may use: open files as many as the system lets it have, and memory given back."""
+"""Resources of the gateway's own process: raises the limit on open files, and returns freed memory to the system."""
 
 import contextlib
 import ctypes
@@ -9,14 +9,14 @@ _ENOUGH = 65_536  # clients, upstream connections and pipes of the largest setti
 _BESIDES = 128  # the store, the catalog, pipes of children, what is loaded
 _M_MMAP_THRESHOLD: Final = -3  # of glibc's mallopt
 _M_TRIM_THRESHOLD: Final = -1
-# Left to itself glibc learns to keep freed buffers of any size, which then lie in pieces between small ones: five
-# seconds of abandoned bodies left twice the memory in use. Where each buffer is given back at once, copying a megabyte
-# takes ten times as long, in page faults.
+# By default glibc learns to keep freed buffers of any size, which then lie in pieces between small ones: five seconds
+# of abandoned bodies left twice the memory in use. If it returned every buffer at once, copying a megabyte would take
+# ten times as long, in page faults.
 _LARGE_BUFFER: Final = 4 * 1024 * 1024
 
 
 def raise_open_files(*, connections: int, calls: int) -> str | None:
-    """Raise the soft limit as far as it goes; what to tell the operator when that is too low for what is allowed."""
+    """Raises the soft limit as far as possible; returns a warning if it is too low for what the settings allow."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
@@ -37,9 +37,9 @@ def raise_open_files(*, connections: int, calls: int) -> str | None:
 
 
 def settle_memory() -> None:
-    """Keep memory so that large messages of one caller cost others neither time nor room.
+    """Sets up memory so that large messages of one caller cost others neither time nor room.
 
-    Give large buffers back to the system when they are freed, and leave out what stays from every collection.
+    Returns large buffers to the system when they are freed, and leaves what is loaded out of every garbage collection.
     """
     with contextlib.suppress(OSError, AttributeError):  # another C library than glibc
         libc = ctypes.CDLL(None)

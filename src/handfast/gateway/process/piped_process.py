@@ -28,10 +28,10 @@ async def start_process(
     reads_stderr: bool,
     leads_session: bool,
 ) -> None:
-    """Start a command, its input and output being pipes. Raises: OSError, ValueError."""
+    """Starts a command with pipes for its input and output. Raises: OSError, ValueError."""
     loop = asyncio.get_running_loop()
     stderr = subprocess.PIPE if reads_stderr else None
-    if not _IS_POSIX:  # where pipes must be made otherwise to be read by the loop
+    if not _IS_POSIX:  # where the loop can read only pipes of another kind
         await loop.subprocess_exec(
             lambda: protocol,
             *command,
@@ -62,7 +62,7 @@ async def start_process(
 
 
 class _PipedProcess(asyncio.SubprocessTransport):
-    """What asyncio's own transport of a process is to its protocol."""
+    """Stands in for asyncio's own transport of a process."""
 
     def __init__(
         self,
@@ -89,21 +89,21 @@ class _PipedProcess(asyncio.SubprocessTransport):
             self.close()
             raise
         finally:
-            # Not before: a protocol closes what has ended, and nothing may be closed while the loop takes it up.
+            # Only now: a protocol closes what has ended, and no pipe may close while the loop connects it.
             self._watch()
 
     def _watch(self) -> None:
-        """Tell the protocol when the process has ended."""
+        """Tells the protocol when the process has ended."""
         try:
             descriptor = os.pidfd_open(self._process.pid)
-        except (AttributeError, OSError):  # not Linux, or not of late
+        except (AttributeError, OSError):  # not Linux, or an old one
             threading.Thread(target=self._wait, name="wait for a server", daemon=True).start()
         else:
             self._loop.add_reader(descriptor, self._ended, descriptor)
 
     def _wait(self) -> None:
         self._process.wait()
-        with suppress(RuntimeError):  # the loop is closed: nobody wants to know any more
+        with suppress(RuntimeError):  # the loop is closed, so the end no longer matters
             self._loop.call_soon_threadsafe(self._protocol.process_exited)
 
     def _ended(self, descriptor: int) -> None:
@@ -136,13 +136,13 @@ class _PipedProcess(asyncio.SubprocessTransport):
 
 
 def _take_over(file: IO[bytes]) -> int:
-    """The descriptor of a file that will close nothing any more. Raises: OSError."""
+    """Returns a duplicate of the file's descriptor, and closes the file. Raises: OSError."""
     with file:
         return os.dup(file.fileno())
 
 
 class _Pipe(asyncio.Protocol):
-    """What happens to one pipe is told to the protocol of the process."""
+    """Passes the events of one pipe on to the protocol of the process."""
 
     def __init__(self, protocol: asyncio.SubprocessProtocol, fd: int) -> None:
         self._protocol = protocol

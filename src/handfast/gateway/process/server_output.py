@@ -1,4 +1,4 @@
-"""What a server writes to its stderr, passed on to ours line by line, as text that cannot drive a terminal."""
+"""Passes a server's stderr on to ours line by line, as text that cannot drive a terminal."""
 
 import codecs
 import io
@@ -11,7 +11,7 @@ _LONGEST_LINE: Final = 8192  # characters; what comes without a line end is pass
 
 
 class ServerOutput:
-    """One process's stderr. Called with the bytes as they come, and with none at the end."""
+    """The stderr of one process. Called with the bytes as they come, and with empty bytes at the end."""
 
     def __init__(self, label: str = "") -> None:
         """`label` tells servers apart that share our stderr."""
@@ -28,6 +28,6 @@ class ServerOutput:
             lines.append(self._rest[:_LONGEST_LINE])
             self._rest = self._rest[_LONGEST_LINE:]
         if lines:
-            # At once: a write per line would keep everybody else waiting.
+            # One write for all lines: a write for each would make other connections wait.
             sys.stderr.write("".join(f"{self._label}{escape_text(line)}\n" for line in lines))
             sys.stderr.flush()
