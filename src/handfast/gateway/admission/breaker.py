@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-SETTLED_SECONDS = 60.0  # of good running, after which an earlier crash says nothing about the next
+SETTLED_SECONDS = 60.0  # without a failure, after which an earlier crash says nothing about the next
 _LONGEST_SECONDS = 30.0
 _RARE_SECONDS = 60.0  # between the starts of a server that has shown that it does not start
 _FIRST_RESTART_SECONDS = 0.5
@@ -13,7 +13,7 @@ _DOUBLINGS = 10  # more would only overflow: the waits are bounded long before
 
 
 class Rest(NamedTuple):
-    """What follows from so many failures in a row."""
+    """The wait that follows from a number of failures in a row."""
 
     seconds: float
     is_open: bool
@@ -23,16 +23,16 @@ NO_REST = Rest(0.0, is_open=False)
 
 
 def restart_rest(failures: int, most: int) -> Rest:
-    """How long a command is not started again: at once, then 0.5 s, 1, 2 … 30; from `most` in a row on a minute."""
+    """The wait before a restart: none, then 0.5 s, 1, 2 … 30; from `most` failures in a row on, a minute."""
     if failures >= most:
         return Rest(_RARE_SECONDS, is_open=True)
     if failures == 1:
-        return NO_REST  # a server that crashed once is most often there again
+        return NO_REST  # a server that crashed once usually runs again
     return Rest(min(_LONGEST_SECONDS, _FIRST_RESTART_SECONDS * 2 ** min(failures - 2, _DOUBLINGS)), is_open=False)
 
 
 def reconnect_rest(failures: int, most: int) -> Rest:
-    """How long an address is not tried again: not at all before `most` failures in a row, then 1 s, 2, 4 … 30."""
+    """The wait before an address is tried again: none before `most` failures in a row, then 1 s, 2, 4 … 30."""
     if failures < most:
         return NO_REST
     return Rest(min(_LONGEST_SECONDS, _FIRST_RECONNECT_SECONDS * 2 ** min(failures - most, _DOUBLINGS)), is_open=True)
@@ -41,7 +41,7 @@ def reconnect_rest(failures: int, most: int) -> Rest:
 class Breaker:
     """Counts failures in a row, and says when the next try may be.
 
-    `settles_after`: seconds without failure before the count starts anew; 0 where one success is proof enough.
+    `settles_after`: seconds without failure before the count starts again; with 0 one success is proof enough.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Breaker:
         self.is_open = False
 
     def admit(self) -> float:
-        """0 when a try may be made now, and then it is the only one for a while; else the seconds until then."""
+        """Returns 0 if a try may be made now, which then is the only one for a while; else the seconds until then."""
         if not self._not_before:
             return 0.0
         now = self._now()
@@ -68,13 +68,13 @@ class Breaker:
         return 0.0
 
     def release(self) -> None:
-        """The try ended without showing anything, so another may be made."""
+        """Ends a try that showed nothing, so that another may be made."""
         if self._is_trying:
             self._is_trying = False
             self._not_before = self._now()
 
     def succeeded(self) -> None:
-        """A wait after a failure is not cut short, unless one success is proof enough: another child may have died."""
+        """Notes a success. It ends a wait only after a try, or if one success is proof: another child may have died."""
         self.is_open = False
         if not self._settles_after:
             self.failures = 0
@@ -85,7 +85,7 @@ class Breaker:
             self._well_since = self._now()
 
     def failed(self) -> None:
-        """What fails during a wait was begun before it, so it is not counted: many at once are one failure."""
+        """Notes a failure. One during a wait began before it, so it is not counted: many at once are one failure."""
         now = self._now()
         was_well_since, self._well_since = self._well_since, None
         if now < self._not_before and not self._is_trying:

@@ -32,16 +32,16 @@ class Place(Protocol):
     def is_granted(self) -> bool: ...
 
     def ask(self, size: int) -> None:
-        """For a place at the server, for a call of this size. Raises: NoPlace when the line is full."""
+        """Asks for a place at the server, for a call of this size. Raises: NoPlace when the line is full."""
 
     async def granted(self) -> None:
-        """Return once it is granted, or released by somebody else. Raises: NoPlace."""
+        """Returns once the place is granted, or was released elsewhere. Raises: NoPlace."""
 
     def dismiss(self, text: str) -> None:
-        """Send the call away if it still waits."""
+        """Ends the call's wait with this text, if it is still in line."""
 
     def release(self) -> None:
-        """Give it back, or leave the line. Does nothing the second time."""
+        """Gives the place back, or leaves the line. Does nothing the second time."""
 
 
 class Places(Protocol):
@@ -53,14 +53,14 @@ class Places(Protocol):
     def waiting(self, server: str) -> int: ...
 
     def dismiss(self, server: str, text: str) -> None:
-        """Send everybody away who waits for a server."""
+        """Ends the wait of every call in line for a server, with this text."""
 
     def close(self) -> None:
-        """The gateway stops: whoever waits is sent away, and nobody may wait any more."""
+        """Ends every wait, and accepts none from now on: the gateway stops."""
 
 
 class Bounds(NamedTuple):
-    """What holds for one server at the moment."""
+    """The bounds of one server at the moment."""
 
     places: int
     queued: int
@@ -68,17 +68,17 @@ class Bounds(NamedTuple):
 
 
 class LocalPlaces:
-    """The places of this process. What is free is handed out without waiting for anything."""
+    """The places of this gateway. A place that is free is handed out without waiting for anything."""
 
     def __init__(self, bounds_of: Callable[[str], Bounds], most_calls: Callable[[], int]) -> None:
-        """`most_calls` are those in progress at all servers together."""
+        """`most_calls` bounds the calls in progress at all servers together."""
         self._bounds_of = bounds_of
         self._most_calls = most_calls
         self._queues: dict[str, FairQueue[_LocalPlace]] = {}
         self._held_by: dict[Hashable, int] = {}  # at all servers
         self._judged_by: dict[Hashable, int] = {}  # calls that have yet to ask for a place at their server
         self._held = self._judged = 0
-        self._has_lines = False  # so that nothing is looked for where nobody waits
+        self._has_lines = False  # saves the search for waiting calls while there are none
         self._is_closed = False
 
     def waiting(self, server: str) -> int:
@@ -92,7 +92,7 @@ class LocalPlaces:
             raise NoPlace(rules.CALLS_FULL, text)
         own = self._judged_by.get(caller, 0)
         if own and own >= share_of_caller(most):
-            # They wait for a list of tools: as many calls that run would wait for places.
+            # These calls wait for a list of tools. Once judged, as many of them would wait for places.
             text = f"{own} calls of this caller have yet to be judged, its share of the gateway. Try again in a moment."
             raise NoPlace(rules.CALLS_FULL, text)
         queue = self._queues.get(server)
@@ -154,7 +154,7 @@ class LocalPlaces:
         self._held_by[place.caller] = self._held_by.get(place.caller, 0) + 1
 
     def _has_share_of_all(self, caller: Hashable) -> bool:
-        """Whether one caller's calls, at all servers, leave no more than is for the others."""
+        """Whether one caller's calls, at all servers, are as many as it may have, so that others find room."""
         held = self._held_by.get(caller, 0)
         return held > 0 and held >= share_of_caller(self._most_calls())
 
@@ -166,7 +166,7 @@ class LocalPlaces:
             self.refill()  # other calls of a caller that had its share may wait at any server
 
     def refill(self) -> None:
-        """There may be more places than before: other settings are in force."""
+        """Grants places to waiting calls, when places were given back or other settings are in force."""
         for server, queue in self._queues.items():
             if queue.waiting:
                 self.call_up(server, queue)
@@ -184,7 +184,7 @@ class LocalPlaces:
 
 
 class _LocalPlace:
-    """Judged, then perhaps in the line, then granted, then none of these."""
+    """A call's place: while the call is judged, then perhaps in line, then granted, then released."""
 
     __slots__ = ("_is_judged", "_owner", "_queue", "_timer", "_verdict", "caller", "is_granted", "is_in_line", "server")
 
@@ -212,14 +212,14 @@ class _LocalPlace:
     async def granted(self) -> None:
         problem = await self._verdict if self._verdict is not None else None
         if problem is not None:
-            raise NoPlace(*problem.args)  # one that is kept would keep the frames it passes, and what they hold
+            raise NoPlace(*problem.args)  # a stored exception would keep the frames it passes, and what they hold
 
     def settle(self, verdict: NoPlace | None) -> None:
-        """It is out of the line, for good or ill; whoever waits gets to know."""
+        """Takes the place out of the line, granted (None) or refused, and wakes its waiter."""
         self.is_in_line = False
         if self._timer is not None:
             self._timer.cancel()
-        if self._verdict is not None and not self._verdict.done():  # whoever waited may have been cancelled
+        if self._verdict is not None and not self._verdict.done():  # the waiter may have been cancelled
             self._verdict.set_result(verdict)
 
     def send_away(self, problem: NoPlace | None) -> None:

@@ -1,4 +1,4 @@
-"""The end of a gateway: what is under way may finish, and nothing new begins."""
+"""The end of a gateway: requests under way may finish, and no new ones begin."""
 
 import asyncio
 import contextlib
@@ -25,22 +25,22 @@ class Drain:
             self._is_idle.set()
 
     def begin(self) -> None:
-        """From here on nothing new is to be taken."""
+        """Begins to drain: nothing new is accepted from here on."""
         self.is_draining = True
         if not self._under_way:
             self._is_over.set()
             self._is_idle.set()
 
     def hurry(self) -> None:
-        """Wait no longer, whatever is under way."""
+        """Ends the wait of `finished`, whatever is under way."""
         self._is_over.set()
 
     async def finished(self, seconds: float) -> None:
-        """Return when nothing is under way any more, when that is to be waited for no longer, or the time is up."""
+        """Returns when no request is under way, after `hurry`, or when the time is up."""
         await _wait(self._is_over, seconds)
 
     async def settled(self, seconds: float) -> None:
-        """As `finished`, but there is no hurry: whatever is under way was told to end."""
+        """As `finished`, but regardless of `hurry`: what is under way is ending already."""
         await _wait(self._is_idle, seconds)
 
 

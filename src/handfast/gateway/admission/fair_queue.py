@@ -8,37 +8,37 @@ Ticket = TypeVar("Ticket", bound=Hashable)
 
 
 def share_of_caller(places: int) -> int:
-    """How many of them one caller may hold: with its calls under way for long, others would wait for ever."""
+    """Returns how many places one caller may hold: if it held all for long calls, others would wait for ever."""
     return places - places // 4
 
 
 class FairQueue(Generic[Ticket]):
-    """Knows who waits and how many places are held; how many there are it is told each time, as that may change."""
+    """Knows what waits and how many places are held. The number of places is an argument, because it may change."""
 
     def __init__(self, has_enough_elsewhere: Callable[[Hashable], bool] = lambda _caller: False) -> None:
-        """`has_enough_elsewhere` says of a caller that it may take no place here, however many are free."""
+        """`has_enough_elsewhere`: whether a caller may take no place here, however many are free."""
         self._has_enough_elsewhere = has_enough_elsewhere
         self._lines: OrderedDict[Hashable, deque[Ticket]] = OrderedDict()  # the caller whose turn it is comes first
         self._weights: dict[Ticket, int] = {}  # of those that weigh more than one
         self._line_weights: dict[Hashable, int] = {}
-        self._weight = 0  # of all who wait
+        self._weight = 0  # of all waiting tickets
         self._held_by: dict[Hashable, int] = {}
         self.held = 0
         self.waiting = 0
 
     def __iter__(self) -> Iterator[Ticket]:
-        """Everybody who waits."""
+        """Yields every waiting ticket."""
         return (ticket for line in self._lines.values() for ticket in line)
 
     def take(self, caller: Hashable, places: int) -> bool:
-        """Take a place, if one is free for this caller and nobody waits who could have it."""
+        """Takes a place, if one is free for this caller and no waiting caller could have it."""
         if self._has_share(caller, places) or self._find_next(places) is not None or self.held >= places:
             return False
         self._hold(caller)
         return True
 
     def _has_share(self, caller: Hashable, places: int) -> bool:
-        """Whether it holds all that one caller may."""
+        """Whether the caller holds as many places as one caller may."""
         return self.held_by(caller) >= share_of_caller(places) or self._has_enough_elsewhere(caller)
 
     def held_by(self, caller: Hashable) -> int:
@@ -55,20 +55,20 @@ class FairQueue(Generic[Ticket]):
         self._held_by[caller] = self.held_by(caller) + 1
 
     def _find_next(self, places: int) -> Hashable | None:
-        """The caller whose turn it is, if a place is free."""
+        """Returns the caller whose turn it is, if a place is free."""
         if not self.waiting or self.held >= places:
             return None
         return next((caller for caller in self._lines if not self._has_share(caller, places)), None)
 
     def join(self, caller: Hashable, ticket: Ticket, *, most: int, weight: int = 1) -> list[Ticket]:
-        """Stand in line. Gives the tickets without room: this one, or the last of who has most waiting."""
+        """Joins the line. Returns the tickets without room: this one, or the last of the caller with most waiting."""
         turned_away: list[Ticket] = []
-        # A line that is too long, because its bound was lowered, does not grow; that it shrinks is left to time.
+        # A line that is too long, because its bound was lowered, does not grow; it shrinks as places come free.
         needed = min(self._weight + weight - most, weight)
         if needed > 0 and self._lines:
             weights = self._line_weights
             heaviest = max(weights, key=weights.__getitem__)
-            # Otherwise one caller could fill the line, which keeps the others out as surely as taking their turns.
+            # Otherwise one caller could fill the line, which would keep the others out as if it took their turns.
             if weights[heaviest] <= weights.get(caller, 0) + weight:
                 return [ticket]
             while needed > 0:
@@ -85,13 +85,13 @@ class FairQueue(Generic[Ticket]):
         return turned_away
 
     def leave(self, caller: Hashable, ticket: Ticket) -> None:
-        """Give up waiting. Raises: ValueError, KeyError when the ticket does not wait."""
+        """Gives up waiting. Raises: ValueError, KeyError when the ticket does not wait."""
         line = self._lines[caller]
         line.remove(ticket)
         self._shrink(caller, line, ticket)
 
     def call_next(self, places: int) -> Ticket | None:
-        """Whose turn it is, if a place is free; it holds the place from now on."""
+        """Returns the ticket whose turn it is, if a place is free, and holds the place for it."""
         caller = self._find_next(places)
         if caller is None:
             return None

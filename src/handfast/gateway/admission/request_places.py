@@ -1,4 +1,4 @@
-"""Places for what is no call at one server over HTTP: bounded, and no more than half of them for one address."""
+"""Places for requests other than calls at one HTTP server: bounded, and at most half of them for one address."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from handfast.gateway.http.response import UpstreamFailed
 
 
 class PlacesRefused(UpstreamFailed):
-    """There is no place for another one. The server was not asked."""
+    """There is no place for another request. The server was not asked."""
 
 
 class RefusalTexts(NamedTuple):
@@ -39,7 +39,7 @@ class RequestPlaces:
     def __init__(
         self, most: Callable[[], int], texts: RefusalTexts, *, on_refusal: Callable[[str, str], object]
     ) -> None:
-        """`on_refusal` is given a rule and a reason, and puts them on record."""
+        """`on_refusal` receives a rule and a reason, and records them."""
         self._most = most
         self._texts = texts
         self._on_refusal = on_refusal
@@ -48,7 +48,7 @@ class RequestPlaces:
 
     @contextmanager
     def hold(self, address: str) -> Iterator[None]:
-        """A place for one of this address. Raises: PlacesRefused."""
+        """Holds a place for a request of this address. Raises: PlacesRefused."""
         self._check(address)
         self._held[address] += 1
         self._total += 1

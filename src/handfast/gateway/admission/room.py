@@ -1,4 +1,4 @@
-"""Room that callers share: no address holds more than half of it, and who makes way when there is none left. Pure."""
+"""Room that callers share: no address holds more than half of it, and an idle one makes way when it is full. Pure."""
 
 from collections import Counter
 from typing import Final, Generic, Protocol, TypeVar
@@ -8,7 +8,7 @@ MADE_WAY: Final = "An idle session was closed to make room for another."
 
 
 class Held(Protocol):
-    """One place: who holds it, and how it was used."""
+    """What takes room: its address, and how it was used."""
 
     @property
     def address(self) -> str: ...
@@ -31,7 +31,7 @@ class NoRoom(Exception):
 
 class Room(Generic[H]):
     def __init__(self) -> None:
-        self._held: dict[H, None] = {}  # in order
+        self._held: dict[H, None] = {}  # in the order in which they came
         self._count: Counter[str] = Counter()
 
     def __len__(self) -> int:
@@ -42,7 +42,7 @@ class Room(Generic[H]):
         self._count[held.address] += 1
 
     def remove(self, held: H) -> None:
-        """Whether it is in here or not."""
+        """Removes it. Does nothing if it is not in here."""
         if held in self._held:
             del self._held[held]
             self._count[held.address] -= 1
@@ -50,9 +50,9 @@ class Room(Generic[H]):
                 del self._count[held.address]
 
     def find_leaver(self, address: str, most: int) -> H | None:
-        """Which one makes way for another of this address; None where there is room. Raises: NoRoom.
+        """Returns which one makes way for another of this address; None if there is room. Raises: NoRoom.
 
-        The address's own goes first. Of others it is one of the address that holds the most.
+        An idle one of the same address goes first, else one of the address that holds the most.
         """
         share, own = share_of(most), self._count[address]
         if own < share and len(self._held) < most:
@@ -71,10 +71,10 @@ class Room(Generic[H]):
 
 
 def share_of(most: int) -> int:
-    """What one address may hold: half, so that there is room for another."""
+    """Returns what one address may hold: half, so that there is room for another."""
     return max(1, most // 2)
 
 
 def _order(held: Held) -> tuple[bool, float]:
-    """What never made a call goes first, the newest of it; then what was not used for longest."""
+    """Orders those that never made a call first, the newest of them; then those that were not used for longest."""
     return held.has_called, held.last_used if held.has_called else -held.opened

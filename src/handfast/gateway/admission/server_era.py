@@ -7,11 +7,11 @@ from typing import Final, Protocol
 from handfast.wire.eras import is_discovery
 from handfast.wire.message import Message
 
-_PROBE_SECONDS: Final = 10.0  # a server that is silent for so long does not know what it was asked
+_PROBE_SECONDS: Final = 10.0  # a server that is silent for so long does not know the method
 
 
 class EraRefused(Exception):
-    """The server will not have this era's way of beginning."""
+    """The server does not accept the handshake of this era."""
 
 
 class ServerEra(Protocol):
@@ -21,10 +21,10 @@ class ServerEra(Protocol):
         """Whether it answers requests of the modern revision. Raises: UpstreamFailed."""
 
     async def is_only_modern(self) -> bool:
-        """Whether it will have no handshake. Raises: UpstreamFailed."""
+        """Whether it accepts no handshake. Raises: UpstreamFailed."""
 
     def note_refused_handshake(self) -> None:
-        """The server refused a handshake."""
+        """Notes that the server refused a handshake."""
 
 
 async def find_modern(answer: Awaitable[Message]) -> bool:

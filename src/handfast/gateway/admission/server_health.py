@@ -1,4 +1,4 @@
-"""How one server is: its state, its last error, how long its calls take; every change of state is on record."""
+"""The health of one server: its state, its last error, how long calls take; every change of state is on record."""
 
 import math
 from array import array
@@ -25,7 +25,7 @@ class State(StrEnum):
 
 
 class Era(StrEnum):
-    """Which way of speaking the server last answered to."""
+    """The era in which the server last answered."""
 
     UNKNOWN = "unknown"
     LEGACY = "legacy"
@@ -55,7 +55,7 @@ class HealthReport:
 
 
 class ServerHealth:
-    """The attributes are written by whoever relays; a call costs one float in a ring."""
+    """Relays and backends write the attributes; a call costs one float in a ring."""
 
     def __init__(self, breaker: Breaker, clock: Clock, *, on_change: Callable[[State, str, Status], None]) -> None:
         self._breaker = breaker
@@ -83,7 +83,7 @@ class ServerHealth:
             raise UpstreamResting(text + f"What it failed with: {self._last_error}")
 
     def release(self) -> None:
-        """What `check_admission` let through ended without showing how the server is."""
+        """Ends what `check_admission` let through, if it did not show how the server is."""
         self._breaker.release()
 
     def note_answer(self, seconds: float | None, era: Era) -> None:
@@ -97,13 +97,13 @@ class ServerHealth:
             self.era = era
 
     def succeeded(self) -> None:
-        """It gave a sign of life. When `state` is UP there is nothing new."""
+        """Notes a sign of life. Not needed while `state` is UP."""
         is_return = self.state is not State.IDLE
         self._breaker.succeeded()
         self._become(State.UP, "It answers again." if is_return else "It answers.", Status.SUCCESS)
 
     def failed(self, error: str) -> None:
-        """It did not start, exited, or could not be reached: what says that the next try would fail too."""
+        """Notes a failed start, an exit or a failed connection, which says that the next try would fail too."""
         self.note_error(error)
         self._breaker.failed()
         if self._breaker.is_open:
@@ -113,7 +113,7 @@ class ServerHealth:
             self._become(State.FAILING, f"It failed: {self._last_error}", Status.WARNING)
 
     def note_error(self, error: str) -> None:
-        """Something the operator may want to see that says nothing about the next request: a slow call, a status."""
+        """Notes what the operator may want to see but says nothing about the next request: a slow call, a status."""
         self._last_error = scrub_text(error, most=_ERROR_CHARACTERS)
         self._last_error_at = self._clock.now()
 
@@ -142,7 +142,7 @@ class ServerHealth:
 
 
 def _percentile_ms(ordered: list[float], share: float) -> float | None:
-    """The smallest value that so large a share of all does not exceed."""
+    """Returns the smallest value that this share of all values does not exceed."""
     if not ordered:
         return None
     return round(ordered[math.ceil(share * len(ordered)) - 1] * 1000, 3)

@@ -1,1 +1,1 @@
-"""Who calls, and what belongs to whom: ids, states and held calls that are good for one caller alone."""
+"""Identifies callers, and keeps ids, states and held calls that are good for one caller alone."""

@@ -1,8 +1,8 @@
-"""Task ids and states that a server gives to one of the callers that share it: keyed, and good for that caller alone.
+"""Keyed task ids and states: what a shared server gives to one caller is good for that caller alone.
 
-A process, or a connection of handfast's own, that serves several callers cannot tell them apart. So what the server
-gives out leaves the gateway bound to the caller it was given to, and comes back to the server as it was. It is bound to
-the process as well: many servers count, and what the next process calls `task-1` is another caller's.
+A server whose process or connection serves several callers cannot tell them apart. So handfast binds each id and state
+to the caller that receives it, and gives it back to the server in its original form. It binds them to the process as
+well: many servers count, and `task-1` of the next process may belong to another caller.
 """
 
 from collections.abc import Callable
@@ -33,13 +33,13 @@ _GIVEN: Final = frozenset(("taskId", "task", "requestState", "_meta"))
 _TASK_NOTICE: Final = "notifications/tasks"
 _IDS: Final = ("notifications", "taskIds")  # of a subscription's filter and of its acknowledgement
 TaskId = str | int  # some servers count
-Owner = tuple[str, ...]  # the caller, and the process that gave it the id; a server over HTTP keeps its ids itself
+Owner = tuple[str, ...]  # the caller's name and, over stdio, the process that gave out the id
 _Owner = Callable[[], Owner]
 _Edits = dict[Path, bytes]
 
 
 class Foreign(Exception):
-    """A request that names what was not given to its caller."""
+    """A request that names an id or state that was not given to its caller."""
 
     def __init__(self, text: str, code: int = INVALID_PARAMS) -> None:
         super().__init__(text)
@@ -47,7 +47,7 @@ class Foreign(Exception):
 
 
 def names_ids(raw: bytes) -> bool:
-    """Whether a message can name a task or a state: a glance that saves reading it. Escapes may spell both."""
+    """Whether a message can name a task or a state, checked on its bytes to avoid parsing. Escapes may spell both."""
     if raw.find(b"taskId") >= 0 or raw.find(b"requestState") >= 0:
         return True
     return raw.find(b"\\") >= 0 and raw.find(b"\\u") >= 0
@@ -64,21 +64,21 @@ def asks_with_ids(message: Message) -> bool:
     if method.startswith(_TASKS) or method == "subscriptions/listen":
         return True
     try:
-        params = message.params()  # read by now, and looking there costs a tenth of looking through the bytes
+        params = message.params()  # parsed by now, and a lookup costs a tenth of a search through the bytes
         return "requestState" in params or ("_meta" in params and META_RELATED in message.meta())
     except (AmbiguousKeys, NotJson):
         return names_ids(message.raw)
 
 
 class CallerIds:
-    """Of one server."""
+    """The task ids and states of one server, as its callers see them."""
 
     def __init__(self, seal: Seal, server: str) -> None:
         self._seal = seal
         self._server = server
 
     def ask(self, message: Message, owner: _Owner) -> "SharedRequest":
-        """The request as the server gets it. `owner` is asked only where that matters.
+        """Returns the request as the server gets it. Calls `owner` only for requests that carry ids or states.
 
         Raises: Foreign.
         """
@@ -136,7 +136,7 @@ class CallerIds:
     # --- what the server gives out ---------------------------------------------------------------------------------
 
     def public_id(self, own: msgspec.Raw, owner: Owner) -> bytes:
-        """Raw JSON to raw JSON. What is neither text nor a whole number cannot be asked for and stays as it is."""
+        """Maps raw JSON to raw JSON. An id that is neither text nor a whole number cannot be requested: it stays."""
         found = _task_id(own)
         return bytes(own) if found is None else msgspec.json.encode(self._seal.wrap(self._bound_task(owner), [found]))
 
@@ -156,7 +156,7 @@ class SharedRequest:
         owner: _Owner,
         listened: list[TaskId] | None,
     ) -> None:
-        """`listened`: the tasks that a subscription is for, as the server calls them."""
+        """`listened`: the server's own ids of the tasks that a subscription is for."""
         self._ids = ids
         self._message = message
         self._owner = owner
@@ -164,13 +164,13 @@ class SharedRequest:
         self.asked = asked
 
     def receive(self, found: Message) -> bool:
-        """Turn an answer or a notification into what the caller gets; False for what is another caller's."""
+        """Rewrites an answer or a notification for the caller. Returns False if it belongs to another caller."""
         if not brings_ids(found):
             return True
         try:
             edits = self._answer_edits(found) if found.is_answer else self._notice_edits(found)
         except (AmbiguousKeys, NotJson):
-            return found.is_answer  # it is refused where it is judged; nobody waits for a notification
+            return found.is_answer  # judging refuses such an answer; a notification can be dropped
         if edits:
             found.raw = replace_values(found.raw, edits)
             found.reread()

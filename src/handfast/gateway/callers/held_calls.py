@@ -1,4 +1,4 @@
-"""Calls that wait for the client: a legacy server asked something in mid-call, and the client's retry carries it on."""
+"""Calls held for the client's answer: a legacy server asked something mid-call, and the client's retry resumes it."""
 
 import asyncio
 import contextlib
@@ -16,25 +16,25 @@ from handfast.wire.message import Message
 
 GIVEN_UP: Final = "A call that waited for its client to answer was given up to make room for another."
 _NOT_OF_THE_CALL = ("_meta", "inputResponses", "requestState")
-_HELD = 1000  # of one server; more are clients that are asked and never come back
+_HELD = 1000  # calls of one server; more would come from clients that never answer
 _BYTES = (
     32 * 1024**2
-)  # of what one server asks: a question is a form of a few kilobytes, so this is a thousand large ones
+)  # questions of one server: a question is a form of a few kilobytes, so this is a thousand large ones
 
 
 class Resumable(Protocol):
-    """What is held."""
+    """A call that can be held and resumed."""
 
     @property
     def size(self) -> int:
-        """The bytes that it keeps."""
+        """The bytes that the call keeps."""
 
     def abandon(self) -> None:
-        """Nobody came back for it."""
+        """Ends the call: its client did not return in time, or it was given up for another one."""
 
 
 class TooMuchToHold(Exception):
-    """One question alone is more than its caller may have held."""
+    """One question alone is larger than what one address may have held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,9 @@ class _Held:
 
 
 class HeldCalls:
-    """By a state that cannot be guessed, is good for one retry of the same call by the same caller, and expires.
+    """Held calls, by a state that cannot be guessed, expires, and is good for one retry of that call by its caller.
 
-    Bounded in number and bytes, of all and of one address: the address that holds the most loses its oldest.
+    Bounded per address and in total: an address without room loses its oldest call, or else the fullest address does.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class HeldCalls:
         return len(self._held)
 
     def hold(self, call: Resumable, message: Message, caller: str, address: str) -> str:
-        """The requestState that the client must repeat. Raises: TooMuchToHold, AmbiguousKeys, NotJson."""
+        """Holds a call; returns the requestState for its retry. Raises: TooMuchToHold, AmbiguousKeys, NotJson."""
         meaning, size = _meaning(message), call.size
         if size > share_of(self._most_bytes):
             raise TooMuchToHold("What the server asks is too large to be held for an answer. Ask it for less.")
@@ -88,7 +88,7 @@ class HeldCalls:
         return state
 
     def claim(self, state: str, message: Message, caller: str) -> Resumable | None:
-        """The call that this retry carries on; None where there is none, or it is not the caller's, or not this call.
+        """Returns the call that this retry resumes; None if there is none, or it is another caller's or another call.
 
         Raises: AmbiguousKeys, NotJson.
         """
@@ -98,7 +98,7 @@ class HeldCalls:
         return self._take(state).call
 
     def discard(self, call: Resumable) -> None:
-        """It can be carried on no more."""
+        """Removes a call that can no longer be resumed."""
         for state in [state for state, held in self._held.items() if held.call is call]:
             self._take(state)
 
@@ -107,7 +107,7 @@ class HeldCalls:
             self._expire(state)
 
     def _crowded(self, address: str, size: int) -> str | None:
-        """The address that must give something up before this one can hold so much more."""
+        """Returns the address that must lose a call before this one can hold `size` bytes more; None if it can."""
         if self._count[address] >= share_of(self._most):
             return address
         if self._bytes[address] + size > share_of(self._most_bytes):
@@ -132,9 +132,9 @@ class HeldCalls:
 
 
 def _meaning(message: Message) -> bytes:
-    """A digest of what is asked, however it is spelt: clients encode a retry anew."""
+    """Returns a digest of the request that does not depend on its spelling: clients encode a retry again."""
     params = {key: value for key, value in message.params().items() if key not in _NOT_OF_THE_CALL}
     raw = msgspec.json.encode([message.method, params])
     with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raw = msgspec.json.encode(msgspec.json.decode(raw), order="sorted")  # what cannot be read is repeated as it was
+        raw = msgspec.json.encode(msgspec.json.decode(raw), order="sorted")  # unreadable params compare byte by byte
     return sha256(raw).digest()

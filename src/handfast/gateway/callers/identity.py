@@ -1,4 +1,4 @@
-"""Who calls, from what a request says before it goes any further."""
+"""Identifies the caller, from its connection and from what the request says about its client."""
 
 from typing import Protocol
 
@@ -13,7 +13,7 @@ class Peer(Protocol):
 
     @property
     def caller(self) -> Caller:
-        """As far as it is known without reading the request."""
+        """The caller, as far as it is known without reading the request."""
 
 
 def caller_of(http: Peer, message: Message) -> Caller:
@@ -22,9 +22,9 @@ def caller_of(http: Peer, message: Message) -> Caller:
 
 
 def opener_of(http: Peer, opening: Message) -> Caller:
-    """Who opens a session, from its initialize."""
+    """The caller that opens a session, from its initialize."""
     try:
         client = bytes(opening.params().get("clientInfo", b""))
     except (AmbiguousKeys, NotJson):
-        client = b""  # it is refused where it is read
+        client = b""  # the request is refused where it is parsed
     return http.caller.introduced(client)

@@ -18,7 +18,7 @@ META_RELATED: Final = "io.modelcontextprotocol/related-task"
 
 
 class TaskIds:
-    """Of one caller: an id is good for the caller that was given it."""
+    """The task ids of one caller: an id is good only for the caller that received it."""
 
     def __init__(self, seal: Seal, caller: str) -> None:
         self._seal = seal
@@ -32,7 +32,7 @@ class TaskIds:
         return self._seal.unwrap(self._bound, public, tuple[str, str])
 
     def answer_edits(self, result: Members, method: str, server: str) -> dict[Path, bytes]:
-        """What must change in the result of a request."""
+        """Returns the edits that the result of a request needs."""
         edits = self._related(result, "result", server)
         if method in MODERN_TASK_REQUESTS or text_member(result, "resultType") == "task":
             edits |= self._wrapped(result, ("result", "taskId"), server)

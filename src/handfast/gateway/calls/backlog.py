@@ -5,11 +5,11 @@ from collections import deque
 from handfast.wire.message import Message
 
 _MESSAGES = 1000
-_BYTES = 4 * 1024 * 1024  # the messages of one read, and some: a client that reads never comes near
+_BYTES = 4 * 1024 * 1024  # the messages of one read, and some more: a client that keeps reading never comes near
 
 
 class Backlog:
-    """Whoever cannot make its source wait drops the oldest; the newest message is always kept."""
+    """Where the source cannot be made to wait, the oldest messages are dropped; the newest is always kept."""
 
     def __init__(self) -> None:
         self._waiting: deque[Message] = deque()
@@ -27,7 +27,7 @@ class Backlog:
 
     @property
     def is_low(self) -> bool:
-        """Whether so little is left that more may come."""
+        """Whether so little waits that the source may go on."""
         return len(self._waiting) <= _MESSAGES // 2 and self._bytes <= _BYTES // 2
 
     def append(self, message: Message) -> None:
@@ -40,7 +40,7 @@ class Backlog:
         return message
 
     def drop_oldest(self) -> int:
-        """Make it fit again; how many that took."""
+        """Drops the oldest messages until the rest fits; returns how many."""
         dropped = 0
         while self.is_full and len(self._waiting) > 1:
             self.popleft()

@@ -1,4 +1,4 @@
-"""How long a call may take, in silence and in all, and what an answer says of its server."""
+"""How long a call may take, without progress and in total, and what an answer shows about its server."""
 
 import asyncio
 from collections.abc import Callable
@@ -20,7 +20,7 @@ class CallTime:
         self.due = min(now + self._idle, self._end)
 
     def extend(self, now: float) -> None:
-        """The server showed that it is getting on with the call."""
+        """Restarts the idle time after a sign of progress; the total stays."""
         self.due = min(now + self._idle, self._end)
 
     def describe(self) -> str:
@@ -29,7 +29,7 @@ class CallTime:
 
 
 class CallTimer:
-    """Fires when a call's time is up, and once before when its silence grows long. To start it again costs no task."""
+    """Fires when a call's time is up, and once before, when its silence grows long. Restarting it costs no task."""
 
     __slots__ = ("_handle", "_on_due", "_on_silence", "_time")
 
@@ -72,7 +72,7 @@ class CallTimer:
             self._on_due(self._time.describe())
 
     def cancel(self) -> None:
-        """For good. Lets go of what it would have called, which may know this timer in turn."""
+        """Stops the timer for good, and releases its callbacks, which may refer to this timer."""
         if self._handle is not None:
             self._handle.cancel()
         self._on_due = self._on_silence = None
@@ -98,7 +98,7 @@ def too_long(seconds: float) -> str:
 
 
 def note_answer(health: ServerHealth, pending: Pending, seconds: float, *, has_error: bool) -> None:
-    """The server answered a request in so many seconds; most answers say which era it speaks."""
+    """Notes an answer in the health of its server: its seconds for a call, and the era where it shows one."""
     era = Era.UNKNOWN
     if not has_error and (pending.is_modern or pending.method == "initialize"):
         era = Era.MODERN if pending.is_modern else Era.LEGACY

@@ -35,7 +35,7 @@ class Conversation(JudgedCalls):
         super().__init__(server, ask_for_page, caller)
         self._pending: dict[RequestId, Pending] = {}
         self._asked_by_server: set[RequestId] = set()
-        self.has_lost_session = False  # the server knew it no more when it was asked for its tools
+        self.has_lost_session = False  # the server no longer knew the session when it was asked for its tools
 
     @property
     def open_requests(self) -> dict[RequestId, Pending]:
@@ -51,19 +51,19 @@ class Conversation(JudgedCalls):
         return request(request_id, "tools/list", params or None)
 
     def stop_waiting(self) -> None:
-        """The greeting has come, or never will: calls that wait for it go on."""
+        """Lets calls that wait for the greeting go on: it has come, or never will."""
         if self._greeting is not None:
-            self._greeting.cancel()  # nobody reads it: it only has to be over
+            self._greeting.cancel()  # its result is not used: it only has to be over
             self._greeting = None
 
     def close(self, reason: str) -> None:
-        """No answer can come any more: whatever is still open ends with this reason, to its client and on record."""
+        """Ends every open request with this reason, for its client and on record: no answer can come any longer."""
         ended, self._pending = self._pending, {}
         for pending in ended.values():
             self._end(pending, reason)
 
     def close_unattended(self, reason: str) -> None:
-        """The same for requests that were sent and have nobody who relays their answer; the others go on."""
+        """Ends only requests that were sent and whose answer nothing relays; the others go on."""
         for key in [key for key, pending in self._pending.items() if pending.alias and not pending.is_attended]:
             self._end(self._pending.pop(key), reason)
 
@@ -77,15 +77,15 @@ class Conversation(JudgedCalls):
             pending.when_over()
 
     def dismiss(self, text: str) -> None:
-        """Send away the calls that still wait in line for the server."""
+        """Ends the calls that still wait in line for the server."""
         for pending in self._pending.values():
             if pending.place is not None:
                 pending.place.dismiss(text)
 
     def take_overdue(self, now: float, limits: Limits) -> list[tuple[RequestId, Pending, str]]:
-        """Requests that have waited too long for an answer or for progress, or are under way for too long, and why.
+        """Takes out requests that wait too long for an answer or progress, or take too long in total, and says why.
 
-        Not those that wait in line or are still being judged. They are open no more.
+        Requests in line, calls that were not opened yet, and subscriptions stay.
         """
         found = [
             (key, pending, text)
@@ -99,11 +99,11 @@ class Conversation(JudgedCalls):
         return found
 
     def cancelled_id(self, message: Message) -> RequestId:
-        """Which request a notifications/cancelled means."""
+        """Returns the id of the request that a notifications/cancelled names."""
         return _request_id(message.params().get("requestId"))
 
     def cancellation(self, message: Message) -> bytes | None:
-        """A notifications/cancelled as an HTTP server understands it; None where that was not sent the request."""
+        """Renders a notifications/cancelled with the id that the server knows; None if it was not sent the request."""
         pending = self._pending.get(self.cancelled_id(message))
         if pending is None or pending.alias is None:
             return None
@@ -112,7 +112,7 @@ class Conversation(JudgedCalls):
     # --- from the client -----------------------------------------------------------------------------------------
 
     async def from_client(self, message: Message, client: Client | None = None) -> Step:
-        """Decide about one message of the client's. A call may wait here until the server has a place for it."""
+        """Decides about one message of the client's. A call may wait here until the server has a place for it."""
         if message.is_answer:
             return self._answer_from_client(message)
         try:
@@ -187,7 +187,7 @@ class Conversation(JudgedCalls):
             self.caller = self.caller.introduced(bytes(meta.get(META_CLIENT, b"")))
             self._meta = {key: meta[key] for key in (META_VERSION, META_CAPABILITIES, META_CLIENT) if key in meta}
             if method != "server/discover" and not self._server.learner.has_discovered:
-                # A probe is not yet a way of speaking: a legacy server would refuse our list, or give half of one.
+                # Only a probe so far: a legacy server would refuse a modern tools/list, or answer with half of one.
                 self._discover()
         elif method == "initialize":
             self._meta = {}  # the client tried the modern way and fell back
@@ -196,13 +196,13 @@ class Conversation(JudgedCalls):
         if "progressToken" in meta:
             pending.progress_token = _request_id(meta["progressToken"])
         if method in TASK_REQUESTS:
-            pending.task_id = read_task_id(message.params()) or ""  # a result without an owner is still told of
+            pending.task_id = read_task_id(message.params()) or ""  # a result without an id is still put on record
         return pending
 
     # --- from the server -----------------------------------------------------------------------------------------
 
     async def from_server(self, message: Message) -> bytes | None:
-        """What the client gets for one message of the server's; None when nothing."""
+        """Returns what the client gets for one message of the server; None for nothing."""
         if message.is_request:
             assert message.id is not None
             if len(self._asked_by_server) < _OPEN_REQUESTS:
@@ -244,7 +244,7 @@ class Conversation(JudgedCalls):
         self._server.journal.diagnose(self._server.name, rules.MESSAGE_UNREADABLE, reason)
 
     async def refuse_answer(self, problem: BadMessage) -> bytes | None:
-        """The server sent something that is no message; the request it names, if any, gets an error."""
+        """Records an unreadable message of the server; returns an error for the request that it names, if any."""
         self.note_unreadable(problem)
         pending = self._pending.pop(problem.id, None) if problem.id is not None else None
         if pending is None or problem.id is None:
@@ -252,7 +252,7 @@ class Conversation(JudgedCalls):
         return self.fail(problem.id, pending, f"The server's answer could not be used: {problem.reason}")
 
     def refuse_overlong(self, head: bytes, limit: int) -> bytes | None:
-        """As `note_overlong`; the call it would have answered gets an error where it can be known which one that is."""
+        """As `note_overlong`; returns an error for the request it would have answered, if it can be known which one."""
         self.note_overlong(limit)
         request_id = id_in_head(head)
         if request_id is None and len(self._pending) == 1:
@@ -263,7 +263,7 @@ class Conversation(JudgedCalls):
         return self.fail(request_id, pending, overlong_text(limit))
 
     def note_overlong(self, limit: int) -> None:
-        """The server sent a message that is too large to be looked at, so it goes nowhere."""
+        """Records a message of the server that is too large to be read, and is dropped."""
         reason = f"A message over the limit of {limit} bytes was dropped."
         self._server.journal.diagnose(self._server.name, rules.MESSAGE_TOO_LARGE, reason)
 
@@ -282,7 +282,7 @@ class Conversation(JudgedCalls):
 
 
 def is_sign_of_life(message: Message, pending: Pending) -> bool:
-    """Whether a call that brings this is getting on: its own progress, or a question to the client; babble is not."""
+    """Whether a message shows that a call proceeds: its own progress, or a question to the client; others do not."""
     if message.is_request:
         return True
     if message.method != "notifications/progress" or pending.progress_token is None:

@@ -1,4 +1,4 @@
-"""Whether whoever is sent messages takes them as fast as they come; told to where they come from, which may wait."""
+"""Back-pressure from a slow client to the source of its messages."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,7 +7,7 @@ HoldBack = Callable[[bool], None]
 
 
 class Flow:
-    """One end holds it while too much waits there; the other waits for room, or is paused and let go again."""
+    """The receiving end holds it while too much waits there; the source waits for room, or is paused and resumed."""
 
     def __init__(self) -> None:
         self._has_room = asyncio.Event()
@@ -20,11 +20,11 @@ class Flow:
 
     @property
     def can_wait(self) -> bool:
-        """Whether the messages come from somewhere that holding has an effect on."""
+        """Whether the source of the messages can be paused."""
         return self._hold_back is not None
 
     def attach(self, hold_back: HoldBack | None) -> None:
-        """`hold_back` pauses where the messages come from; None where others would have to wait too."""
+        """`hold_back` pauses the source of the messages; None where others would have to wait too."""
         self._hold_back = hold_back
         if hold_back is not None and self.is_held:
             hold_back(True)
@@ -40,7 +40,7 @@ class Flow:
             self._hold_back(is_held)
 
     def close(self) -> None:
-        """Nothing more is taken here, so nobody need wait for it."""
+        """Lets the source go on: nothing more is taken here."""
         self.hold(False)
         self._hold_back = None
 

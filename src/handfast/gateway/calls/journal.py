@@ -1,4 +1,4 @@
-"""Records that are not calls: what became of servers, contracts, settings, and what could not be made sense of."""
+"""Records other than calls: states of servers, changes of contracts and settings, refusals and other diagnostics."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ from handfast.core.call.caller import ANYONE, Caller
 from handfast.core.call.exchange import Detail, Record, Recorder, RecordType, Status
 from handfast.core.words.redaction import scrub_name, scrub_sentence
 
-# Records of one kind of trouble with one server in an hour: a server or a client that babbles does not fill the log,
-# and who looks at a day of it still sees when it was.
+# Records of one kind of trouble with one server in an hour: a noisy server or client does not fill the log, and a
+# reader of a day's records still sees when it was.
 _EACH = 20
 _HOUR = 3600.0
-# Wordings under one rule that are counted apart; so batches cannot hide duplicate keys. Further ones count as one more.
+# Wordings of one rule that are counted apart, so that batches cannot hide duplicate keys; the rest share one count.
 _WORDINGS = 8
 _EACH_LIST = 100  # changes of one list that have a record each: more than a server's whole list, nearly always
 _EACH_HOUR = 1000  # the same for one server in an hour; its list may change without end
@@ -29,7 +29,7 @@ _CHANGES = {
 
 @dataclass(slots=True)
 class _Trouble:
-    """One kind of it, since it began."""
+    """Trouble of one wording, since it began."""
 
     began: float
     reason: str
@@ -57,7 +57,7 @@ class Journal:
         caller: Caller = ANYONE,
         is_refusal: bool = False,
     ) -> None:
-        """A refused request is only counted where its caller repeats it."""
+        """Records an entry; with `is_refusal`, what a caller repeats is only counted."""
         record = Record(
             id=self._clock.new_id(),
             time=self._clock.now(),
@@ -76,7 +76,7 @@ class Journal:
             self._recorder.record(record)
 
     def diagnose(self, server: str, rule: str, reason: str, *, tool: str = "") -> None:
-        """Something is odd. After twenty of one kind in an hour the rest is counted, and the count is on record."""
+        """Records something odd. After twenty of one kind in an hour the rest are counted, and the count recorded."""
         now = self._clock.monotonic()
         if now >= self._next_look:
             self._forget_old(now)
@@ -90,11 +90,11 @@ class Journal:
         self._note_trouble(server, rule, reason + more, tool=tool)
 
     def close(self) -> None:
-        """Put on record what was only counted so far."""
+        """Records what was only counted so far."""
         self._forget_old(inf)
 
     def _forget_old(self, now: float) -> None:
-        """What began an hour ago is counted anew; how many of it had no record of their own gets one."""
+        """Ends counts that began an hour ago, and records how many of each had no record of their own."""
         self._next_look = now + _HOUR / 60
         for (server, rule), wordings in [*self._troubles.items()]:
             for wording, trouble in [*wordings.items()]:
@@ -115,7 +115,7 @@ class Journal:
         self.note(RecordType.DIAGNOSTIC, status, server=server, tool=tool, rule=rule, reason=reason, details=details)
 
     def contracts_changed(self, server: str, changes: Sequence[ContractChange]) -> None:
-        """A record for each of the first changes; all further ones of a list are counted in one."""
+        """Records each of the first changes; all further ones of a list share one record."""
         worded = changes[: min(_EACH_LIST, self._room_for_changes(server))]
         self._worded[server][1] += len(worded)
         for change in worded:

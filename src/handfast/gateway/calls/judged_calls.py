@@ -1,6 +1,6 @@
 """The calls of one client to one server: admitted before they are forwarded, settled when their answers come.
 
-What is sent and received, and which answer belongs to which request, is the business of `conversation`.
+Sending, receiving, and pairing answers with requests are the business of `conversation`.
 """
 
 import asyncio
@@ -57,13 +57,13 @@ class JudgedCalls:
         self._ask_for_page = ask_for_page
         self._greeting: asyncio.Future[None] | None = None  # while initialize is under way
         self.caller = caller
-        self.session: bytes | None = None  # the session's id, where what is open in it can be found again
+        self.session: bytes | None = None  # the session's id, while answers in it can be resumed
         self.has_called = False
         self._meta: Members = {}  # how a modern client introduced itself; empty for a legacy one
-        self._view = b""  # what the client can do, where it can do anything: a server may list more tools to it
+        self._view = b""  # a key of the client's capabilities, if it has any: a server may list other tools by them
 
     def _open_call(self, pending: Pending, tool: str) -> tuple[Exchange, Place | None]:
-        """From here on the call will be on record, and that gives its place at the server back. Raises: NoPlace."""
+        """Opens a call, which will be recorded; its record gives back its place at the server. Raises: NoPlace."""
         server = self._server
         place = None if server.places is None else server.places.open(server.name, self.caller.key)
         policy = server.policy_of(tool)
@@ -74,7 +74,7 @@ class JudgedCalls:
         return call, place
 
     async def admit_call(self, message: Message, pending: Pending, client: Client | None) -> Step:
-        """Judge a tools/call and wait for its place at the server: then it goes on, or is answered here."""
+        """Judges a tools/call and waits for its place at the server; then it goes on, or is answered here."""
         assert message.id is not None
         params = message.params()
         tool = message.called_tool()
@@ -90,7 +90,7 @@ class JudgedCalls:
         policy = call.policy
         is_strict = policy.blocks_unknown_tools
         if (policy.judges or is_strict) and not await self._find_contract(call, tool, client, must_be_listed=is_strict):
-            return NOTHING  # cancelled, given up or left meanwhile
+            return NOTHING  # cancelled, given up, or its client left meanwhile
         pending.asks_for_task = "task" in params
         given = params.get("arguments")
         arguments = None if given is None else bytes(given)
@@ -104,7 +104,7 @@ class JudgedCalls:
         if isinstance(decision, Blocked):
             return Step(to_client=_refusal(message.id, decision.reason, policy, is_modern=pending.is_modern))
         if pending.is_cancelled or pending.ended:
-            return NOTHING  # while it was being judged: it never reaches the tool
+            return NOTHING  # while it was being judged: the call never reaches the tool
         if place is not None:
             try:
                 place.ask(len(message.raw))
@@ -117,19 +117,19 @@ class JudgedCalls:
         return Step(to_server=message.raw)
 
     async def _refuse_unknown(self, request_id: RequestId, call: Exchange, arguments: bytes | None) -> bytes:
-        """Nothing is known to judge the call by, and this tool is held too firmly to let it pass."""
+        """Refuses a call without a contract, because its policy blocks unknown tools."""
         is_listed = self._server.learner.contracts.is_complete(self._view)
         violation = UNLISTED if is_listed else LIST_UNAVAILABLE
         await self._server.path.refuse(call, arguments, violation)
         return error_reply(request_id, INVALID_PARAMS if is_listed else UPSTREAM_FAILED, violation.message)
 
     async def _wait_in_line(self, place: Place, pending: Pending, call: Exchange, client: Client | None) -> None:
-        """However the wait ends, the record of the call gives the place back. Raises: NoPlace."""
+        """Waits for the place, which the record of the call gives back however the wait ends. Raises: NoPlace."""
         began = self._server.now()
         pending.place = place
         pending.touched = inf
         if client is not None:
-            # A legacy client may come back for an answer that has begun, but not for one to a call that has not.
+            # A legacy client may resume an answer that has begun, but not that of a call that has not.
             reason = "The client left while the call waited, so it never reached the server."
             client.watch(lambda: self._server.path.conclude(call, Status.CANCELLED, reason=reason))
         try:
@@ -142,9 +142,9 @@ class JudgedCalls:
             call.details["queued_ms"] = round((pending.touched - began) * 1000, 3)
 
     async def _find_contract(self, call: Exchange, tool: str, client: Client | None, *, must_be_listed: bool) -> bool:
-        """What the tool promises; asked for once the server has greeted, which may take npx a while.
+        """Finds the contract of the tool; asks for it once the server has greeted, which may take npx a while.
 
-        False where the call is over by then.
+        Returns False if the call is over by then.
         """
         learner = self._server.learner
         if self._greeting is None and learner.knows(tool, self._view, must_be_listed=must_be_listed):
@@ -167,23 +167,23 @@ class JudgedCalls:
         self._server.path.conclude(call, Status.CANCELLED, rule=rules.CLIENT_LEFT, reason=LEFT)
 
     def abandon(self, message: Message) -> None:
-        """Put on record a call whose client left before anything was done about it."""
+        """Puts on record a call whose client left before anything was done about it."""
         call = self._open_unsent(message)
         if call is not None:
             self._leave(call)
 
     def turn_away(self, message: Message, rule: str, text: str, *, code: int = INVALID_REQUEST) -> Step:
-        """Refuse a request before anything is done about it. A call is on record all the same."""
+        """Refuses a request before anything is done about it. A call is recorded nevertheless."""
         call = self._open_unsent(message)
         if call is not None:
             self._server.path.conclude(call, Status.ERROR, rule=rule, reason=text, refusal=())
         return Step(to_client=error_reply(message.id, code, text))
 
     def _open_unsent(self, message: Message) -> Exchange | None:
-        """A call that will not reach the server, to be recorded; None for what is no call. Raises: AmbiguousKeys."""
+        """Opens a call that will not reach the server; None if the message is not a call. Raises: AmbiguousKeys."""
         if message.method != "tools/call" or not message.is_request:
             return None
-        message.params()  # one that is ambiguous is refused as such
+        message.params()  # raises for ambiguous keys
         tool = message.called_tool()
         if tool is None:
             return None
@@ -191,7 +191,7 @@ class JudgedCalls:
         return server.path.open(server=server.name, tool=scrub_name(tool), policy=policy, caller=self.caller)
 
     def _list_page(self, cursor: bytes | None) -> Awaitable[Message]:
-        # A method, not something kept: a conversation that held on to itself would be left to the garbage collector.
+        # A method, not a stored callable: a conversation that refers to itself would be left to the garbage collector.
         return self._ask_for_page(self, cursor)
 
     async def settle_call(self, call: Exchange, pending: Pending, message: Message) -> bytes:
@@ -225,7 +225,7 @@ class JudgedCalls:
         return await server.path.settle(call, view)
 
     async def _find_wrong(self, call: Exchange, result: Members, view: ResultView) -> ResultView:
-        """The result that some client could find beside the one that the call is answered with, if it is wrong."""
+        """Returns the first result in a task that is not allowed, as some client could find it, else the call's own."""
         for found in read_task(result, view.size).results:
             if not isinstance(await self._server.path.judge(call, found), Allowed):
                 return found
@@ -240,13 +240,13 @@ class JudgedCalls:
         code: int = UPSTREAM_FAILED,
         rule: str = rules.UPSTREAM_FAILED,
     ) -> bytes:
-        """Answer a request that will get no answer from the server."""
+        """Answers a request that will get no answer from the server."""
         if pending.call is not None:
             self._server.path.conclude(pending.call, Status.ERROR, rule=rule, reason=text)
         return error_reply(request_id, code, text)
 
     async def refuse_foreign(self, request_id: RequestId, pending: Pending, problem: Foreign) -> bytes:
-        """Answer a request that names another caller's task or state, on record and without asking the server."""
+        """Answers a request that names another caller's task or state, on record and without asking the server."""
         text = str(problem)
         if pending.call is None:
             self._server.journal.diagnose(

@@ -1,4 +1,4 @@
-"""A list of tools on its way to a client: its contracts are learnt, and what is over a bound is taken out."""
+"""Learns a list of tools on its way to a client, and takes out what is over a bound."""
 
 from handfast.catalog.listing import ToolPage, read_tool_page
 from handfast.core.call import rules
@@ -9,7 +9,7 @@ from handfast.wire.splice import drop, replace_values
 
 
 async def learn_list(server: ServerSide, message: Message, *, cursor: bytes | None, view: bytes) -> bytes:
-    """What the client gets of an answer to tools/list: all of it, or as much as was learnt of one that is too long."""
+    """Returns an answer to tools/list for the client: all of it, or the tools that were learnt if it is too long."""
     try:
         result = message.result()
     except (AmbiguousKeys, NotJson) as problem:

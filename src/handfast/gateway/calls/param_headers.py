@@ -14,9 +14,9 @@ from handfast.wire.scan import NotJson
 
 
 def refuse_mismatch(server: ServerSide, http: HttpExchange, message: Message) -> bytes | None:
-    """The error for HTTP 400 where a header says something else than the body; what is missing is not looked for.
+    """Returns the error for HTTP 400 if a header contradicts the body; headers that are missing do not matter.
 
-    A server may go by either, so only one thing may be said. The refusal is on record, a call's as that call.
+    A server may go by either, so both must agree. The refusal is recorded, that of a call as that call.
     """
     text = find_mismatch(http.by_name.get, message)
     if text is None:
@@ -34,7 +34,7 @@ def refuse_mismatch(server: ServerSide, http: HttpExchange, message: Message) ->
 def refuse_param_mismatch(
     server: ServerSide, conversation: Conversation, headers: Headers, message: Message
 ) -> bytes | None:
-    """The same for the arguments of a call that the conversation let pass."""
+    """As `refuse_mismatch`, for the arguments of a call that the conversation let pass."""
     text = param_mismatch(server, headers, message)
     if text is None or message.id is None:
         return None
@@ -43,7 +43,7 @@ def refuse_param_mismatch(
 
 
 def param_mismatch(server: ServerSide, headers: Headers, message: Message) -> str | None:
-    """What to say when an argument and the header that repeats it differ."""
+    """Returns an error text if an argument and the header that repeats it differ."""
     schema = _input_schema(server, message)
     return None if schema is None else find_param_mismatch(headers, _arguments(message), schema)
 
@@ -55,7 +55,7 @@ def modern_headers(server: ServerSide, message: Message) -> Headers:
         schema = _input_schema(server, message)
         return headers if schema is None else headers + render_params(_arguments(message), schema)
     except (AmbiguousKeys, NotJson):
-        return []  # the server will say what is wrong with it
+        return []  # the server will say what is wrong with the message
 
 
 def _input_schema(server: ServerSide, message: Message) -> bytes | None:

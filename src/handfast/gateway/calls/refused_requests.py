@@ -1,4 +1,4 @@
-"""Requests that are wrong in themselves and reach no server: a call among them is on record all the same."""
+"""Requests that are invalid and reach no server: calls among them are put on record."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ class _Reply(msgspec.Struct):
 
 
 def note_refused(diagnose: Callable[[str, str], None], message: Message, reply: bytes) -> bytes:
-    """Put a call that is answered with this error on record. `diagnose` takes a rule and a reason.
+    """Records a call that is answered with this error. `diagnose` takes a rule and a reason.
 
     Only calls: a client that looks for the revision that is spoken here is refused as well.
     """

@@ -11,12 +11,12 @@ def is_repeatable(pending: Pending, server: ServerSide) -> bool:
     if pending.call is None:
         return pending.method in HARMLESS
     contract = pending.call.contract
-    # What a tool says of itself is only the server's word, so the operator has to take it first.
+    # The tool's claim is only the server's word, so the operator has to accept it first.
     return contract is not None and contract.is_repeatable and server.retries_idempotent()
 
 
 def note_repeat(pending: Pending | None, server: ServerSide, why: str) -> None:
-    """A repeat is on record: with the call where it is one, else by itself."""
+    """Records a repeat: in the record of its call if it is one, else by itself."""
     if pending is not None and pending.call is not None:
         pending.call.details["retries"] = 1
         return

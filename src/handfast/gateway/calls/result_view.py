@@ -1,4 +1,4 @@
-"""What the rules need to see of a tool's result, read from the members it came with."""
+"""Reads what the rules need to see of a tool's result from the members of the result."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ _TASK_LEVELS: Final = 3
 
 
 def view_result(result: Members, size: int, *, is_modern: bool = True) -> ResultView:
-    """`is_modern`: whether the client knows that a result may be a question or a task. Any other takes it as it is."""
+    """`is_modern`: whether the client knows that a result may be a question or a task; else every result is final."""
     structured = result.get("structuredContent")
     kind = result.get("resultType") if is_modern else None
     is_error = result.get("isError")

@@ -32,8 +32,8 @@ from handfast.wire.scan import NotJson, scan_array
 from handfast.wire.splice import drop, put
 
 _DAY = 86_400.0
-# A server may keep a task for longer than it said. A result that comes after its task was forgotten is not judged, so
-# a short `ttl` is not taken at its word.
+# A server may keep a task for longer than it said. A result that comes after its task was forgotten is not judged, so a
+# short `ttl` is raised to this.
 _LEAST_SECONDS = 7 * _DAY
 _MOST_SECONDS = 30 * _DAY  # also where none is stated
 _AT_HAND = 1_000  # tasks in memory; the others are on disk
@@ -44,12 +44,12 @@ _ENDED: Final = {b'"failed"': Status.ERROR, b'"cancelled"': Status.CANCELLED}
 
 @dataclass(slots=True)
 class _Task:
-    """A task at hand: what is kept of it, and how far its result has got."""
+    """A task in memory: what is kept of it on disk, and what was last recorded of its result."""
 
     kept: KeptTask
     contract: CompiledContract | None
     outcome: str
-    ticket: Ticket | None = None  # of the records of that outcome: a reply waits for them however often it is asked for
+    ticket: Ticket | None = None  # of the records of that outcome, which every reply waits for
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +57,16 @@ class TaskReport:
     """What one message says about a task: results, or how it ended without one, or neither."""
 
     results: tuple[ResultView, ...] = ()  # more than one only where the server puts them at several levels
-    ambiguity: str = ""  # why nobody can tell what the result says
+    ambiguity: str = ""  # why the result can be read in more than one way
     ended: Status | None = None
 
 
 class TaskResults:
     """The tasks of one server.
 
-    Nothing here is served: an id only says by which contract the answer of the server is judged. Each process of a
-    server may count, so the id is read as that of the asker's own task. Where it has none of this id, it means the only
-    one that was ever given out, as after a restart: guessing one opens nothing that the server does not open itself.
+    An id only selects the contract that judges the server's answer; handfast serves no results itself. Each process of
+    a server may count, so an id means the caller's own task. If the caller has none, it means the only one that was
+    ever given out, as after a restart: guessing an id opens nothing that the server does not open itself.
     """
 
     def __init__(
@@ -87,19 +87,19 @@ class TaskResults:
         self._policy_of = policy_of
         self._kept = kept
         self._clock = clock
-        # None: not one of ours, and the operator has been told.
+        # None: a task that is not ours, and for which the diagnostic was recorded.
         self._at_hand: OrderedDict[str, _Task | None] = OrderedDict()
 
     # --- a call becomes a task -----------------------------------------------------------------------------------
 
     async def begin(self, call: Exchange, tool: str, tasks: Sequence[Members], report: TaskReport) -> Decision:
-        """The call is over, and what it was for comes later. Returns once a restart would not lose that.
+        """Ends a call whose result comes later as a task. Returns once a restart would not lose the task.
 
-        Some clients read the answer for the result that it carries, others ask for that of the task: both are judged.
+        Some clients read the result in this answer, others ask for that of the task: both are judged.
         """
         call.details["task"] = "created"
         if call.policy.output.judges and any("taskId" in task and read_task_id(task) is None for task in tasks):
-            # What it cannot be asked for by is not remembered, and its result would be nobody's.
+            # A task with such an id could not be asked for, and its result would belong to no call.
             return await self._path.reject(
                 call, ambiguous_violation("the id of its task is neither text nor a whole number")
             )
@@ -125,7 +125,7 @@ class TaskResults:
             key=task_key(task_id, call.caller.name),
             named=task_key(task_id),
             holder=task_key(call.caller.address)[:16],
-            tool=tool if contract is not None else call.tool,  # a name that no server has listed is the caller's
+            tool=tool if contract is not None else call.tool,  # an unlisted name is the caller's: kept scrubbed
             request_id=call.request_id,
             actor=call.caller.actor,
             contract=None if contract is None else contract.contract,
@@ -167,7 +167,7 @@ class TaskResults:
         return _with_result(message.raw, "result", message.result() or {}, error_result(text, is_modern=is_modern))
 
     async def _settle_list(self, message: Message, caller: Caller) -> bytes:
-        """A list says how tasks stand. One that carries their results as well is judged as their answers are."""
+        """Judges results that stand in a list of tasks, as in an answer about one task."""
         assert message.id is not None
         try:
             tasks = bytes((message.result() or {}).get("tasks", b""))
@@ -202,11 +202,11 @@ class TaskResults:
         return _with_result(message.raw, "params", params, result)
 
     async def _settle(self, task_id: str, report: TaskReport, caller: Caller) -> tuple[_Task | None, Decision]:
-        """Judge what a message says, each time it says it, and record it once. Raises: RecordingFailed."""
+        """Judges what a message says each time, and records it once. Raises: RecordingFailed."""
         if not report.results and report.ended is None:
-            return None, ALLOWED  # still at work, which is what nearly every poll hears
+            return None, ALLOWED  # still at work, as in the answer to nearly every poll
         key = task_key(task_id, caller.name)
-        # That a server has no such task for the asker says nothing about another's.
+        # An end without a result is not taken as that of another caller's task.
         task = await self._find(key, task_key(task_id) if report.results else "")
         if task is None:
             return None, self._decide_unknown(key, report)
@@ -224,9 +224,9 @@ class TaskResults:
         return min(decisions, key=_by_weight, default=ALLOWED)
 
     def _note(self, task: _Task, call: Exchange, report: TaskReport, decision: Decision) -> None:
-        """Record what this message says, unless that is on record: synchronous, so that of two polls one does it."""
+        """Records what this message says unless it is on record: synchronous, so that only one of two polls does it."""
         outcome = _outcome(report, decision)
-        # A result that says something else than before is recorded again. An end without one adds nothing to it.
+        # A result with another outcome than before is recorded again. An end without a result adds nothing to one.
         if outcome == task.outcome or (not report.results and task.outcome):
             call.ticket = task.ticket
             return
@@ -268,7 +268,7 @@ class TaskResults:
         return call
 
     def _decide_unknown(self, key: str, report: TaskReport) -> Decision:
-        """A task from before handfast stood in between: there is nothing to judge its result by."""
+        """Decides about a task that handfast did not see begin: it has no contract to judge the result by."""
         if report.results and self._policy_of("").blocks_unknown_tools:
             self._journal.diagnose(self._server, rules.RESULT_UNKNOWN_TASK, f"It was blocked: {_UNKNOWN}.")
             return Blocked(rules.RESULT_UNKNOWN_TASK, _UNKNOWN)
@@ -287,7 +287,7 @@ class TaskResults:
 
 
 def read_task_id(members: Members) -> str | None:
-    """The id as it is, or a number's digits: some servers count, and such a task is judged like any other."""
+    """Returns the id as text. A number becomes its digits: some servers count, and their tasks are judged as well."""
     try:
         return str(msgspec.json.decode(members["taskId"], type=str | int))
     except (KeyError, msgspec.DecodeError, UnicodeDecodeError):
@@ -295,7 +295,7 @@ def read_task_id(members: Members) -> str | None:
 
 
 def created_tasks(result: Members, *, is_modern: bool) -> list[Members]:
-    """Where an answer to a tools/call names a task: in itself, or in its `task`. Raises: AmbiguousKeys, NotJson."""
+    """Returns what may name a task in an answer to a call: itself, and its `task`. Raises: AmbiguousKeys, NotJson."""
     inner = bytes(result.get("task", b""))
     nested = [read_level(inner)] if inner.startswith(b"{") else []
     return [result, *nested] if is_modern and text_member(result, "resultType") == "task" else nested
@@ -310,7 +310,7 @@ def _seconds_to_keep(task: Members) -> float:
 
 
 def _read_whole(message: Message) -> TaskReport:
-    """The answer to tasks/result is the tool's result itself; an error there is the tool's, or the task is gone."""
+    """Reads the answer to tasks/result: the tool's own result, or an error of the tool or about a lost task."""
     if message.has_error:
         return TaskReport(ended=Status.ERROR)
     size = len(message.raw)
@@ -323,7 +323,7 @@ def _read_whole(message: Message) -> TaskReport:
 
 
 def read_task(task: Members, size: int) -> TaskReport:
-    """A task as it stands. A result in it counts whatever its status says."""
+    """Reads a task as it stands. A result in it counts whatever its status."""
     try:
         results = results_in_task(task, size)
     except (AmbiguousKeys, NotJson) as problem:
@@ -336,7 +336,7 @@ def _by_weight(decision: Decision) -> int:
 
 
 def _with_result(raw: bytes, place: str, task: Members, result: bytes) -> bytes:
-    """The task with this result and no other, at whatever level that was."""
+    """Replaces every result of the task, at whatever level, with this one."""
     others = [(place, name) for name in ("structuredContent", "task") if name in task]
     return put(drop(raw, others) if others else raw, {(place, "result"): result})
 

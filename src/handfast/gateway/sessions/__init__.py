@@ -1,1 +1,1 @@
-"""Sessions of clients with the gateway, on whichever way their requests go on."""
+"""Sessions of clients with the gateway, whether their requests are relayed or translated."""

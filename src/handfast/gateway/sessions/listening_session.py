@@ -1,4 +1,4 @@
-"""One legacy client's session, and the stream on which it hears what belongs to no request."""
+"""One legacy client's session, and the stream for messages that belong to no request."""
 
 from collections.abc import Callable
 from secrets import token_urlsafe
@@ -13,19 +13,19 @@ _NOTHING_THERE = "There is nothing to resume after this Last-Event-ID: it is unk
 
 
 class ListeningSession:
-    """What a way to the server adds: whether requests are under way, and messages that are judged only when heard."""
+    """The common part of sessions; each kind adds whether requests are under way, and messages judged when heard."""
 
     def __init__(self, shelf: EventShelf, opener: Caller, *, now: Callable[[], float]) -> None:
         name = token_urlsafe(24)
         self.id = name.encode()
-        self.caller = opener.in_session(name)  # another one may not use it
-        self.address = self.caller.address  # whose room it counts towards
+        self.caller = opener.in_session(name)  # other callers may not use it
+        self.address = self.caller.address  # the address whose room it counts towards
         self.opened = self.last_used = now()
         self.has_called = False
         self.log = EventLog(shelf, now=now)
         self.is_closed = False
-        self._stream: KeptStream | None = None  # the one for what belongs to no request
-        self._heard = 0  # how much of it was sent to a client that seemed to be there
+        self._stream: KeptStream | None = None  # for messages that belong to no request
+        self._heard = 0  # how many of its events were sent to a client that seemed present
 
     @property
     def is_busy(self) -> bool:
@@ -37,11 +37,11 @@ class ListeningSession:
         return not self.is_busy and (self._stream is None or self._stream.on_change is None)
 
     def say(self, message: bytes) -> None:
-        """Something for the client that belongs to no request. Of more than the log has room for the oldest goes."""
+        """Sends a message that belongs to no request. If the log has no room for it, its oldest events are dropped."""
         self.log.add(self._open_stream(), message)
 
     async def take_next(self) -> bool:
-        """Say the next message that waits until it is heard; False where there is none."""
+        """Sends the next message that waits for a listener; returns False if there is none."""
         return False
 
     def wake_listener(self) -> None:
@@ -53,16 +53,16 @@ class ListeningSession:
         self.wake_listener()
 
     def close(self, reason: str = "") -> None:
-        """With a `reason` requests under way are answered with it."""
+        """Ends the session; requests under way are answered with the `reason`, if there is one."""
         self.stop_listening()
         self._end_requests(reason)
         self.log.close()
 
     def _end_requests(self, reason: str) -> None:
-        """Where nothing else ends them."""
+        """Ends requests under way, in sessions where nothing else does."""
 
     async def listen(self, http: HttpExchange) -> None:
-        """Serve the client's GET stream, or the one that it resumes, until either side ends it. Raises: HttpProblem."""
+        """Serves the client's GET stream, or the one it resumes, until either side ends it. Raises: HttpProblem."""
         own = self._open_stream()
         last_event = http.header(b"last-event-id")
         if last_event is None:
@@ -79,7 +79,7 @@ class ListeningSession:
             await follow(http, self.log, stream, position=position)
 
     async def _listen(self, http: HttpExchange, stream: KeptStream, position: int, *, is_new: bool) -> None:
-        """A newer connection takes over."""
+        """Sends the stream until the session ends or a newer connection takes over."""
         async with reading(http, stream) as (bell, is_current):
             await http.send_chunk(KEEP_ALIVE)
             if is_new and position == stream.sent and is_primed(http):

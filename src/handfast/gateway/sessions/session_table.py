@@ -18,7 +18,7 @@ from handfast.wire.replies import error_reply
 RELAYED_SESSIONS = 10_000
 # Of one server, or at /mcp with all its servers: each session keeps a stream open to the server.
 TRANSLATED_SESSIONS = 1000
-# The same words for both, so that nobody learns which ids exist.
+# The same text for unknown and foreign sessions, so that callers do not learn which ids exist.
 UNKNOWN_SESSION = "This session is not known or has ended. Send initialize to begin a new one."
 INITIALIZED = "This session has had its initialize. Open another one."
 ENDED = "The client ended the session before the answer came."
@@ -32,7 +32,7 @@ class ClientSession(Held, Protocol):
 
     @property
     def caller(self) -> Caller:
-        """Who opened it."""
+        """The caller that opened the session."""
 
 
 S = TypeVar("S", bound=ClientSession)
@@ -40,7 +40,7 @@ S = TypeVar("S", bound=ClientSession)
 
 class SessionTable(Generic[S]):
     def __init__(self, journal: Journal, server: str, *, now: Callable[[], float], most: int) -> None:
-        """`server` is empty at /mcp, where a session is with all of them."""
+        """`server` is empty at /mcp, where a session is with all servers."""
         self._journal = journal
         self._server = server
         self._now = now
@@ -58,7 +58,7 @@ class SessionTable(Generic[S]):
         return session_id in self._by_id
 
     def find(self, http: HttpExchange) -> S:
-        """The caller's session. Raises: HttpProblem 400 and 404."""
+        """Returns the session that the request names. Raises: HttpProblem 400 and 404."""
         session_id = http.header(b"mcp-session-id")
         if session_id is None:
             raise HttpProblem(400, "There is no Mcp-Session-Id header. Send initialize first.")
@@ -68,11 +68,11 @@ class SessionTable(Generic[S]):
         return session
 
     def peek(self, session_id: bytes) -> S | None:
-        """The session with this id, whoever opened it."""
+        """Returns the session with this id without checking who opened it."""
         return self._by_id.get(session_id)
 
     def get(self, session_id: bytes, http: HttpExchange) -> S | None:
-        """The session with this id, if there is one. Raises: HttpProblem 404 where another caller opened it."""
+        """Returns the session with this id, if there is one. Raises: HttpProblem 404 if another actor opened it."""
         session = self._by_id.get(session_id)
         if session is None:
             return None
@@ -94,7 +94,7 @@ class SessionTable(Generic[S]):
         raise HttpProblem(404, UNKNOWN_SESSION, rule="")
 
     def admit(self, session: S) -> S | None:
-        """Add a session; what made way for it is in the table no more, and for the caller to end.
+        """Adds a session. Returns the one that was removed to make room for it, which has yet to be ended.
 
         Raises: HttpProblem 503.
         """
@@ -106,25 +106,25 @@ class SessionTable(Generic[S]):
         return leaver
 
     def add(self, session: S) -> None:
-        """Add a session whose room is counted elsewhere."""
+        """Adds a session whose room is counted elsewhere."""
         self._by_id[session.id] = session
 
     def idle_for(self, seconds: float) -> list[S]:
-        """Those that were idle for longer than this."""
+        """Returns the sessions that were idle for longer than this."""
         now = self._now()
         return [one for one in self._by_id.values() if one.is_idle and now - one.last_used > seconds]
 
     def free_room(self, session: S) -> None:
-        """The session stays, and its room is counted elsewhere from here on."""
+        """Keeps the session, whose room is counted elsewhere from here on."""
         self._room.remove(session)
 
     def remove(self, session: S) -> None:
-        """Whether it is in the table or not."""
+        """Removes a session. Does nothing if it is not in the table."""
         self._by_id.pop(session.id, None)
         self._room.remove(session)
 
     def find_leaver(self, room: Room[H], address: str, most: int) -> H | None:
-        """Which one makes way in this room for another of this address, on record. Raises: HttpProblem 503."""
+        """Returns which one makes way for another of this address, and records that. Raises: HttpProblem 503."""
         try:
             leaver = room.find_leaver(address, most)
         except NoRoom as problem:
@@ -140,7 +140,7 @@ def refuse_unknown() -> NoReturn:
 
 
 def refuse_initialize(journal: Journal, server: str, message: Message) -> bytes:
-    """What an initialize gets in a session that is open: another one would change what is judged in it."""
+    """Refuses an initialize in an open session: another one would change what is judged in it."""
     journal.diagnose(server, rules.SESSION_INITIALIZED, f"initialize was refused. {INITIALIZED}")
     return error_reply(message.id, INVALID_REQUEST, INITIALIZED)
 
@@ -150,10 +150,10 @@ def note_evicted(journal: Journal, server: str) -> None:
 
 
 class Sweeper:
-    """Looks now and then for what was idle for too long, from the moment there is something to look at."""
+    """Looks now and then for what was idle for too long, once it was started."""
 
     def __init__(self, look: Callable[[float], Awaitable[None]], seconds: Callable[[], float]) -> None:
-        """`look` is given how long idle is too long."""
+        """`look` receives the seconds after which idle is too long."""
         self._look = look
         self._seconds = seconds
         self._task: asyncio.Task[None] | None = None
@@ -169,13 +169,13 @@ class Sweeper:
             self._task.cancel()
 
     async def finish(self) -> None:
-        """Stop, and return once nothing more is ended by it."""
+        """Stops, and returns once nothing more is ended by this sweeper."""
         self.stop()
         if self._task is not None:
             await asyncio.wait((self._task,))
 
     async def _run(self) -> None:
-        while not self._is_stopped:  # what is being ended may have taken the cancellation for its own
+        while not self._is_stopped:  # a session that was being ended may have taken the cancellation for its own
             seconds = self._seconds()
             await asyncio.sleep(min(_LONGEST_PAUSE, seconds / 2))
             await self._look(seconds)
