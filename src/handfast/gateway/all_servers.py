@@ -12,7 +12,7 @@ from handfast.wire.message import Message
 
 
 class AllServers:
-    """One pair of fronts for every choice, so that sessions are counted by caller whatever they chose.
+    """Serves every choice of servers with one pair of fronts, so that sessions are counted per caller across choices.
 
     A session belongs to the choice that it was opened for.
     """
@@ -26,7 +26,7 @@ class AllServers:
         """Raises: HttpProblem."""
         version, session = http.header(b"mcp-protocol-version"), http.header(b"mcp-session-id")
         front = self._modern if is_modern(message, version, session) else self._legacy
-        await front.post(http, message, self._choose(http.query))  # only now: its body may have taken long
+        await front.post(http, message, self._choose(http.query))  # late: servers may change while a body arrives
 
     async def get(self, http: HttpExchange) -> None:
         """Raises: HttpProblem."""
@@ -37,16 +37,16 @@ class AllServers:
         await self._legacy.delete(http, self._choose(http.query))
 
     def check(self, query: bytes) -> None:
-        """Whether the address asks for what there is. Raises: HttpProblem."""
+        """Checks that the query of the address selects servers that exist. Raises: HttpProblem."""
         self._choose(query)
 
     def _choose(self, query: bytes) -> CombinedBackend:
-        """What the address asks for. Raises: HttpProblem."""
+        """Returns the backend of the servers that the query selects. Raises: HttpProblem."""
         if not query:
             return self.combined
         try:
             wanted = parse_qs(query.decode("latin-1"), keep_blank_values=True, max_num_fields=20)
-        except ValueError:  # more fields than that
+        except ValueError:  # more than 20 fields
             wanted = {}
         if set(wanted) != {"servers"}:
             raise HttpProblem(400, "The address may only choose servers, as in /mcp?servers=a,b. Leave the rest out.")
@@ -58,6 +58,6 @@ class AllServers:
         self._legacy.quiesce()
 
     async def close(self, text: str = STOPPING) -> None:
-        """Requests that are still under way get this text."""
+        """Ends requests that are still under way with this text."""
         await self._modern.close(text)
         await self._legacy.close(text)

@@ -1,4 +1,4 @@
-"""Where each request goes: `/mcp`, `/mcp/<server>`, `/health`; Host and Origin are checked always."""
+"""Routes each request: `/mcp`, `/mcp/<server>`, `/health`; Host and Origin are always checked."""
 
 import logging
 from typing import Protocol
@@ -21,7 +21,7 @@ from handfast.wire.replies import error_reply
 
 _log = logging.getLogger("handfast.gateway")
 _PREFIX = "/mcp/"
-# Of an initialize, which its session keeps: thirty times what real clients send. 10,000 sessions keep 160 MB at most.
+# Bytes of an initialize, kept by its session: thirty times what clients send. 10,000 sessions keep at most 160 MB.
 _LARGEST_OPENING = 16 * 1024
 
 
@@ -38,13 +38,13 @@ class GatewayApp:
         self._runtime = runtime
         self._upstreams = upstreams
         self._drain = drain
-        self._welcome: tuple[object, ...] = ()  # the settings, Host and Origin that passed last
+        self._welcome: tuple[object, ...] = ()  # the settings, Host and Origin that passed the checks last
 
     async def handle(self, http: HttpExchange) -> None:
         try:
             await self._route(http)
         except HttpProblem as problem:
-            if http.method == "POST" or problem.rule != rules.REQUEST_REFUSED:  # nothing else can have been a call
+            if http.method == "POST" or problem.rule != rules.REQUEST_REFUSED:  # only a POST can have been a call
                 self.note(problem, server=_server_of(http))
             reply = error_reply(None, problem.code, problem.text)
             await http.respond(problem.status, [JSON, *problem.headers], reply)
@@ -58,9 +58,9 @@ class GatewayApp:
                 await http.respond(500, [JSON], error_reply(None, INTERNAL_ERROR, text))
 
     def note(self, problem: HttpProblem, *, server: str = "") -> None:
-        """Put a refused request on record, where it may have been a call."""
+        """Records a refused request, if its problem has a rule."""
         if problem.rule:
-            server = server if server in self._runtime.settings.servers else ""  # a client may name any
+            server = server if server in self._runtime.settings.servers else ""  # a client may send any name
             reason = f"A request was refused: {problem.text}"
             self._runtime.journal.diagnose(server, problem.rule, reason)
 
@@ -68,7 +68,7 @@ class GatewayApp:
         check_repeated(http)
         settings = self._runtime.settings
         caller = (settings, http.header(b"host"), http.header(b"origin"))
-        if caller != self._welcome:  # nearly every request names the same
+        if caller != self._welcome:  # nearly every request has the same values
             check_host(caller[1], settings)
             check_origin(caller[2], settings)
             self._welcome = caller

@@ -43,13 +43,13 @@ from handfast.gateway.translate.servers.legacy_server import LegacyServer
 from handfast.gateway.translate.servers.modern_server import ModernServer
 from handfast.gateway.translate.servers.stdio_sessions import StdioSessions
 
-# A server that was asked for nothing, or is switched off, has no change to record.
+# Idle and disabled servers have no change to record.
 _STATES = {State.UP: rules.SERVER_UP, State.FAILING: rules.SERVER_FAILING, State.OPEN: rules.SERVER_OPEN}
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltServer:
-    """One server: relayed where the eras fit, else asked in the inner form by its backend."""
+    """One server: relayed where the eras of client and server fit, else translated by its backend."""
 
     side: ServerSide
     relay: HttpRelay | StdioRelay
@@ -65,7 +65,7 @@ class BuiltServer:
         return self.compact if surface is Surface.COMPACT else self.backend
 
     async def close(self) -> None:
-        """The sessions of clients first: what is under way in them ends with the reason that was given."""
+        """Stops the relay's sessions first, so that requests under way in them end with the reason that was given."""
         self.side.learner.close()
         self.relay.stop()
         await self.backend.close()
@@ -74,7 +74,7 @@ class BuiltServer:
 
 
 def build_server(runtime: Runtime, name: str, settings: ServerSettings) -> BuiltServer:
-    """A server of the settings, over whichever transport they name."""
+    """Builds a server of the settings, for the transport that they name."""
     if settings.transport is Transport.HTTP:
         return build_http_server(runtime, name, settings)
     assert settings.command is not None
@@ -109,7 +109,7 @@ def build_http_server(
     era = NativeServer(
         ModernServer(
             sessions.modern_line,
-            tells_logs_apart=True,  # a stream for each request
+            tells_logs_apart=True,  # each request has its own stream
             ids=None if has_one_caller else _caller_ids(runtime, name),
             listening=relay.listening_places,
         ),
@@ -166,7 +166,7 @@ def build_stdio_server(runtime: Runtime, name: str, launch: Launch, *, has_one_c
 
 
 def build_endpoint(runtime: Runtime, name: str, built: BuiltServer) -> ServerEndpoint:
-    """`/mcp/<server>` in front of a server of the settings."""
+    """Builds `/mcp/<server>` in front of a server of the settings."""
     at_first = runtime.settings.servers[name]
 
     def settings() -> ServerSettings:
@@ -177,7 +177,7 @@ def build_endpoint(runtime: Runtime, name: str, built: BuiltServer) -> ServerEnd
 
 
 def build_all_servers(runtime: Runtime, every_server: Callable[[], dict[str, Backend]]) -> AllServers:
-    """`/mcp` in front of every server there is at the moment."""
+    """Builds `/mcp` in front of all current servers."""
     combined = CombinedBackend(
         CombinedEndpoint(
             every_server=every_server,
@@ -194,7 +194,7 @@ def build_all_servers(runtime: Runtime, every_server: Callable[[], dict[str, Bac
 
 
 def build_fronts(runtime: Runtime, name: str, backend: Backend) -> tuple[ModernFront, LegacyFront]:
-    """Clients of both eras in front of a backend; without a name it is that of all servers."""
+    """Builds the fronts for clients of both eras; an empty name stands for the backend of all servers."""
     legacy = LegacyFront(
         backend,
         runtime.journal,
@@ -208,7 +208,7 @@ def build_fronts(runtime: Runtime, name: str, backend: Backend) -> tuple[ModernF
 
 
 def _hold_calls(side: ServerSide, limits: Callable[[], Limits]) -> HeldCalls:
-    """Those of one server that wait for their client's answer; what is given up is on record."""
+    """Builds the table of one server's calls that wait for the client's answer; evictions are recorded."""
     on_evict = partial(side.journal.diagnose, side.name, rules.QUESTION_EVICTED, GIVEN_UP)
     return HeldCalls(lambda: limits().question_timeout_s, on_evict=on_evict)
 

@@ -1,4 +1,4 @@
-"""One server at `/mcp/<server>`: relayed as it comes where the eras of client and server fit, else bridged."""
+"""One server at `/mcp/<server>`: relayed where the eras of client and server fit, else translated."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -23,16 +23,16 @@ class Direct(Protocol):
     is_process: bool  # one process, which modern clients share
 
     async def post(self, http: HttpExchange, message: Message, *, may_refuse: bool = False) -> None:
-        """`may_refuse`: a handshake that the server will not have is not answered. Raises: EraRefused, then."""
+        """With `may_refuse`, raises instead of answering a handshake that the server rejects. Raises: EraRefused."""
 
     async def get(self, http: HttpExchange) -> None: ...
     async def delete(self, http: HttpExchange) -> None: ...
 
     async def refuse(self, http: HttpExchange, message: Message, text: str) -> None:
-        """Answer what cannot reach the server, judged and on record."""
+        """Answers a request that cannot reach the server, judged and on record."""
 
     def abandon(self, http: HttpExchange, message: Message) -> None:
-        """Put on record a call whose client left before it could reach the server."""
+        """Puts on record a call whose client left before it could reach the server."""
 
 
 class ServerEndpoint:
@@ -56,7 +56,7 @@ class ServerEndpoint:
         self._legacy.quiesce()
 
     async def close(self, text: str = STOPPING) -> None:
-        """Whoever still waits gets this text."""
+        """Ends requests that still wait with this text."""
         await self._modern.close(text)
         await self._legacy.close(text)
 
@@ -82,7 +82,7 @@ class ServerEndpoint:
     def _is_bridged(self, session: bytes) -> bool:
         if self._legacy.knows(session):
             return True
-        # Where no session can be the server's own, one that is not known has ended here.
+        # Where no session can belong to the server itself, an unknown one was ours and has ended.
         return self._native.is_known_only_modern or self._settings().surface is not Surface.FULL
 
     async def _post_modern(self, http: HttpExchange, message: Message) -> None:
@@ -104,17 +104,17 @@ class ServerEndpoint:
         is_known = self._native.era is Era.MODERN
         if self._direct.is_process:
             if settings.isolation is Isolation.SESSION:
-                return False  # the direct way leads to the process that all modern clients share
+                return False  # the relay leads to the process that all modern clients share
             if message.may_mention(META_LOG_LEVEL):
-                return False  # a log message from a process that is shared does not say whose it is
+                return False  # a log message of a shared process does not say which request it is for
             if not is_known and self._modern.refuses(http, message):
-                return False  # no process is started for a request that is wrong in itself
+                return False  # an invalid request must not start a process
         return is_known or settings.bridge is Bridge.OFF or await http.while_present(self._native.is_modern())
 
     async def _post_legacy(self, http: HttpExchange, message: Message) -> None:
         settings = self._settings()
         may_refuse = settings.bridge is not Bridge.OFF
-        is_refused = may_refuse and self._native.is_known_only_modern  # to ask again could cost a process
+        is_refused = may_refuse and self._native.is_known_only_modern  # asking again could start a process
         if settings.surface is Surface.FULL and not is_refused:
             try:
                 await self._direct.post(http, message, may_refuse=may_refuse)

@@ -1,4 +1,4 @@
-"""What the combined endpoint and a gateway that stops put on record: requests that reach no server, and routes."""
+"""Records of the combined endpoint and of a stopping gateway: requests that reach no server, and templated URIs."""
 
 from contextlib import suppress
 
@@ -18,7 +18,7 @@ from handfast.wire.message import Message
 def record_refused(
     runtime: Runtime, message: Message, caller: Caller, *, server: str = "", rule: str, reason: str
 ) -> None:
-    """Ignores requests that are not tools/call."""
+    """Records a refused call. Ignores requests that are not tools/call."""
     if message.method != "tools/call":
         return
     tool = message.called_tool()
@@ -33,12 +33,12 @@ def record_refused(
 def record_refused_call(
     runtime: Runtime, server: str, message: Message, caller: Caller, rule: str, reason: str
 ) -> None:
-    """A call that its front refused."""
+    """Records a call that its front refused."""
     record_refused(runtime, message, caller, server=server, rule=rule, reason=reason)
 
 
 def record_left(runtime: Runtime, message: Message, caller: Caller) -> None:
-    """A call whose client left while it was found out which server it is for."""
+    """Records a call whose client left before its server was known."""
     tool = message.called_tool()
     if tool is not None:
         policy = runtime.settings.policy("", tool)
@@ -47,7 +47,7 @@ def record_left(runtime: Runtime, message: Message, caller: Caller) -> None:
 
 
 async def record_unrouted(runtime: Runtime, message: Message, origin: Requester, rule: str, reason: str) -> None:
-    """A request that reached no server of the combined endpoint; with a rule it is one that was blocked."""
+    """Records a request that reached no server of the combined endpoint; a rule means that it was blocked."""
     caller = origin.caller
     if not rule:
         record_refused(runtime, message, caller, rule=rules.COMBINED_REFUSED, reason=reason)
@@ -67,12 +67,12 @@ async def record_unrouted(runtime: Runtime, message: Message, origin: Requester,
     policy = runtime.settings.policy("", tool)
     call = runtime.path.open(server="", tool=scrub_name(tool), policy=policy, caller=caller)
     given = message.params().get("arguments")
-    with suppress(RecordingFailed), runtime.path.recorded(call):  # it is refused all the same
+    with suppress(RecordingFailed), runtime.path.recorded(call):  # the call is refused even so
         await runtime.path.refuse(call, None if given is None else bytes(given), Violation(rule, reason))
 
 
 def record_templated(runtime: Runtime, message: Message, caller: Caller, server: str, uri: str) -> None:
-    """A URI that was taken for a server's because its template fits; the keyed digest shows afterwards which one."""
+    """Records a URI that was routed to a server by its template; the keyed digest identifies the URI afterwards."""
     digest = runtime.recorder.digest(msgspec.json.encode(uri))
     runtime.journal.note(
         RecordType.DIAGNOSTIC,

@@ -1,4 +1,4 @@
-"""Changed settings put in force in a running process: what is watched, what is recorded, what the operator reads."""
+"""Puts changed settings in force in a running gateway: watches the file, records the change, logs it."""
 
 import asyncio
 import contextlib
@@ -27,7 +27,7 @@ def watching(
     on_change: Callable[[Settings, Settings], None] | None = None,
     reloads_on_hangup: bool = False,
 ) -> Iterator[None]:
-    """Follow the settings file for the length of the block; new settings are swapped in whole or refused whole."""
+    """Follows the settings file for the length of the block; new settings are swapped in whole or refused whole."""
 
     def take(old: Settings, new: Settings) -> None:
         runtime.settings = new

@@ -1,4 +1,4 @@
-"""What every conversation of one process stands on: settings, recorder, catalog, slow lane, and the call path."""
+"""What all conversations share: settings, recorder, catalog, slow lane, and the call path."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -52,11 +52,11 @@ class Runtime:
             on_uncompilable=self._diagnose_schema,
         )
         self.places = LocalPlaces(self._bounds_of, lambda: self.settings.limits.concurrent_calls)
-        self._bounds: tuple[Settings, dict[str, Bounds]] = (settings, {})  # of these settings, made at first need
+        self._bounds: tuple[Settings, dict[str, Bounds]] = (settings, {})  # computed from these settings at first use
         self._diagnosed: set[tuple[str, str, str]] = set()
 
     def server_side(self, name: str, command_or_url: Sequence[str]) -> ServerSide:
-        """What conversations with one server share; its contracts are those learnt earlier for the same command."""
+        """Builds what conversations with one server share, with the contracts learnt earlier for its command or URL."""
         source = source_of(command_or_url)
 
         def on_change(changes: Sequence[ContractChange]) -> None:
@@ -98,7 +98,7 @@ class Runtime:
             self._bounds = (self.settings, bounds)
         if name not in bounds:
             limits = self.settings.limits
-            server = self.settings.servers.get(name)  # a wrapped one need not be in the settings
+            server = self.settings.servers.get(name)  # a wrapped server need not be in the settings
             places = server.concurrent_calls if server is not None else None
             bounds[name] = Bounds(places or limits.calls_per_server, limits.queued_calls, limits.queue_timeout_s)
         return bounds[name]
@@ -109,7 +109,7 @@ class Runtime:
         return self.settings.limits.retry_idempotent if own is None else own
 
     def _diagnose_schema(self, call: Exchange, schema: UncompilableSchema, direction: Direction) -> None:
-        """Tell the operator once per tool and schema, not once per call or per start."""
+        """Tells the operator once per tool and schema, not once per call or per start."""
         key = (call.server, call.tool, schema.digest)
         if key in self._diagnosed:
             return

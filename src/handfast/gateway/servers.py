@@ -32,12 +32,12 @@ class Servers:
         return sorted(self._by_name)
 
     def backends(self) -> dict[str, Backend]:
-        """Each server as what answers in the modern form; started anew, or with another surface, it is another."""
+        """Returns the backend of each server; a restart or a change of surface replaces it with another object."""
         servers = self._runtime.settings.servers
         return {name: served.built.choose_backend(servers[name].surface) for name, served in self._by_name.items()}
 
     def health(self) -> dict[str, HealthReport]:
-        """How each server of the settings is, by name."""
+        """Returns the health of each server of the settings, by name."""
         disabled = [name for name, server in self._runtime.settings.servers.items() if server.disabled]
         waiting = self._runtime.places.waiting
         reports = {
@@ -55,7 +55,7 @@ class Servers:
         return served.endpoint
 
     def apply(self, old: Settings, new: Settings) -> None:
-        """Take changed settings: only the servers whose command, url or environment changed start anew."""
+        """Applies changed settings: only servers whose command, url or environment changed are restarted."""
         changes = changed_servers(old, new)
         for name in (*changes.removed, *changes.restarted):
             self._runtime.places.dismiss(name, CLOSED)
@@ -75,7 +75,7 @@ class Servers:
         await self.close_fronts()
 
     async def close_servers(self) -> None:
-        """Calls under way end with their servers, and say so; whatever is given up in front afterwards does not."""
+        """Ends calls under way together with their servers and says so; a call dropped by its front would not."""
         for served in self._by_name.values():
             served.dismiss(STOPPED)
         await asyncio.gather(*(served.built.close() for served in self._by_name.values()), *self._closing)
@@ -108,10 +108,10 @@ class _Served:
         self.built.relay.quiesce()
 
     def dismiss(self, text: str) -> None:
-        """Calls under way end with this text, on record with it; subscriptions just end."""
+        """Ends calls under way with this text, which is also recorded; subscriptions end without it."""
         self.endpoint.quiesce()
         self.built.relay.dismiss(text)
 
     async def close(self, text: str) -> None:
-        await self.built.close()  # first: a call that ends with its server says so, one given up in front does not
+        await self.built.close()  # first: a call that ends with its server says so, one dropped by its front does not
         await self.endpoint.close(text)

@@ -18,12 +18,12 @@ from handfast.gateway.runtime import Runtime
 from handfast.gateway.servers import Servers
 from handfast.gateway.settings import Settings
 
-_ENDING_SECONDS = 1  # for calls to be answered with the end of their server, which takes milliseconds
+_ENDING_SECONDS = 1  # for answers that report the end of a server, which take milliseconds
 _GOODBYE_SECONDS = 2  # for what is left to be sent once the servers are gone
 
 
 class AddressUnavailable(Exception):
-    """The gateway cannot listen where it was told to."""
+    """The gateway cannot listen on the configured address."""
 
 
 def bind(settings: Settings) -> socket.socket:
@@ -62,7 +62,7 @@ async def gateway(runtime: Runtime, listener: socket.socket, *, drain: Drain | N
     try:
         yield upstreams
     finally:
-        # Calls under way get their answers; only then do their servers go, and whoever still waits is told so.
+        # Calls under way may finish first; then their servers close, and calls that still wait end with that reason.
         drain.begin()
         runtime.places.close()
         upstreams.quiesce()
@@ -82,7 +82,7 @@ async def serve(
     load: Callable[[], Settings],
     on_ready: Callable[[str], None],
 ) -> None:
-    """Serve until SIGINT or SIGTERM, of which a second one ends the wait for calls; SIGHUP reloads the settings."""
+    """Serves until SIGINT or SIGTERM; a second one ends the wait for calls. SIGHUP reloads the settings."""
     stop = asyncio.Event()
     drain = Drain()
 
@@ -95,7 +95,7 @@ async def serve(
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, on_signal)
-        # A terminal that is closed hangs up too, and then the gateway is to end with it.
+        # A closed terminal also sends SIGHUP, and the gateway must then end with it.
         with watching(runtime, path, load, on_change=upstreams.apply, reloads_on_hangup=not sys.stdin.isatty()):
             settle_memory()
             on_ready(address_of(listener))

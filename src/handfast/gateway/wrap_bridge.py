@@ -1,4 +1,4 @@
-"""`handfast wrap` where nothing can be relayed as it comes: eras that differ, a server over HTTP, a compact surface."""
+"""`handfast wrap` where bytes cannot be relayed: eras that differ, a server over HTTP, a compact surface."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ _ENDS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP) if hasattr(signal, "SIGHU
 
 
 async def serve_on_stdio(runtime: Runtime, name: str, server: BuiltServer, *, misfit: Misfit | None = None) -> None:
-    """Serve our own client, or go on with one that was begun with, until it leaves; then the server goes too."""
+    """Serves the client on stdio, or takes it over from the relay, until it leaves; then closes the server."""
 
     def surface() -> Surface:
         found = runtime.settings.servers.get(name)

@@ -45,7 +45,7 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything the gateway is told. Never changed in place: a changed file makes a new one."""
+    """All settings of the gateway. Never changed in place: a changed file makes a new one."""
 
     servers: Mapping[str, ServerSettings] = field(default_factory=lambda: MappingProxyType({}))
     input_validation: InputPolicy = field(default_factory=InputPolicy)
@@ -70,7 +70,7 @@ class Settings:
         object.__setattr__(self, "_policies", MappingProxyType(policies))
 
     def policy(self, server: str, tool: str) -> ToolPolicy:
-        """What holds for one tool: its own entry over its server's over the global blocks."""
+        """Returns the policy of one tool: its own entry over its server's over the global blocks."""
         own = self._policies.get((server, tool)) or self._policies.get((server, ""))
         return own or self._base
 
@@ -130,7 +130,7 @@ def trace_settings(
 
 
 def find_settings_file(chosen: str | None, *, environ: Mapping[str, str], folder: Path | None = None) -> Path:
-    """The file that would be used: the chosen one, HANDFAST_CONFIG, the folder's, the user's; maybe not there yet."""
+    """Returns the settings file to use: the chosen one, HANDFAST_CONFIG, the folder's, the user's; it may not exist."""
     named = chosen or environ.get("HANDFAST_CONFIG")
     if named:
         return Path(named)

@@ -1,4 +1,4 @@
-"""The blocks of the settings file that are the gateway's own: types, bounds, defaults and meaning, once."""
+"""The gateway's own blocks of the settings file: types, bounds, defaults and meaning, once."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -114,7 +114,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         int, Meta(ge=1, le=1024**3, description="The largest message accepted from a server, in every mode.")
     ] = 64 * 1024 * 1024
     list_bytes: Annotated[
-        # As much as a context of a million tokens holds. It is read several times on its way, and others wait.
+        # As much as a context of a million tokens holds. A list is read several times on its way, and others wait.
         int, Meta(ge=1024, le=1024**3, description="The largest page of a list that `serve` accepts from a server.")
     ] = 4 * 1024 * 1024
     connections: Annotated[
@@ -130,7 +130,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         int, Meta(ge=1, le=100_000, description="Calls in progress at once on one server; further ones wait in line.")
     ] = 64
     queued_calls: Annotated[
-        # What waits holds its request: sixteen megabytes of them at most.
+        # A waiting call holds its request: sixteen megabytes of them at most.
         int,
         Meta(
             ge=1,

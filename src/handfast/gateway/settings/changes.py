@@ -1,4 +1,4 @@
-"""What a new settings object changes, so that only what must restart does."""
+"""Compares two settings objects, so that only what must restart does."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ class ServerChanges:
 
 
 def changed_servers(old: Settings, new: Settings) -> ServerChanges:
-    """Which servers come, go, restart, or only go by other rules; a disabled server counts as absent."""
+    """Returns which servers come, go, restart, or only change their policies; a disabled server counts as absent."""
     before, after = _running(old), _running(new)
     both = sorted(before.keys() & after.keys())
     restarted = tuple(name for name in both if _launch(before[name]) != _launch(after[name]))
@@ -48,7 +48,7 @@ def _launch(server: ServerSettings) -> tuple[object, ...]:
 
 
 def _rules(settings: Settings, name: str) -> tuple[object, ...]:
-    """What holds for a server's tools, wherever it was written: a changed global block changes it too."""
+    """What is in force for a server's tools, wherever it was written: a changed global block changes it too."""
     server = settings.servers[name]
     own = {tool: settings.policy(name, tool) for tool in server.tools}
     return (settings.policy(name, ""), own, server.surface, server.concurrent_calls, server.retry_idempotent)

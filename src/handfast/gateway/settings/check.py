@@ -32,7 +32,7 @@ def parse_value(key: Key, value: object, *, is_text: bool = False) -> object:
 
 
 def check_block(block: object, keys: Mapping[str, Key], where: Where, findings: Findings) -> dict[str, object]:
-    """The values a block sets, those that are right; the others are noted."""
+    """Returns the valid values of a block, and notes what is wrong with the others."""
     if not isinstance(block, dict):
         findings.add(where, f"must be an object with keys such as {', '.join(list(keys)[:3])}")
         return {}
@@ -46,7 +46,7 @@ def check_block(block: object, keys: Mapping[str, Key], where: Where, findings: 
 
 
 def take_value(key: Key, value: object, where: Where, *, findings: Findings, into: dict[str, object]) -> None:
-    """Put the parsed value under the key's name, or note what is wrong with it."""
+    """Puts the parsed value under the key's name, or notes what is wrong with it."""
     try:
         into[key.name] = parse_value(key, value)
     except WrongValue as wrong:
@@ -54,7 +54,7 @@ def take_value(key: Key, value: object, where: Where, *, findings: Findings, int
 
 
 def unknown_key(name: str, known: Iterable[str]) -> str:
-    """What to say about a key that is none of the known ones here."""
+    """Describes what is wrong with a key that is not known here."""
     names = list(known)
     meant = nearest(name, names)
     if meant in AMBIGUOUS_KEYS and POLICY_BLOCKS[0] in names:
@@ -111,7 +111,7 @@ def _number_words(kind: inspect.IntType | inspect.FloatType) -> str:
 
 
 def _got(key: Key, value: object) -> str:
-    """The value only where it is one of the operator's own words; a text meant for another key may be a secret."""
+    """Quotes the value, but text only if the key takes fixed words; text meant for another key may be a secret."""
     words = allowed_words(key)
     if isinstance(value, str):
         if not words:
@@ -127,7 +127,7 @@ def _got(key: Key, value: object) -> str:
 
 
 def _split(key: Key, text: str) -> object:
-    """A list in a variable is written with commas."""
+    """Splits the value of a variable at its commas, if the key takes a list."""
     kind: Any = _bare(inspect.type_info(key.type))  # Any: the kinds of lists have no common class
     if not isinstance(kind, inspect.FrozenSetType | inspect.VarTupleType):
         return text

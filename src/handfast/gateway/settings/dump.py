@@ -40,7 +40,7 @@ def _masked(server: ServerSettings) -> dict[str, object]:
     shown = render_server(server, lambda _: MASK)
     shown["transport"] = server.transport.value
     if server.command is not None:
-        shown["command"] = scrub_text(server.command)  # some write a whole command line here
+        shown["command"] = scrub_text(server.command)  # may be a whole command line, with a token in it
     if server.cwd is not None:
         shown["cwd"] = server.cwd
     if server.url is not None:
@@ -49,7 +49,7 @@ def _masked(server: ServerSettings) -> dict[str, object]:
 
 
 def render_server(server: ServerSettings, text: Callable[[str], str]) -> dict[str, object]:
-    """An entry of `mcpServers`; `text` writes what may hold a secret."""
+    """Renders an entry of `mcpServers`; `text` renders what may hold a secret."""
     launch: dict[str, object] = {
         "command": text(server.command) if server.command is not None else None,
         "args": [text(item) for item in server.args],

@@ -8,7 +8,7 @@ from handfast.gateway.settings.problems import Findings, Rank, nearest, quoted
 
 PREFIX = "HANDFAST_"
 VARIABLES: Mapping[str, Key] = {key.variable: key for key in GLOBAL_KEYS.values()}
-# Read by others: where state and settings are, who calls over stdio, which gateway a command talks to.
+# Read elsewhere: where state and settings are, who calls over stdio, which gateway a command talks to.
 OTHERS = frozenset({"HANDFAST_STATE", "HANDFAST_CONFIG", "HANDFAST_ACTOR", "HANDFAST_URL"})
 
 

@@ -70,7 +70,7 @@ class Key:
 
 
 def _policy_keys(side: str, policy: type[InputPolicy | OutputPolicy]) -> dict[str, Key]:
-    """Names, types and defaults are the policy's own, so the two cannot drift apart."""
+    """Takes names, types and defaults from the policy itself, so that the two cannot drift apart."""
     keys = {}
     for entry in fields(policy):
         meta = _POLICY_METAS[f"{side}.{entry.name}"]

@@ -1,4 +1,4 @@
-"""Whether what the settings name is on this machine: the commands and folders of servers that are to be started."""
+"""Checks that the commands and folders of the servers to be started exist on this machine."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ from handfast.gateway.settings.server import ServerSettings, Transport
 
 
 def find_missing(servers: Mapping[str, ServerSettings], source: Path, environ: Mapping[str, str]) -> Iterator[str]:
-    """What is not there, as lines for people. A gateway starts all the same: it may be installed later."""
+    """Yields what is missing, as lines for people. A gateway starts nevertheless: it may be installed later."""
     for name, server in servers.items():
         if server.disabled or server.transport is not Transport.STDIO or server.command is None:
             continue

@@ -1,4 +1,4 @@
-"""What can be wrong with settings, said in one line each: where, what, and what was probably meant."""
+"""Problems of settings, in one line each: where, what, and what was probably meant."""
 
 import re
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ Where = tuple[str, ...]
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 _LONGEST_SHOWN = 64
-# What a person mends in one go. To word a problem takes up to a millisecond, in a gateway that serves others meanwhile.
+# As many as a person mends in one go. Wording one takes up to a millisecond, in which a gateway answers nothing.
 _MOST_WORDED = 10
 
 
@@ -34,19 +34,19 @@ class Rank(IntEnum):
 class Findings:
     """Collects the first problems, so that an operator mends most files in one go.
 
-    `add` and `note` raise SettingsError with what was found when that is enough.
+    `add` and `note` raise SettingsError once there are enough problems.
     """
 
     source: str = ""
     found: list[tuple[Rank, str]] = field(default_factory=list)
 
     def add(self, where: Where, what: str, *, rank: Rank = Rank.VALUE) -> None:
-        """Note a problem at a key of the file."""
+        """Notes a problem at a key of the file."""
         place = f"{render_path(where)} " if where else ""
         self.note(f"{self.source}: {place}{what}", rank=rank)
 
     def note(self, problem: str, *, rank: Rank = Rank.VALUE) -> None:
-        """Note a problem that lies outside the file, or comes with its place."""
+        """Notes a problem that lies outside the file, or comes with its place."""
         self.found.append((rank, problem))
         if len(self.found) == _MOST_WORDED:
             self.found.append((max(Rank), f"{self.source}: there may be more; mend these first"))
@@ -59,7 +59,7 @@ class Findings:
 
 
 def render_path(where: Where) -> str:
-    """`mcpServers.files.handfast`; a part that a dot would not separate is put in brackets."""
+    """Renders `mcpServers.files.handfast`; a part that a dot would not separate is put in brackets."""
     shown = ""
     for part in where:
         if _PLAIN_NAME.match(part):
@@ -70,7 +70,7 @@ def render_path(where: Where) -> str:
 
 
 def quoted(text: str) -> str:
-    """One short line, whatever the text holds."""
+    """Renders any text as one short line."""
     return dumps(text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…", ensure_ascii=True)
 
 
@@ -89,7 +89,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def _folded(name: str) -> str:
-    """`maxBytes`, `max-bytes` and `MAX_BYTES` are the same slip."""
+    """Makes `maxBytes`, `max-bytes` and `MAX_BYTES` the same name."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 

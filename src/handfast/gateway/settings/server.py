@@ -15,8 +15,8 @@ from handfast.gateway.settings.variables import UnsetVariable, expand
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-# What describes the body or the connection is ours to say, a client's credentials are for us alone, and so is its word
-# on where it is.
+# Headers about the body or the connection are ours to set; a client's credentials are for us alone, and so are its
+# claims about where it is.
 _NEVER_FORWARDED = re.compile(
     r"(content-|proxy-|sec-|x-forwarded-).*"
     r"|accept-encoding|authorization|connection|cookie2?|expect|forwarded|host|keep-alive|origin|referer|te|trailer"
@@ -24,7 +24,7 @@ _NEVER_FORWARDED = re.compile(
     re.IGNORECASE,
 )
 _WAYS = ("command", "url")
-_URLS_ELSEWHERE = {"serverUrl", "httpUrl"}  # reported by themselves
+_URLS_ELSEWHERE = {"serverUrl", "httpUrl"}  # reported separately
 LAUNCH_KEYS = (*_WAYS, "args", "env", "headers", "cwd", "disabled", "type", "transport")
 _NO_OVERRIDES = Overrides(MappingProxyType({}), MappingProxyType({}))
 
@@ -119,7 +119,7 @@ class EntryReader:
 
 
 def read_launch(reader: EntryReader) -> ServerSettings:
-    """The part of a server entry that every client writes."""
+    """Reads the part of a server entry that every client writes."""
     server = ServerSettings(
         transport=read_transport(reader),
         command=reader.text("command"),
@@ -136,7 +136,7 @@ def read_launch(reader: EntryReader) -> ServerSettings:
 
 
 def check_forwarded(names: tuple[str, ...], where: Where, findings: Findings) -> None:
-    """Headers that a client must not be able to set at a server."""
+    """Reports headers that a client must not be able to set at a server."""
     for name in names:
         if _NEVER_FORWARDED.fullmatch(name):
             why = "describes the body, the connection or the caller, which a client must not do for a server"

@@ -17,7 +17,7 @@ SERVER_BLOCKS = ("mcpServers", "servers")
 _ZED_BLOCK = "context_servers"
 SERVER_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")
 _OWN_IN_ENTRY = ("handfast", *POLICY_BLOCKS)
-# What a server would start or be asked without, if its name were not read: a misspelt one must not pass in silence.
+# Keys without which a server would still start or be called, but wrongly: a misspelt one must be reported.
 _NEEDED_IN_ENTRY = ("args", "env", "headers", "cwd")
 _CALLED_ELSEWHERE = {
     "serverUrl": 'is what Windsurf calls "url"; rename it',
@@ -29,7 +29,7 @@ _CALLED_ELSEWHERE = {
 def read_servers(
     document: Mapping[str, object], environ: Mapping[str, str], findings: Findings, *, needs_servers: bool
 ) -> Mapping[str, ServerSettings]:
-    """Every server by name; what is wrong is noted and left out."""
+    """Returns every server by name; what is wrong is noted and left out."""
     present = [name for name in SERVER_BLOCKS if name in document]
     if len(present) > 1:
         findings.add((present[1],), f"stands beside {present[0]}, which is the same thing; keep one of them")
@@ -53,10 +53,10 @@ def read_servers(
 
 
 def name_problem(name: str) -> str | None:
-    """Why a server may not have this name, or None.
+    """Returns why a server may not have this name, or None.
 
-    Tools of all servers together are named `server__tool`. No `__` inside and no `_` at the end of a server's name
-    keep that readable in one way only: `a` with `_x` and `a_` with `x` would both be `a___x`.
+    Tools of all servers together are named `server__tool`. That can be read in one way only if a server's name has no
+    `__` inside and no `_` at the end: `a` with `_x` and `a_` with `x` would both be `a___x`.
     """
     if not SERVER_NAME.match(name) or not name.strip("."):
         return "is not a server name; use 1 to 64 of A-Z, a-z, 0-9, dot, dash and underscore"
@@ -88,7 +88,7 @@ def _read_server(
 
 
 def _check_misplaced(entry: Mapping[str, object], where: Where, findings: Findings) -> None:
-    """Keys of other clients are left alone, but not what would be overlooked: a policy, a token, a variable."""
+    """Reports misplaced or misspelt policies, tokens and variables; other keys of other clients are left alone."""
     for name in entry:
         if name in POLICY_BLOCKS:
             findings.add((*where, name), 'belongs inside the server\'s "handfast" block; move it', rank=Rank.KEY)
@@ -125,7 +125,7 @@ def _read_tools(block: object, where: Where, findings: Findings) -> Mapping[str,
 
 
 def _read_overrides(block: object, where: Where, findings: Findings, *, known: tuple[str, ...]) -> Overrides:
-    """What one level sets itself: keys of both policy blocks, flat where the name is clear, or nested."""
+    """Reads what one level sets itself: keys of both policy blocks, flat where the name is clear, or nested."""
     values: dict[str, dict[str, object]] = {name: {} for name in POLICY_BLOCKS}
     if not isinstance(block, dict):
         findings.add(where, 'must be an object such as {"unknown_arguments": "reject_all"}')

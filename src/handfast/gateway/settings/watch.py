@@ -36,13 +36,13 @@ class SettingsWatch:
         self._doubtful: SettingsError | None = None
 
     async def run(self) -> None:
-        """Look about once a second until cancelled."""
+        """Polls about once a second until cancelled."""
         while True:
             await asyncio.sleep(self._every_s)
             self.poll()
 
     def poll(self) -> None:
-        """One look: take a good change at once; refuse a bad one when the file has stayed the same for one poll.
+        """Takes a good change at once; refuses a bad one when the file has stayed the same for one poll.
 
         A file that is being written, or is missing between two renames, looks bad for a moment only.
         """
@@ -57,7 +57,7 @@ class SettingsWatch:
         self._doubtful = self._take()
 
     def reload_now(self) -> None:
-        """Read the file whether it seems changed or not, and say at once what is wrong; for SIGHUP."""
+        """Reads the file even if it seems unchanged, and reports at once what is wrong; for SIGHUP."""
         self._seen = _stamp(self._path)
         self._doubtful = None
         refusal = self._take()
