@@ -1,1 +1,1 @@
-"""A client's bytes to the server's own transport, where the eras fit: over HTTP, to a process, behind stdio."""
+"""Relays of a client's bytes to the server's own transport, where the eras fit: HTTP, a process, our own stdio."""

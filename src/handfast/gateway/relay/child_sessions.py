@@ -1,4 +1,4 @@
-"""The sessions of legacy clients with one stdio server, on children of their own or on shared ones."""
+"""Sessions of legacy clients with one stdio server, each on a process of its own or on a shared one."""
 
 import asyncio
 import contextlib
@@ -40,18 +40,18 @@ class ChildSession(ListeningSession):
         self.conversation = conversation
         self.channel = channel
         self.owns_channel = owns_channel
-        self.moving = asyncio.Lock()  # held while it gets a child of its own
-        self.opening = opening  # the client's initialize, for a child of its own later on
-        self.version = ""  # the revision it asked for, which its shared child was greeted with
+        self.moving = asyncio.Lock()  # held while the session moves to a process of its own
+        self.opening = opening  # the client's initialize, sent again to a process of its own
+        self.version = ""  # the revision that the client asked for, and that its shared process speaks
         self.answers: list[PostAnswer] = []  # requests under way, oldest first
-        self._outbox = Backlog()  # for a client that is not listening at the moment
+        self._outbox = Backlog()  # messages for a client that has no listening stream yet
 
     @property
     def is_busy(self) -> bool:
         return bool(self.conversation.open_requests)
 
     def take(self, message: Message) -> None:
-        """Something from the child that names no request: most likely about the one under way, else for the stream."""
+        """Sends a message that names no request with the newest open answer, else keeps it for the listening stream."""
         for answer in reversed(self.answers):
             if answer.is_reachable:
                 answer.deliver(message)
@@ -71,7 +71,7 @@ class ChildSession(ListeningSession):
 
 @dataclass(slots=True, eq=False)
 class _Starting:
-    """A place that is taken before there is a session."""
+    """Holds a place in the room while the process of a session starts."""
 
     address: str
     opened: float
@@ -88,7 +88,7 @@ class ChildSessions:
         self._table: SessionTable[ChildSession] = SessionTable(
             server.journal, server.name, now=server.now, most=RELAYED_SESSIONS
         )
-        self._owning: Room[ChildSession | _Starting] = Room()  # a process each, which counts for more than a session
+        self._owning: Room[ChildSession | _Starting] = Room()  # bounded by itself: a process costs more than a session
         self._shelf = EventShelf()
         self._sweeper = Sweeper(self._end_idle, lambda: limits().session_idle_s)
 
@@ -127,7 +127,7 @@ class ChildSessions:
         return [session for session in self._table if session.channel is channel]
 
     async def end(self, session: ChildSession, reason: str = "") -> None:
-        """With a `reason` the calls under way in it end too."""
+        """Ends the session; with a `reason`, the requests under way in it end too."""
         self._table.remove(session)
         self._owning.remove(session)
         session.close()
@@ -142,7 +142,7 @@ class ChildSessions:
             session.stop_listening()
 
     def close(self) -> None:
-        """The children are for somebody else to stop."""
+        """Closes every session; `StdioRelay.close` stops the processes."""
         self._sweeper.stop()
         for session in self._table:
             session.close()
@@ -151,7 +151,7 @@ class ChildSessions:
 
     @contextlib.asynccontextmanager
     async def room_for_own(self, address: str) -> AsyncIterator[None]:
-        """Own children are bounded, those that are being started included. Raises: HttpProblem 503."""
+        """Takes room for one more process of a session's own; starting ones count too. Raises: HttpProblem 503."""
         leaver = self._table.find_leaver(self._owning, address, self._limits().sessions)
         starting = _Starting(address, self._server.now())
         self._owning.add(starting)
@@ -163,9 +163,9 @@ class ChildSessions:
             self._owning.remove(starting)
 
     async def give_own_child(self, session: ChildSession) -> None:
-        """A log level or a subscription is the client's alone, and a shared child cannot keep clients apart.
+        """Moves the session to a process of its own: a shared one cannot keep log levels and subscriptions apart.
 
-        Raises: HttpProblem where the session ends meanwhile, ConnectionError where the child refuses its handshake.
+        Raises: HttpProblem if the session ends meanwhile, ConnectionError if the process refuses the handshake.
         """
         async with session.moving:
             if session.owns_channel:
@@ -187,7 +187,7 @@ class ChildSessions:
                 self._owning.add(session)
 
     async def move_to_next(self, session: ChildSession) -> Channel:
-        """The child in place of a shared one that died: sessions leave nothing of their own in those.
+        """Moves the session to the process that replaces a dead shared one, which held no state of the session.
 
         Raises: UpstreamResting, ChildStartFailed, ConnectionError, TimeoutError.
         """

@@ -1,4 +1,4 @@
-"""A stream of server-sent events relayed event by event, each written anew from its fields and judged as it passes."""
+"""The relay of a stream of server-sent events: each event is judged, and rendered again from its fields."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,8 +13,8 @@ from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_messa
 from handfast.wire.scan import NotJson
 from handfast.wire.sse import KEEP_ALIVE, OverlongEvent, SseAssembler, SseEvent, render_event
 
-_EVENTS_AT_ONCE = 64  # some milliseconds of work; one read may bring thousands, and everybody else would wait
-_KEEP_ALIVE_SECONDS = 1.0  # comments that come faster keep nothing alive that one of ours does not
+_EVENTS_AT_ONCE = 64  # some milliseconds of work; one read may bring thousands, and other clients would wait
+_KEEP_ALIVE_SECONDS = 1.0  # one keep-alive a second is enough, however often the server sends comments
 _HELD = 1000  # events before the answer that gives a session; real servers send none
 _HELD_BYTES = 1024 * 1024
 NOT_ASKED = "it answers a request that was not asked."
@@ -24,7 +24,7 @@ class EventRelay:
     def __init__(
         self, http: HttpExchange, conversation: Conversation, limit: int, pending: Pending | None = None
     ) -> None:
-        """`pending` is the request whose answer this stream is; on a listening stream the session's may all appear."""
+        """`pending` is the request that the stream answers; None for a listening stream, which may answer any."""
         self._http = http
         self._conversation = conversation
         self._limit = limit
@@ -34,21 +34,21 @@ class EventRelay:
         self._on_answer: Callable[[], None] | None = None
         self._has_ids = False
         self._has_dropped = False
-        self.was_overlong = False  # something was dropped that may have been the answer
+        self.was_overlong = False  # a dropped message may have been the answer
         self._kept_alive = 0.0
         self._on_progress: Callable[[], None] | None = None
 
     @property
     def is_resumable(self) -> bool:
-        """Whether a client may ask for the rest elsewhere: not where the answer may be what was dropped here."""
+        """Whether a client can resume the stream: it has event ids, and no dropped message can be the answer."""
         return self._has_ids and not self._has_dropped
 
     def hold(self, on_answer: Callable[[], None]) -> None:
-        """Send nothing before the answer was paired; `on_answer` opens the client's stream then."""
+        """Holds all events until the answer is paired with its request; `on_answer` then opens the client's stream."""
         self._held, self._on_answer = [], on_answer
 
     async def run(self, response: Response, *, on_progress: Callable[[], None] | None = None) -> None:
-        """Relay until the server ends the stream. Raises: UpstreamFailed."""
+        """Relays until the server ends the stream. Raises: UpstreamFailed."""
         self._on_progress = on_progress
         events = SseAssembler(self._limit)
         async for chunk in response.chunks():
@@ -89,7 +89,7 @@ class EventRelay:
         await self._send(render_event(reply, event))
 
     def _refuse(self, problem: BadMessage) -> None:
-        """What is no message goes nowhere, and ends the request that it names. Raises: UpstreamFailed."""
+        """Drops data that is not a message. Raises: UpstreamFailed where it names the request of this stream."""
         self._has_dropped = True
         self._conversation.note_unreadable(problem)
         alias = None if self._pending is None else self._pending.alias
@@ -97,7 +97,7 @@ class EventRelay:
             raise UpstreamFailed(f"The server's answer could not be used: {problem.reason}")
 
     def _claim(self, message: Message) -> bool:
-        """Give a notification that names a request of ours the client's name for it; False for what goes no further."""
+        """Restores the client's id or token in a notification; False for one that must not reach the client."""
         try:
             if message.method == "notifications/progress":
                 return self._claim_progress(message)
@@ -112,7 +112,7 @@ class EventRelay:
         return True
 
     def _claim_answer(self, message: Message) -> bool:
-        """Give an answer the client's id. Raises: UpstreamFailed where the stream has another request's."""
+        """Restores the client's id in an answer. Raises: UpstreamFailed for a wrong one on a request's own stream."""
         own = self._pending
         found = self._conversation.find_sent(message.id) if own is None else own.alias
         if found is not None and found.is_answered_by(message):
@@ -125,7 +125,7 @@ class EventRelay:
         raise UpstreamFailed(f"The server's answer could not be used: {NOT_ASKED}")
 
     def _claim_progress(self, message: Message) -> bool:
-        """Progress for a token of ours; in a session also for a task's, which is the client's own."""
+        """Restores the client's token; in a session other tokens pass too, since a task keeps the client's own."""
         number = read_number(message.params().get("progressToken"))
         found = self._conversation.find_sent(number) if number is not None else None
         if found is not None:
@@ -149,7 +149,7 @@ class EventRelay:
             raise UpstreamFailed("The server's answer could not be used: too much came before it.")
 
     async def _relay_empty(self, event: SseEvent) -> None:
-        """An id to come back with, or only a sign of life, which may come at any rate."""
+        """Passes on an id or a retry time; turns comments, however many, into one keep-alive a second at most."""
         if event != SseEvent():
             await self._send(render_event(event.data, event))
             return

@@ -42,8 +42,8 @@ from handfast.wire.methods import Purpose
 from handfast.wire.replies import error_reply, notification
 from handfast.wire.sse import OverlongEvent, SseAssembler
 
-_RECONNECT_SECONDS = 0.2  # a server that starts anew is back by then, and nobody minds so short a wait
-_NOTICE_SECONDS = 10.0  # for the server to say that it has heard
+_RECONNECT_SECONDS = 0.2  # a restarting server may be back by then, and clients hardly notice the wait
+_NOTICE_SECONDS = 10.0  # for the server to acknowledge a notification
 _ACCEPT = (b"accept", b"application/json, text/event-stream")
 
 
@@ -64,7 +64,7 @@ class HttpRelay:
         self._headers = headers
         self.health = health
         self._limits = limits
-        # No more clients can listen than may have connections; sessions between two requests have none.
+        # At most as many clients can listen as may have connections; a session between two requests has none.
         note = partial(server.journal.diagnose, server.name)
         self.listening_places = RequestPlaces(
             lambda: min(limits().connections, LISTENING // 2), LISTENING_TEXTS, on_refusal=note
@@ -72,7 +72,7 @@ class HttpRelay:
         self.request_places = RequestPlaces(lambda: REQUESTS, REQUEST_TEXTS, on_refusal=note)
         self._era: ServerEra | None = None
         self.sessions = ServerSessions(server, limits)
-        # Unlike any that this server was sent before, by this process or another, and exact where numbers are doubles.
+        # A random start, unlike the ids of any other process; below 2**53, so exact where numbers are doubles.
         self.next_id: Callable[[], int] = count(10**13 + randbelow(8 * 10**13)).__next__
         self._listening: set[Response] = set()
         self._reason = "The gateway stopped before the answer came."
@@ -85,7 +85,7 @@ class HttpRelay:
         return self._clients.is_busy
 
     def attach_era(self, era: ServerEra) -> None:
-        """Who knows which era the server speaks; it asks through this relay."""
+        """Sets the object that knows the server's era; it probes the server through this relay."""
         self._era = era
 
     def quiesce(self) -> None:
@@ -94,13 +94,13 @@ class HttpRelay:
             response.abort()
 
     def dismiss(self, text: str) -> None:
-        """It is about to be closed: calls under way end with this text, which says why."""
+        """Called before `close`: requests under way end with this text, which says why."""
         self.is_closed = True
         self._reason = text
         self._clients.dismiss(text)
 
     def stop(self) -> None:
-        """Do nothing more of its own accord."""
+        """Stops the periodic sweep of sessions."""
         self.sessions.stop()
 
     async def close(self) -> None:
@@ -111,7 +111,7 @@ class HttpRelay:
     # --- the three methods -----------------------------------------------------------------------------------------
 
     async def post(self, http: HttpExchange, message: Message, *, may_refuse: bool = False) -> None:
-        """Raises: EraRefused, where it may, for a handshake that the server will not have."""
+        """Relays a POST. Raises: EraRefused, with `may_refuse`, for a handshake that the server does not accept."""
         if may_refuse and message.method == "initialize" and await self._is_only_modern():
             raise EraRefused
         conversation = self._conversation(http)
@@ -132,7 +132,7 @@ class HttpRelay:
             return
         body = step.to_server
         if message.method == "notifications/cancelled":
-            body = conversation.cancellation(message)  # None for what never reached the server
+            body = conversation.cancellation(message)  # None for a request that never reached the server
         if body is None:
             await http.respond(202, [])
             return
@@ -155,11 +155,11 @@ class HttpRelay:
             await http.respond(503, [JSON], error_reply(message.id, UPSTREAM_FAILED, str(problem)))
 
     async def refuse(self, http: HttpExchange, message: Message, _text: str) -> None:
-        """It could not be reached a moment ago; what is sent on fails in the same way, judged and on record."""
+        """Posts the message although the server was unreachable just now: it fails likewise, judged and on record."""
         await self.post(http, message)
 
     def abandon(self, http: HttpExchange, message: Message) -> None:
-        """Put on record a call whose client left before it could reach the server."""
+        """Records a call whose client left before the call could reach the server."""
         self._new_conversation(http).abandon(message)
 
     async def _is_only_modern(self) -> bool:
@@ -167,10 +167,10 @@ class HttpRelay:
         try:
             return await self._era.is_only_modern()
         except UpstreamFailed:
-            return False  # whoever relays the request says why
+            return False  # relaying the request fails too, and says why
 
     async def get(self, http: HttpExchange) -> None:
-        """The client's listening stream, or one that it resumes; answers on it are judged like any other."""
+        """Serves the client's listening stream, or one that it resumes; answers on it are judged like any other."""
         conversation = self._conversation(http)
         known = self.sessions.peek(http.header(b"mcp-session-id") or b"")
         if known is not None:
@@ -197,19 +197,19 @@ class HttpRelay:
             pass  # the stream ends; clients resume or reconnect
         finally:
             self._listening.discard(response)
-            response.abort()  # nothing on it can be paired, so nothing else is asked on its connection
+            response.abort()  # its messages cannot be paired with requests, so its connection is not used again
             http.unwatch()
             await http.end_stream()
 
     async def delete(self, http: HttpExchange) -> None:
-        conversation = self._conversation(http)  # only who opened the session may end it
+        conversation = self._conversation(http)  # only the caller that opened the session may end it
         is_over = False
         # Streams that the server ends with the session cannot be resumed.
         session, conversation.session = conversation.session, None
         try:
             with self.request_places.hold(conversation.caller.address):
                 response = await self._request_or_explain(http, "DELETE", Purpose.REQUEST)
-            # A server may refuse to end sessions (405), and then it goes on.
+            # A server may refuse to end sessions (405), and then the session goes on.
             is_over = response.status < 400 or response.status == 404
         except PlacesRefused as problem:
             raise HttpProblem(503, str(problem), code=UPSTREAM_FAILED) from None
@@ -234,7 +234,7 @@ class HttpRelay:
     # --- conversations ---------------------------------------------------------------------------------------------
 
     def _conversation(self, http: HttpExchange) -> Conversation:
-        """What the caller's session has open. Raises: HttpProblem where the session is somebody else's."""
+        """The conversation of the caller's session. Raises: HttpProblem where another caller opened the session."""
         session = http.header(b"mcp-session-id")
         if session is None:
             return self._new_conversation(http)
@@ -242,19 +242,19 @@ class HttpRelay:
         if known is not None:
             return known.conversation
         if http.caller.actor:
-            # It is not known who opened it, before a restart say. Anonymous callers are all one and may go on.
+            # The opener is unknown, for example after a restart. Anonymous callers count as one and may go on.
             refuse_unknown()
         return self._new_conversation(http)
 
     def _new_conversation(self, http: HttpExchange) -> Conversation:
-        # Of the request no more than this is kept, with a session perhaps for hours.
+        # Only these two headers of the request are kept: the session may last for hours.
         session, revision = http.by_name.get(b"mcp-session-id"), http.by_name.get(b"mcp-protocol-version")
         return Conversation(self.server, partial(self._list_page, session, revision), http.caller)
 
     async def _list_page(
         self, session: bytes | None, revision: bytes | None, conversation: Conversation, cursor: bytes | None
     ) -> Message:
-        """Ask for a page of the tools on our own account, in the session and era of the client that needs it."""
+        """Requests a page of the tools for handfast itself, in the session and era of the client that needs it."""
         request_id = self.next_id()
         body = conversation.list_request(request_id, cursor)
         session = session if session is not None else conversation.session
@@ -271,7 +271,7 @@ class HttpRelay:
                 timeout=self.server.learner.timeout,
                 repeats=self._repeats_own,
             )
-            if response.status >= 400:  # that is no list without tools
+            if response.status >= 400:  # an error is not an empty list
                 response.abort()
                 if response.status == 404 and session is not None:
                     conversation.has_lost_session = True
@@ -280,7 +280,7 @@ class HttpRelay:
             try:
                 return await self._find_answer(response, request_id)
             finally:
-                response.abort()  # nothing happens where the answer was paired
+                response.abort()  # has no effect where the answer was paired
         except (UpstreamFailed, BadMessage) as problem:
             raise ConnectionError(str(problem)) from problem
 
@@ -313,7 +313,7 @@ class HttpRelay:
         """A request of handfast's own, with the operator's headers. Raises: UpstreamFailed."""
 
         def repeats(problem: UpstreamFailed) -> bool:
-            """Always where nothing was sent, else only where that does no harm."""
+            """Whether to repeat: always where nothing was sent, else only where a repeat does no harm."""
             return (is_harmless or isinstance(problem, UpstreamRefused)) and self._repeats_own(problem)
 
         return await self.send(verb, self._headers.choose(headers), body, purpose=purpose, repeats=repeats)
@@ -329,9 +329,9 @@ class HttpRelay:
         repeats: Callable[[UpstreamFailed], bool] = lambda _problem: False,
         is_cancelled: Callable[[], bool] = lambda: False,
     ) -> Response:
-        """Send, unless the server is being left alone; once more where `repeats` says so. Raises: UpstreamFailed."""
+        """Sends, unless the server is being left alone; once more where `repeats` says so. Raises: UpstreamFailed."""
         if verb == "POST":
-            headers = [*headers, JSON]  # our own, for bytes that we read as such
+            headers = [*headers, JSON]  # our own Content-Type: handfast has read the bytes as JSON
         health = self.health
         health.check_admission()
         seconds = timeout or (_NOTICE_SECONDS if purpose is Purpose.NOTICE else self.call_timeout)
@@ -357,10 +357,10 @@ class HttpRelay:
     def _note_failure(self, problem: UpstreamFailed, is_cancelled: Callable[[], bool]) -> None:
         health = self.health
         if isinstance(problem, UpstreamProtocolError) and is_cancelled():
-            health.release()  # to end what was cancelled without an answer is a server's right
+            health.release()  # a server may end a cancelled request without an answer
         elif isinstance(problem, UpstreamTimeout | UpstreamHungUp):
-            # A slow tool looks the same as a server that hangs, and one that crashes has taken the request: neither
-            # must take the other tools along.
+            # A slow tool looks like a server that hangs, and a server that crashes may do so over one request: neither
+            # must make the other tools unavailable.
             health.note_error(str(problem))
             health.release()
         elif not self.is_closed:
@@ -372,7 +372,7 @@ class HttpRelay:
         send: Callable[[], Awaitable[Response]],
         repeats: Callable[[UpstreamFailed], bool],
     ) -> Response:
-        """Once more, if that can do no harm and the server is not being left alone. Raises: UpstreamFailed."""
+        """Sends once more, if that does no harm and the server is not being left alone. Raises: UpstreamFailed."""
         try:
             self.health.check_admission()
         except UpstreamResting:
@@ -392,12 +392,12 @@ class HttpRelay:
         return True
 
     def message_limit(self, method: str | None = None) -> int:
-        """Of the answer to a request, or of what comes unasked."""
+        """The limit of the answer to a request, or of a message that answers none."""
         return self._limits().answer_bytes(method)
 
     @property
     def call_timeout(self) -> float:
-        """How long an answer may take to begin."""
+        """How many seconds an answer may take to begin."""
         limits = self._limits()
         return min(limits.call_timeout_s, limits.call_total_s)
 
@@ -406,7 +406,7 @@ class HttpRelay:
         return CallTime(self._limits(), began)
 
     def tell_cancelled(self, headers: Headers, number: int) -> None:
-        """A legacy server goes on with a call when its connection is closed, so it is told."""
+        """Sends notifications/cancelled: a legacy server goes on with a call when its connection is closed."""
         body = notification("notifications/cancelled", {"requestId": number, "reason": "timeout"})
         task = asyncio.create_task(self._send_quietly(headers, body))
         self._telling.add(task)

@@ -1,4 +1,4 @@
-"""Notifications that a list has changed, on their way to many clients: one of a kind in a second, and the last."""
+"""Notifications that a list has changed, on their way to many clients: at most one of a kind each second."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,15 +15,15 @@ def is_list_notice(message: Message) -> bool:
 
 
 class ListNotices(Generic[Source]):
-    """They say that something changed and not what, so that one can stand for many."""
+    """Thins out list notifications: they say that something changed and not what, so one can stand for many."""
 
     def __init__(self, deliver: Callable[[Source, Message], None]) -> None:
         self._deliver = deliver
-        # By where it comes from and what it is, while its second lasts: the last one that came since.
+        # By source and method, while its second lasts: the last notification that came since.
         self._held: dict[tuple[Source, str | None], Message | None] = {}
 
     def take(self, source: Source, message: Message) -> None:
-        """Pass on the first one at once; of those that follow within a second the last one, when it is over."""
+        """Delivers the first at once, and of those that follow within a second the last, when the second is over."""
         kind = (source, message.method)
         if kind in self._held:
             self._held[kind] = message

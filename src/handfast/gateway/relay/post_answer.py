@@ -1,4 +1,4 @@
-"""One POST in front of a stdio child: what belongs to the request, and its answer."""
+"""One POST to a stdio server: the messages that belong to its request, and its answer."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -26,7 +26,7 @@ from handfast.wire.replies import error_reply
 
 
 class PostAnswer:
-    """Listens for what belongs to one request and sends it down that request's connection."""
+    """Takes what a process sends about one request, and sends it on that request's connection."""
 
     def __init__(
         self,
@@ -40,9 +40,9 @@ class PostAnswer:
         other_channel: Callable[[], Awaitable[Channel]] | None = None,
         ids: CallerIds | None = None,
     ) -> None:
-        """With a log, what is streamed can be asked for again; `other_channel` finds a child in place of a dead one.
+        """With a `log` the stream can be resumed; `other_channel` finds a process in place of a dead one.
 
-        `ids` keeps this caller apart from the others of a child that has several.
+        `ids` keeps the callers of a shared process apart.
         """
         assert message.id is not None
         self._http = http
@@ -66,9 +66,9 @@ class PostAnswer:
         self._other_channel = other_channel
         self._ids = ids
         self._shared: SharedRequest | None = None
-        self._incarnation = ""  # of the child that was asked last
+        self._incarnation = ""  # of the process that got the request last
         self._is_lost = self._was_sent = self._has_heard = False
-        self.hold_back: Callable[[bool], None] | None = None  # makes the child wait, where it is this client's alone
+        self.hold_back: Callable[[bool], None] | None = None  # pauses the process, where only this client uses it
         self.has_left = False
 
     @property
@@ -88,7 +88,7 @@ class PostAnswer:
         self._wake()
 
     def _relieve(self) -> None:
-        """More waits than may. Others who share the child must not wait for this client, so it loses the oldest."""
+        """Makes room: pauses the process; drops the oldest messages where a pause would make other clients wait."""
         if self.hold_back is None:
             if self._arrived.drop_oldest():
                 reason = "Notifications for a client that reads too slowly were dropped."
@@ -112,7 +112,7 @@ class PostAnswer:
 
     @property
     def is_reachable(self) -> bool:
-        """Whether what is delivered here can still get to the client: before the answer, now or when it resumes."""
+        """Whether a message can still reach the client: before the answer, now or when the client resumes."""
         return not self._is_answered and (self._answer.is_open or not self._http.has_left)
 
     def _wake(self) -> None:
@@ -122,7 +122,7 @@ class PostAnswer:
     # --- as an answer ----------------------------------------------------------------------------------------------
 
     def _send(self, channel: Channel) -> None:
-        """Ask the child. Raises: AmbiguousKeys, Foreign."""
+        """Sends the request to the process. Raises: AmbiguousKeys, Foreign."""
         asked = self._message
         self._incarnation, self._shared = channel.incarnation, None
         if self._ids is not None and asks_with_ids(asked):
@@ -131,7 +131,7 @@ class PostAnswer:
         self._cancel_upstream = lambda reason: channel.abandon(own_id, reason)
 
     def _share(self, ids: CallerIds) -> SharedRequest:
-        """The request among those of other callers, made where it or what belongs to it names a task or a state."""
+        """The request among those of other callers; made only where a message names a task or a state."""
         if self._shared is None:
             self._shared = ids.ask(self._message, self._owner)
         return self._shared
@@ -140,7 +140,7 @@ class PostAnswer:
         return self._conversation.caller.name, self._incarnation
 
     async def run(self, channel: Channel, limits: Limits) -> None:
-        """Ask the child, and relay until the answer was sent, the child failed, or a modern client left.
+        """Sends the request and relays until the answer is sent, the process fails, or a modern client leaves.
 
         Raises: AmbiguousKeys.
         """
@@ -154,12 +154,12 @@ class PostAnswer:
         finally:
             self._conversation.open_requests.pop(self._request_id, None)
             if self._pending.call is not None:
-                # Only where it was not recorded by then: the gateway is being stopped.
+                # Has no effect on a recorded call; this one ends because the gateway is being stopped.
                 reason = "The call was given up before its answer came."
                 self._server.path.conclude(self._pending.call, Status.CANCELLED, reason=reason)
 
     async def _relay(self, limits: Limits) -> None:
-        time = None  # a subscription has no end
+        time = None  # a subscription has no time limit
         if self._pending.method != "subscriptions/listen":
             time = CallTime(limits, asyncio.get_running_loop().time())
         self._http.watch(self._client_left)
@@ -174,7 +174,7 @@ class PostAnswer:
             self._http.unwatch()
             self._recover()
             timer.cancel()
-            self._pending.when_over = None  # or both would be left to the garbage collector
+            self._pending.when_over = None  # breaks the reference cycle
 
     def _time_out(self, text: str) -> None:
         self._cancel_upstream("timeout")
@@ -192,8 +192,8 @@ class PostAnswer:
         self._wake()
 
     async def _relay_next(self) -> bool:
-        """Send the next thing; True when that was the last."""
-        # A flood that never ebbs must not keep its call open.
+        """Sends the next message; True when that was the last."""
+        # Time-outs and the end of the session come first: a flood of messages must not keep its call open.
         while not self._arrived or self._has_timed_out or self._pending.ended:
             if self.has_left and self._pending.is_modern:
                 return True
@@ -224,7 +224,7 @@ class PostAnswer:
         return is_last
 
     async def _is_sent_again(self, failure: tuple[str, int]) -> bool:
-        """Ask another child in place of one that died, once, if that can do no harm."""
+        """Sends the request once more, to a process in place of one that died, if that does no harm; whether it did."""
         find, self._other_channel = self._other_channel, None
         if find is None or not self._is_lost or self._has_heard or self._pending.is_cancelled:
             return False
@@ -235,7 +235,7 @@ class PostAnswer:
         except (ChildStartFailed, UpstreamResting, ConnectionError, TimeoutError):
             return False
         if self._failure is not failure or self.has_left or self._pending.is_cancelled:
-            return False  # given up while the child was started
+            return False  # given up while the process was starting
         self._failure, self._is_lost = None, False
         note_repeat(self._pending, self._server, failure[0])
         self._send(channel)
@@ -250,15 +250,12 @@ class PostAnswer:
         await self._answer.finish(reply, status=status)
 
     async def _end_unanswered(self) -> None:
-        """A legacy client cancelled: no answer is due, and nothing the server says later may still end up here.
-
-        It is, where the session ended under the call.
-        """
+        """Ends a cancelled request, which is owed no answer, or one whose session ended, which gets an error."""
         if self._pending.ended:
             self._cancel_upstream("the session ended")
             await self._answer.finish(error_reply(self._request_id, UPSTREAM_FAILED, self._pending.ended))
         elif self._answer.is_open:
-            # Its events have ids, and clients come back for the rest of such a stream until they see an answer.
+            # Clients resume a stream whose events have ids until they see an answer.
             await self._answer.finish(error_reply(self._request_id, INVALID_REQUEST, "The request was cancelled."))
         else:
             self._http.start_stream(200, STREAM_HEADERS)

@@ -1,4 +1,4 @@
-"""One POST to an HTTP server on its way up, and its answer on its way down."""
+"""One POST relayed to an HTTP server, and its answer relayed to the client."""
 
 import asyncio
 from enum import Enum, auto
@@ -32,12 +32,12 @@ _ELSEWHERE = "The answer to this request was sent on another stream of its sessi
 
 
 class _Over(Enum):
-    """Why the server's answer is waited for no more."""
+    """Why the relay no longer waits for the server's answer."""
 
     NO = auto()
     WITHDRAWN = auto()  # cancelled by a client that is still there
     SESSION_ENDED = auto()
-    CLIENT_LEFT = auto()  # nothing more is said to it, whatever else happens
+    CLIENT_LEFT = auto()  # nothing more is sent to it, whatever else happens
 
 
 class PostRelay:
@@ -48,7 +48,7 @@ class PostRelay:
         self._http = http
         self._conversation = conversation
         self._message = message
-        # An answer to a request of the server's has an id too, but of the server's making.
+        # A client's answer to a request of the server's has an id too, but the server chose it.
         self._request_id = message.id if message.is_request else None
         self._pending = self._open_pending()
         self._limit = upstream.message_limit(message.method)
@@ -57,10 +57,10 @@ class PostRelay:
         self._response: Response | None = None
         self._given: bytes | None = None  # a session that the server gives with its answer
         self._over = _Over.NO
-        self._timeout = ""  # why the call was given up, where that is its time
+        self._timeout = ""  # why the call was given up, where it took too long
 
     async def run(self, headers: Headers, body: bytes) -> None:
-        """`body` goes up as it is; a request under an id of ours."""
+        """Sends `body` as it is, or a request under an id of ours, and relays the answer."""
         self._task = asyncio.current_task()
         self._http.watch(self._client_left)
         health = self._upstream.health
@@ -70,7 +70,7 @@ class PostRelay:
         self._attend(True)
         pending = self._pending
         if pending is not None:
-            # The progress of a task goes on under the client's token when the request was answered.
+            # A task's progress goes on after the request was answered, so it keeps the client's own token.
             has_token = pending.progress_token is not None and not pending.asks_for_task
             token = token_of(self._message) if has_token else None
             pending.alias = Alias(self._upstream.next_id(), self._message, token)
@@ -99,10 +99,10 @@ class PostRelay:
             self._attend(False)
             self._abandon()
             if self._response is not None:
-                self._response.abort()  # nothing happens where the answer was paired
+                self._response.abort()  # has no effect where the answer was paired
 
     def _repeats(self, problem: UpstreamFailed) -> bool:
-        """Whether to send it once more: always where nothing was sent, else only where that does no harm."""
+        """Whether to send an open request once more: where nothing was sent, or where a repeat does no harm."""
         pending, server = self._pending, self._upstream.server
         if self._has_been_cancelled() or (pending is not None and pending.call and pending.call.end):
             return False
@@ -115,7 +115,7 @@ class PostRelay:
         return self._pending is not None and (self._pending.is_cancelled or bool(self._pending.ended))
 
     def _has_ended(self) -> bool:
-        """Its session did, so that no answer can come."""
+        """Whether the session ended under the request, so that no answer can come."""
         return self._pending is not None and bool(self._pending.ended)
 
     def _attend(self, is_attended: bool) -> None:
@@ -142,7 +142,7 @@ class PostRelay:
             self._task.cancel()
 
     def _stop(self) -> None:
-        """Its session ended, or the client cancelled the request: nothing that could still come is waited for."""
+        """Stops waiting for the answer: the session ended, or the client cancelled the request."""
         if self._over is _Over.CLIENT_LEFT:
             return
         if self._http.has_left and not self._has_ended():
@@ -152,7 +152,7 @@ class PostRelay:
         self._stop_waiting()
 
     async def _end_early(self) -> None:
-        """A cancelled request is owed no answer, but clients ask again for what ends without one."""
+        """Answers with an error: clients repeat a request that ends without an answer, even one they cancelled."""
         if self._over is _Over.SESSION_ENDED:
             await self._fail(_ELSEWHERE)
         elif self._over is _Over.WITHDRAWN:
@@ -162,7 +162,7 @@ class PostRelay:
             await self._answer.finish(reply)
 
     def _abandon(self) -> None:
-        """Without a session nothing can be resumed: what is still open here ends here, on record."""
+        """Ends and records a request that is still open, unless its client can resume it in a session."""
         pending = self._open_pending()
         may_be_resumed = self._conversation.session and self._over is not _Over.CLIENT_LEFT
         if pending is None or self._request_id is None or may_be_resumed:
@@ -187,7 +187,7 @@ class PostRelay:
             else:
                 await self._relay_answer(response)
         finally:
-            # The modern revision has no sessions, and a 404 for a method that the server does not know.
+            # The modern revision has no sessions; there a 404 means that the server does not know the method.
             if session is not None and response.status == 404 and not self._is_modern():
                 self._upstream.sessions.lose(session)
 
@@ -196,7 +196,7 @@ class PostRelay:
         self._conversation.session = session if is_kept else None
 
     def _paired(self, response: Response) -> None:
-        """Only now is it known that what the server gave is this client's."""
+        """Takes the session that the server gave: only a paired answer proves that it is this client's."""
         if self._given is not None and response.status < 400:
             self._enter(self._given, is_new=True)
 
@@ -212,14 +212,14 @@ class PostRelay:
             await self._refuse(response, "its Content-Type is neither application/json nor text/event-stream in UTF-8.")
 
     async def _acknowledge(self, response: Response) -> None:
-        """What is no request has no answer: the status says whether it was taken, and a body is nobody's."""
+        """Acknowledges a message that is not a request, by the server's status alone: its body answers nothing."""
         if response.status >= 300:
             raise without_answer(response)
         response.dismiss()
         await self._http.respond(202, [])
 
     async def _read_body(self, response: Response) -> bytes:
-        """A body that has begun may stall for no longer than a call may be silent."""
+        """Reads the body, which may stall for no longer than a call may be silent."""
         if response.has_arrived:
             return await response.read(self._limit)
         timer = self._start_timer()
@@ -252,7 +252,7 @@ class PostRelay:
         await self._http.respond(response.status if is_error else 200, [JSON, *to_client(response.headers)], reply)
 
     async def _refuse(self, response: Response, reason: str) -> None:
-        """What is no answer to this request goes no further; the client gets our own error, and a status to act on."""
+        """Drops what does not answer this request; the client gets our own error, and a status to act on."""
         response.abort()
         if response.status < 400:
             await self._fail(f"The server's answer could not be used: {reason}")
@@ -267,7 +267,7 @@ class PostRelay:
         events = self._events = EventRelay(self._http, self._conversation, self._limit, self._pending)
         if self._given is None:
             self._start_stream(response)
-        else:  # whose session it is only the answer tells
+        else:  # only the paired answer shows whose session it is
             events.hold(partial(self._start_stream, response))
         is_endless = self._message.method == "subscriptions/listen" or self._pending is None
         timer = None if is_endless else self._start_timer()
@@ -293,14 +293,14 @@ class PostRelay:
         self._answer.open(to_client(response.headers))
 
     async def _end_stream(self, text: str, *, code: int = UPSTREAM_FAILED) -> None:
-        """Without a text it just ends: a client that can resume the stream will ask for the rest of it."""
+        """Ends the stream, with an error if there is a text; without one the client will resume for the rest."""
         reply = self._give_up(text, code=code) if text else None
         if reply is not None:
             await self._answer.write(reply)
         await self._answer.end()
 
     def _is_resumable(self) -> bool:
-        """Whether the client may still get its answer elsewhere: only in a session, which 2026-07-28 has not."""
+        """Whether the client can resume for its answer: only in a session, which 2026-07-28 does not have."""
         is_kept = self._conversation.session is not None and not self._upstream.is_closed
         is_resumable = self._events is not None and self._events.is_resumable
         return is_resumable and is_kept and not self._is_modern() and not self._has_ended()
@@ -331,7 +331,7 @@ class PostRelay:
             self._response.abort()
 
     async def _explain(self, problem: UpstreamFailed) -> None:
-        """The server failed us; the client gets one clear error in whatever form is still open."""
+        """Sends the client one error for a failure of the server, as a body or on the open stream."""
         if isinstance(problem, UpstreamTimeout) and not self._timeout:
             self._timeout = self._call_time().describe()
         text, code = self._timeout or str(problem), UPSTREAM_TIMEOUT if self._timeout else UPSTREAM_FAILED
@@ -348,7 +348,7 @@ class PostRelay:
             await self._end_stream(text if self._timeout or not self._is_resumable() else "", code=code)
 
     def _tell_timeout(self) -> None:
-        """To a modern server the closed connection says it."""
+        """Cancels a call at a legacy server; a modern server takes the closed connection as the cancellation."""
         pending = self._pending
         if pending is not None and not pending.is_modern and pending.alias is not None and self._is_call():
             self._upstream.tell_cancelled(self._headers, pending.alias.number)
@@ -374,12 +374,12 @@ class PostRelay:
 
 
 def without_answer(response: Response, *, status_of_success: int = 502) -> HttpProblem:
-    """For an answer of HTTP's own: its status where it is an error's, and never its body."""
+    """The problem for a response without an MCP answer: with its status if that is an error, never its body."""
     response.abort()
     status = response.status
     if not 400 <= status < 600:
         status = status_of_success if status < 300 else 502
     text = describe_status(response.status)
-    # A session is the client's of the answer that gives it, and this is nobody's.
+    # A session belongs to the client whose answer gives it, and this response answers no request.
     headers = [header for header in to_client(response.headers) if header[0] != b"mcp-session-id"]
     return HttpProblem(status, text, code=UPSTREAM_FAILED, rule="", headers=headers)

@@ -1,4 +1,4 @@
-"""Sessions that an HTTP server gave to clients, as far as the gateway remembers them: whose they are, what is open."""
+"""Sessions that an HTTP server gave to clients: the caller and the open requests of each."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from handfast.gateway.settings.blocks import Limits
 
 @dataclass(slots=True, eq=False)
 class _ServerSession:
-    """A session whose end is the server's to say."""
+    """A session that the server keeps and the gateway only remembers."""
 
     id: bytes
     caller: Caller
     conversation: Conversation
     opened: float
     last_used: float
-    is_given: bool  # seen as the server gave it; a server without sessions takes any id that a client invents
-    streams: int = 0  # of its client that listen
+    is_given: bool  # the gateway saw the server give it; a server without sessions takes any invented id
+    streams: int = 0  # listening streams of its client
 
     @property
     def address(self) -> str:
@@ -54,7 +54,7 @@ class ServerSessions:
         return self._table.get(session, http)
 
     def remember(self, session: bytes, conversation: Conversation, *, is_new: bool) -> bool:
-        """Only after the server accepted the session: nobody can crowd others out with invented ids.
+        """Remembers a session that the server has accepted, so that invented ids cannot evict real sessions.
 
         False where it cannot be remembered: then no stream of this conversation can be resumed.
         """
@@ -62,9 +62,9 @@ class ServerSessions:
         if known is not None and known.conversation is conversation:
             return True
         if known is not None and not is_new:
-            return False  # two requests at once were the first that is known of it, and the other was answered first
+            return False  # two first requests of the session came at once, and the other was answered before
         if known is not None:
-            self._end(session)  # the server gives an id for the second time
+            self._end(session)  # the server has given the same id a second time
         if len(session) > LONGEST_ID:
             self._note_forgotten(f"its id is over the limit of {LONGEST_ID} bytes.")
             return False
@@ -86,9 +86,9 @@ class ServerSessions:
         self._server.journal.diagnose(self._server.name, rules.SESSION_NO_ROOM, f"A session is not remembered: {why}")
 
     def lose(self, session: bytes) -> None:
-        """The server knows the session no more. It may have started anew, with other tools.
+        """Forgets a session that the server no longer knows. The server may have restarted, with other tools.
 
-        It may also have refused that one request, so whatever is relayed goes on.
+        It may also have refused only that one request, so answers that are being relayed go on.
         """
         known = self._end(session)
         if known is not None and known.is_given:
@@ -112,7 +112,7 @@ class ServerSessions:
         return known
 
     async def _sweep(self, _seconds: float) -> None:
-        """A call whose stream broke off may be resumed, but not for ever; nor is a session remembered for ever."""
+        """Ends requests that were not resumed in time, and forgets sessions that were idle for too long."""
         for conversation in [known.conversation for known in self._table]:
             for request_id, pending, text in conversation.take_overdue(self._server.now(), self._limits()):
                 conversation.fail(request_id, pending, text, rule=rules.UPSTREAM_TIMEOUT)
@@ -120,10 +120,10 @@ class ServerSessions:
             self.forget(known.id)
 
     def stop(self) -> None:
-        """Do nothing more of its own accord."""
+        """Stops the periodic sweep."""
         self._sweeper.stop()
 
     def close(self, reason: str) -> None:
-        """What is open in them ends with this reason."""
+        """Ends all open requests with this reason."""
         for known in self._table:
             known.conversation.close(reason)

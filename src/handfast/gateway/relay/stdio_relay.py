@@ -56,7 +56,7 @@ class StdioRelay:
         version: str,
         ids: CallerIds | None = None,
     ) -> None:
-        """Without `ids` there is only one caller."""
+        """`ids` keeps the callers of a shared process apart; None where there is only one caller."""
         self._server = server
         self._ids = ids
         self.health = health
@@ -70,7 +70,7 @@ class StdioRelay:
         self._notices = ListNotices(self._tell_clients)
 
     def attach_era(self, era: ServerEra, on_list_changed: Callable[[Message], None]) -> None:
-        """Who knows which era the server speaks, and asks through its processes; it hears of changed lists."""
+        """Sets the object that knows the server's era and probes its processes, and its listener for changed lists."""
         self._era = era
         self._on_list_changed = on_list_changed
 
@@ -79,11 +79,11 @@ class StdioRelay:
         self._sessions.stop_listening()
 
     def dismiss(self, text: str) -> None:
-        """It is about to be closed: calls under way end with this text, which says why."""
+        """Called before `close`: requests under way end with this text, which says why."""
         self.children.dismiss(text)
 
     def stop(self) -> None:
-        """End the sessions of clients."""
+        """Ends the sessions of clients."""
         self._sessions.close()
 
     async def close(self) -> None:
@@ -92,7 +92,7 @@ class StdioRelay:
     # --- the three methods -----------------------------------------------------------------------------------------
 
     async def post(self, http: HttpExchange, message: Message, *, may_refuse: bool = False) -> None:
-        """Raises: EraRefused, where it may, for a handshake that the server will not have."""
+        """Relays a POST. Raises: EraRefused, with `may_refuse`, for a handshake that the server does not accept."""
         try:
             await self._post(http, message, may_refuse=may_refuse)
         except ChildStartFailed as problem:
@@ -104,7 +104,7 @@ class StdioRelay:
             await self.refuse(http, message, text)
 
     async def refuse(self, http: HttpExchange, message: Message, text: str) -> None:
-        """No child can take the message. A call is judged and recorded all the same."""
+        """Answers with an error because no process can take the message; a call is judged and recorded all the same."""
         reply = error_reply(message.id, UPSTREAM_FAILED, text)
         if message.method == "tools/call" and message.id is not None:
             conversation = Conversation(self._server._replace(places=None), _list_nothing, http.caller)
@@ -117,7 +117,7 @@ class StdioRelay:
         await http.respond(200, [JSON], reply)
 
     def abandon(self, http: HttpExchange, message: Message) -> None:
-        """Put on record a call whose client left before it could reach the server."""
+        """Records a call whose client left before the call could reach the server."""
         Conversation(self._server, _list_nothing, http.caller).abandon(message)
 
     async def _post(self, http: HttpExchange, message: Message, *, may_refuse: bool) -> None:
@@ -159,7 +159,7 @@ class StdioRelay:
             raise HttpProblem(400, "The params of initialize cannot be read.") from None
         opener = opener_of(http, message)
         isolation = self._isolation()
-        # Capabilities are fixed at initialize: a client that declares any needs a child that was told of them.
+        # Capabilities are fixed at initialize: a client that declares any needs a process that knows them.
         is_own = isolation is Isolation.SESSION or (isolation is Isolation.AUTO and not _is_empty(capabilities))
         if is_own:
             async with self._sessions.room_for_own(opener.address):
@@ -172,7 +172,7 @@ class StdioRelay:
         assert channel.greeting is not None
         raw = replace_values(channel.greeting.raw, {("id",): msgspec.json.encode(message.id)})
         if channel.greeting.has_error:
-            # The server will not have this revision; the next client may ask for another.
+            # The server refuses this revision; the next client may ask for another.
             self.children.forget(version)
             await self.children.stop(channel)
             await self._pass_on_refusal(http, raw, may_refuse=may_refuse)
@@ -183,7 +183,7 @@ class StdioRelay:
         await http.respond(200, [JSON, _session_header(session)], raw)
 
     async def _open_own(self, http: HttpExchange, session: ChildSession, message: Message, *, may_refuse: bool) -> None:
-        """The client's own handshake with its own child."""
+        """Performs the client's own handshake with its own process."""
         conversation = session.conversation
         step = await conversation.from_client(message)
         assert step.to_server is not None
@@ -206,7 +206,7 @@ class StdioRelay:
         await http.respond(200, [JSON, _session_header(session)], reply)
 
     async def _pass_on_refusal(self, http: HttpExchange, reply: bytes, *, may_refuse: bool) -> None:
-        """Raises: EraRefused, where the server wants no handshake at all."""
+        """Answers with the server's refusal. Raises: EraRefused, with `may_refuse`, where the server is modern."""
         assert self._era is not None
         if may_refuse and await self._era.is_modern():
             self._era.note_refused_handshake()
@@ -273,7 +273,7 @@ class StdioRelay:
     async def _post_modern(self, http: HttpExchange, message: Message) -> None:
         problem = check_envelope(message) if message.is_request else None
         if problem is None and (mismatch := refuse_mismatch(self._server, http, message)):
-            await http.respond(400, [JSON], mismatch)  # and on record
+            await http.respond(400, [JSON], mismatch)  # it is on record already
             return
         problem = problem or check_modern_headers(http.headers, message)
         if problem is not None:
@@ -316,7 +316,7 @@ class StdioRelay:
         await answer.run(channel, self._limits())
 
     async def _wait_for_room(self, channel: Channel) -> None:
-        """What a child does not read piles up here: who comes next waits, as long as a call may. Raises: ServerDeaf."""
+        """Waits, at most as long as a call may, for a process that does not read its input. Raises: ServerDeaf."""
         if channel.has_room:
             return
         limits = self._limits()
@@ -335,8 +335,8 @@ class StdioRelay:
     # --- as the owner of channels ----------------------------------------------------------------------------------
 
     def uncorrelated(self, channel: Channel, message: Message) -> bool:
-        """A session's own child speaks to that session; a shared one to nobody, but for news about its lists."""
-        if message.is_answer:  # to no request that is open: it must not stand in for the answer to another
+        """Takes what a session's own process sends; from a shared one only changed lists, since they concern all."""
+        if message.is_answer:  # to no open request: it must not stand in for the answer to another
             self._server.journal.diagnose(
                 self._server.name, rules.MESSAGE_UNPAIRED, "An answer from the server belongs to no open request."
             )
@@ -359,7 +359,7 @@ class StdioRelay:
         return False
 
     def _tell_clients(self, channel: Channel, message: Message) -> None:
-        """Whoever shares the child."""
+        """Delivers to every session on the process, and to the listener that `attach_era` set."""
         for session in self._sessions.on(channel):
             session.take(message)
         self._on_list_changed(message)
@@ -381,7 +381,7 @@ class StdioRelay:
 
 
 def _hear_nothing(_message: Message) -> None:
-    """Until it is known who wants to hear of changed lists."""
+    """Stands in until `attach_era` sets a listener."""
 
 
 async def _list_nothing(_conversation: Conversation, _cursor: bytes | None) -> Message:
@@ -393,7 +393,7 @@ def _session_header(session: ChildSession) -> tuple[bytes, bytes]:
 
 
 def _needs_own_child(message: Message) -> bool:
-    """What a shared child cannot keep apart: log levels, subscriptions and tasks."""
+    """Whether a message sets what a shared process cannot keep apart: log levels, subscriptions and tasks."""
     if message.method != "tools/call":
         return message.method in NEEDS_OWN_PROCESS
     try:

@@ -38,7 +38,7 @@ _log = logging.getLogger("handfast.gateway")
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """Client and server are of different eras: whoever speaks both goes on with the client where this was read to."""
+    """Client and server are of different eras: the client's pipes and unread bytes, for a translating front."""
 
     input: InputPipe
     output: OutputPipe
@@ -47,22 +47,22 @@ class Misfit:
 
 
 class Wrapper:
-    """Relays between our client and the child until the child is gone."""
+    """Relays between our client and the server's process until that is gone."""
 
     def __init__(
         self, server: ServerSide, *, message_limit: int, limits: Callable[[], Limits], may_misfit: bool = False
     ) -> None:
-        """`may_misfit`: a server that does not understand its client is given up, see `Misfit`."""
+        """`may_misfit`: a server of another era than its client is given up, see `Misfit`."""
         self._server = server
         self._may_misfit = may_misfit
-        self._is_first = True  # no message of the client's was read yet
+        self._is_first = True  # no message of the client was read yet
         self._opening: Message | None = None  # the client's handshake, while it is not answered
         self._held: list[bytes] | None = None  # what the client sends while the server's era is found out
         self._has_client_left = self._is_over = False
         self._is_misfit = self._is_server_modern = self._is_probing = False
         self._limit = message_limit
         self._limits = limits
-        # Its tasks are those of this process alone.
+        # A random session, so that tasks belong to this process alone.
         self._conversation = Conversation(server, self._list_page, Caller(session=token_hex(8)))
         self._own: dict[RequestId, asyncio.Future[Message]] = {}
         self._own_prefix = f"handfast-{token_hex(6)}-"
@@ -73,7 +73,7 @@ class Wrapper:
             lines=LineAssembler(message_limit),
             on_line=self._line_from_server,
             on_exit=lambda _code: None,
-            # Its stderr is ours, to the byte. Only a terminal would do what the bytes say, so there it gets text.
+            # Its stderr is ours, to the byte; a terminal would obey control sequences, so there it gets plain text.
             on_stderr=ServerOutput() if sys.stderr.isatty() else None,
             on_congestion=lambda is_paused: self._input.pause(is_paused),
         )
@@ -81,7 +81,7 @@ class Wrapper:
         self._output = OutputPipe(lambda is_paused: self._child.pause_reading(is_paused), self._client_left)
 
     async def run(self, command: Sequence[str]) -> int | Misfit:
-        """The child's exit code, as a shell reports it. Raises: ChildStartFailed."""
+        """Runs the server; its exit code as a shell reports it, or a Misfit. Raises: ChildStartFailed."""
         await self._child.start(command, shares_terminal=has_terminal())
         self._forward_signals()
         await self._output.open(sys.stdout.buffer)
@@ -109,7 +109,7 @@ class Wrapper:
         self._input.pause(True)
         self._release()
         await self._end_tasks()
-        self._is_over = True  # what comes now reaches nobody, and soon there is no record to put it on
+        self._is_over = True  # later messages cannot reach the server, and soon cannot be recorded
         for request_id, pending in list(self._conversation.open_requests.items()):
             text = "The server exited before it answered. Start it again and repeat the call if that is safe."
             self._output.write_line(self._conversation.fail(request_id, pending, text, rule=rules.UPSTREAM_EXITED))
@@ -120,7 +120,7 @@ class Wrapper:
         self._server.learner.close()
 
     async def _end_tasks(self) -> None:
-        """The server is gone: what they wait for will not come, nor what one of them begins to wait for now."""
+        """Ends all tasks now that the server is gone, and again those that begin another wait."""
         while self._tasks:
             self._conversation.stop_waiting()
             self._conversation.dismiss(CLOSED)
@@ -144,7 +144,7 @@ class Wrapper:
         if self._held is None:
             self._end_child_input()
         elif self._opening is not None:
-            # A server that does not answer the handshake gets the rest all the same, and then its end.
+            # A server that does not answer the handshake still gets the held messages, and then the end of its input.
             asyncio.get_running_loop().call_later(_LAST_GREETING_SECONDS, self._release_unanswered)
 
     def _release_unanswered(self) -> None:
@@ -155,12 +155,12 @@ class Wrapper:
         self._spawn(self._close_child_input(set(self._from_client_tasks)))
 
     async def _close_child_input(self, under_way: set[asyncio.Task[None]]) -> None:
-        """The child learns that its client left once everything the client sent before has reached it."""
+        """Closes the server's input once everything that the client sent has reached it; then stops the server."""
         if under_way:
             await asyncio.wait(under_way)
         self._child.close_stdin()
         while self._conversation.open_requests and not self._child.gone.is_set():
-            with contextlib.suppress(TimeoutError):  # what it was asked it may still finish
+            with contextlib.suppress(TimeoutError):  # it may still finish open requests
                 async with asyncio.timeout(_SWEEP_SECONDS):
                     await self._child.gone.wait()
         await self._child.stop(grace=_GRACE_SECONDS)
@@ -226,7 +226,7 @@ class Wrapper:
         else:
             if message.is_answer and message.id in self._own:
                 answer = self._own.pop(message.id)
-                if not answer.done():  # whoever asked may have given up in this very moment
+                if not answer.done():  # the request may have been given up in this very moment
                     answer.set_result(message)
                 return
             opening = self._opening
@@ -252,7 +252,7 @@ class Wrapper:
             return error_reply(message.id, INTERNAL_ERROR, _BROKEN) if message.is_answer else None
 
     async def _list_page(self, conversation: Conversation, cursor: bytes | None) -> Message:
-        """Ask for a page of the tools with an id of our own, which no client uses."""
+        """Requests a page of the tools with an id of our own, which no client uses."""
         return await self._ask(lambda request_id: conversation.list_request(request_id, cursor))
 
     async def _ask(self, render: Callable[[str], bytes]) -> Message:
@@ -270,7 +270,7 @@ class Wrapper:
     # --- when client and server do not understand each other -------------------------------------------------------
 
     async def _go_on_if_modern(self) -> None:
-        """A modern client has begun; only a modern server is asked what it asks."""
+        """Sends a modern client's messages on to a modern server, and gives up any other server."""
         is_modern = await self._speaks_modern()
         if is_modern:
             self._release()
@@ -278,14 +278,14 @@ class Wrapper:
             await self._give_up()
 
     async def _is_refused(self, message: Message) -> bool:
-        """Whether this is the refusal of a handshake by a server that knows none."""
+        """Whether this answer refuses the handshake because the server is modern; such a server is given up."""
         opening, self._opening = self._opening, None
         if opening is None or not message.has_error:
             return False
         self._held = [opening.raw, *(self._held or [])]
         is_modern = await self._speaks_modern()
         if self._is_misfit:
-            return True  # it ended meanwhile, and the client is in other hands
+            return True  # the server ended meanwhile, and the client is handed over
         if not is_modern:
             self._held = self._held[1:]
             return False
@@ -294,7 +294,7 @@ class Wrapper:
         return True
 
     def _release(self) -> None:
-        """What was held goes on; and a client that left meanwhile is gone only after it."""
+        """Sends on what was held; a client that left meanwhile counts as gone only after that."""
         held, self._held, self._opening = self._held, None, None
         for line in held or []:
             self._line_from_client(line)
@@ -324,7 +324,7 @@ class Wrapper:
                 self._release()  # the handshake took too long and was answered here
             for request_id, pending, text in self._conversation.take_overdue(self._server.now(), self._limits()):
                 if pending.is_cancelled:
-                    continue  # its client does not wait for it any more
+                    continue  # its client no longer waits for it
                 self._output.write_line(
                     self._conversation.fail(
                         request_id, pending, text, code=UPSTREAM_TIMEOUT, rule=rules.UPSTREAM_TIMEOUT
@@ -339,7 +339,7 @@ class Wrapper:
         for name in _FORWARDED:
             number = getattr(signal, name, None)
             if number is None or (name in ("SIGINT", "SIGQUIT") and sys.stdin.isatty()):
-                continue  # a terminal sends these to the child itself; twice would be once too often
+                continue  # a terminal sends these to the server too, which must not get them twice
             with contextlib.suppress(NotImplementedError, RuntimeError):
                 loop.add_signal_handler(number, self._child.send_signal, number)
 
