@@ -1,4 +1,4 @@
-"""What answers requests in the modern form: one server behind handfast, or all of them at once.
+"""The inner form: requests of the modern form, and the backends that answer them, for one server or for all.
 
 Inside the gateway everything that is not relayed as it came speaks one form, that of 2026-07-28: a request says in its
 `_meta` who asks and what the client can do, and its answer is `complete`, `input_required`, or an error. Fronts turn a
@@ -22,11 +22,10 @@ _NONE: Mapping[str, object] = {}
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """Where a request comes from, and how to reach whoever waits for its answer."""
+    """The caller of a request, and the way back to the client that waits for its answer."""
 
     caller: Caller
-    """Whose it is. Sessions with servers, calls held for an answer and subscriptions are kept under its name, and never
-    shared between two."""
+    """Sessions with servers, held calls and subscriptions are kept under its name, and never shared between callers."""
 
     send: Callable[[bytes], None]
     """Takes a notification that belongs to the request, in the client's own terms (its id, its progress token)."""
@@ -34,23 +33,23 @@ class Requester:
     params: Headers | None = None
     """The Mcp-Param-* headers that came with the request; None where the client has no way to send them."""
     flow: Flow | None = None
-    """Held while the client reads more slowly than messages come; None where nobody can tell."""
+    """Held while the client reads more slowly than messages come; None where that cannot be known."""
 
     takes_logs: bool = False
-    """Whether log messages are welcome although the request names no level, as they are to clients of 2025."""
+    """Whether the client takes log messages although its request names no level, as clients of 2025 do."""
 
 
 class Backend(Protocol):
     async def request(self, message: Message, origin: Requester) -> Message:
         """The answer to a modern request, under the id that it came with; errors are answers too.
 
-        What is sent to `origin` comes before. Cancelling this coroutine cancels the request. A `subscriptions/listen`
-        ends when it is cancelled, or the server ends it.
+        `origin` gets the request's notifications before the answer. Cancelling this coroutine cancels the request. A
+        `subscriptions/listen` ends when it is cancelled, or the server ends it.
         """
 
 
 class Choice(Backend, Protocol):
-    """A Backend of several servers, of which an address may choose some."""
+    """A Backend of several servers, of which the client's URL may choose some."""
 
     @property
     def only(self) -> frozenset[str] | None:
@@ -59,10 +58,10 @@ class Choice(Backend, Protocol):
 
 @runtime_checkable
 class Leavable(Protocol):
-    """A Backend that keeps something for its callers."""
+    """A Backend that keeps state for its callers."""
 
     def leave(self, caller: Caller) -> None:
-        """This caller will not come again: what was kept for it alone is closed."""
+        """Closes what was kept for this caller alone: the caller will not come again."""
 
 
 def leave(backend: Backend, caller: Caller) -> None:
@@ -71,7 +70,7 @@ def leave(backend: Backend, caller: Caller) -> None:
 
 
 def ignore(_notification: bytes) -> None:
-    """For a Requester that has nobody to tell."""
+    """Drops a notification: the request is handfast's own."""
 
 
 async def ask(
@@ -82,7 +81,7 @@ async def ask(
     caller: Caller = ANYONE,
     capabilities: object = _NONE,
 ) -> Message:
-    """A request of handfast's own, for a caller that can do this much."""
+    """Sends a request of handfast's own, for a caller with these capabilities."""
     whole = {**(params or {}), "_meta": {**MODERN_META, META_CAPABILITIES: capabilities}}
     message = read_message(request("handfast", method, whole))
     return await backend.request(message, Requester(caller, ignore))

@@ -1,4 +1,4 @@
-"""One POST in front of a Backend: what comes before its answer, bounded, and the answer."""
+"""The answer to one POST in front of a Backend, and the bounded messages that come before it."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ from handfast.wire.replies import error_reply
 # What may wait for one request's client: a burst of progress, or a large answer's worth of log.
 _WAITING = 1000
 _WAITING_BYTES = 8 * 1024 * 1024
-# Past this much those who can wait do; whoever cannot has the rest.
+# Past this much, sources that can wait are paused; the rest is for those that cannot.
 _ENOUGH = _WAITING // 2
 _ENOUGH_BYTES = _WAITING_BYTES // 2
 
@@ -47,7 +47,7 @@ class HttpReply:
         self._instead: bytes | None = None
 
     def send(self, message: bytes) -> None:
-        """Something that belongs to the request and comes before its answer."""
+        """Queues a message that belongs to the request and comes before its answer."""
         if self._instead is not None:
             return
         if len(self._waiting) >= _WAITING or self._waiting_bytes + len(message) > _WAITING_BYTES:
@@ -63,7 +63,7 @@ class HttpReply:
         self._bell.set()
 
     def give_up(self, answer: bytes) -> None:
-        """Stop the work, and answer with this instead, unless it is done."""
+        """Cancels the work and answers with this instead, unless the work is done."""
         if self._work is not None and self._work.done():
             return
         if self._instead is None:
@@ -72,7 +72,7 @@ class HttpReply:
             self._work.cancel()
 
     async def run(self, work: Work) -> None:
-        """Send what comes, then the answer; None for an answer means that the client cancelled the request."""
+        """Sends what comes, then the answer; work without an answer was cancelled by the client."""
         self._work = asyncio.create_task(work)
         self._work.add_done_callback(lambda _work: self._bell.set())
         self._http.watch(self._bell.set)
@@ -92,7 +92,7 @@ class HttpReply:
             self._work.cancel()
 
     async def _relay_next(self) -> bool:
-        """Send one thing, or wait for one; False once there is nothing but the answer."""
+        """Sends one message, or waits for one; False once only the answer is left."""
         assert self._work is not None
         if self._http.has_left and self._cancels_on_leave:
             return False
@@ -113,7 +113,7 @@ class HttpReply:
         assert self._work is not None
         if self._instead is not None:
             with contextlib.suppress(asyncio.CancelledError):
-                self._work.exception()  # whatever it was: somebody has looked
+                self._work.exception()  # retrieved, so that asyncio does not report it
             return self._instead
         answer = None if self._work.cancelled() else self._work.result()
         # A cancelled request is owed no answer, but a stream that ends without one makes clients ask again.

@@ -1,4 +1,4 @@
-"""A request that is repeated, with what the server asked for, until the server has an answer."""
+"""Rounds of one request: repeated with what the server asked the client for, until the server has an answer."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping

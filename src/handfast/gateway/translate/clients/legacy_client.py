@@ -1,4 +1,4 @@
-"""One client of the handshake's revisions in front of a Backend, whatever carries its messages."""
+"""One legacy client in front of a Backend, over any transport."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -37,8 +37,8 @@ from handfast.wire.translate import greeting_of, to_legacy_answer
 
 _LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 _BOTH_ERAS: Final = ("experimental", "sampling", "elicitation", "roots")  # capabilities of a client
-# Requests of one client under way; one with more is broken. On stdio answers to questions come on the same line, which
-# cannot simply be left unread.
+# Requests of one client under way; a client with more is broken. On stdio, answers to questions come on the same pipe,
+# so the pipe cannot simply be left unread.
 _OPEN: Final = 1000
 _UNUSABLE: Final = "The server's answer was not usable."
 
@@ -48,7 +48,7 @@ RecordRefused = Callable[[Message, Caller, str, str], None]  # a request, its ca
 
 
 def record_nothing(_message: Message, _caller: Caller, _rule: str, _reason: str) -> None:
-    """For fronts whose refusals are not kept."""
+    """For fronts whose refusals are not recorded."""
 
 
 def check_open(message: Message, open_requests: Mapping[RequestId, object]) -> tuple[str, str, int] | None:
@@ -74,17 +74,17 @@ class LegacyClient:
     ) -> None:
         self._record_refused = record_refused
         self._backend = backend
-        self._deliver = deliver  # takes what belongs to no request
+        self._deliver = deliver  # takes messages that belong to no request
         self._caller = caller
         self._diagnose = diagnose
         self._question_seconds = question_seconds
         self._envelope: Members = {}  # what every request says of the client in its `_meta`
         self._questions = Questions(b"{}", seconds=None)
         self._listening: Subscriptions | None = None
-        self._greeting: asyncio.Future[bool] | None = None  # whether the server greeted, once that is known
-        self._is_ready = False  # the client has said so
+        self._greeting: asyncio.Future[bool] | None = None  # whether the handshake succeeded, once that is known
+        self._is_ready = False  # the client has sent notifications/initialized
         self._is_closed = False
-        self._ending = ""  # what is said to requests that end with the client's session
+        self._ending = ""  # the error text of requests that end with the client's session
         self._open: dict[RequestId, asyncio.Task[bytes]] = {}
         self._ids = count(1)
 
@@ -93,7 +93,7 @@ class LegacyClient:
         return bool(self._open)
 
     def close(self, reason: str = "") -> None:
-        """The client is gone: whatever it asked for is cancelled, and answered with the reason where there is one."""
+        """Cancels the requests of a client that is gone, and answers them with the reason where there is one."""
         self._is_closed = True
         self._ending = reason
         for task in self._open.values():
@@ -102,7 +102,7 @@ class LegacyClient:
             self._listening.close()
 
     def leave(self) -> None:
-        """The client says nothing more but may still read: what needs no answer of its own is brought to its end."""
+        """Fails open questions and ends subscriptions of a client that sends nothing more, but may still read."""
         self._questions.fail_all("The client left before it answered what the server asked for.")
         if self._listening is not None:
             self._listening.close()
@@ -110,7 +110,7 @@ class LegacyClient:
     # --- from the client -------------------------------------------------------------------------------------------
 
     async def request(self, message: Message, send: Send, flow: Flow | None = None) -> bytes | None:
-        """The answer; None where the client cancelled the request. What belongs to it is sent before."""
+        """The answer; None where the client cancelled the request. `send` takes the messages that come before it."""
         assert message.id is not None
         if self._is_closed:
             return self._give_up(message.id)
@@ -131,7 +131,7 @@ class LegacyClient:
         return error_reply(request_id, UPSTREAM_FAILED, self._ending) if self._ending else None
 
     def take(self, message: Message) -> None:
-        """A notification or an answer of the client's."""
+        """Takes a notification or an answer of the client's."""
         if message.is_answer:
             if not self._questions.take(message):
                 self._diagnose(
@@ -144,7 +144,7 @@ class LegacyClient:
             task = self._open.get(cancelled_id(message))
             if task is not None and task.get_name() != "initialize":
                 task.cancel()
-        # Modern servers hear of nothing else: roots are asked for when they are needed.
+        # A modern server gets no other notification: it asks for roots when it needs them.
 
     # --- requests --------------------------------------------------------------------------------------------------
 
@@ -167,7 +167,7 @@ class LegacyClient:
             return error_reply(message.id, UPSTREAM_FAILED, _UNUSABLE)
 
     async def _is_greeted(self) -> bool:
-        """Eager clients send their first request before the answer to initialize."""
+        """Whether the handshake succeeded; waits for it, as eager clients send requests before its answer."""
         return self._greeting is not None and await asyncio.shield(self._greeting)
 
     async def _answer_in_session(self, message: Message, send: Send, flow: Flow | None) -> bytes:
@@ -194,7 +194,7 @@ class LegacyClient:
         assert message.method is not None
         asked = message.with_meta(self._envelope)
         if message.may_mention("requestState") or message.may_mention("inputResponses"):
-            asked = asked.with_members({"requestState": None, "inputResponses": None})  # no words of this revision
+            asked = asked.with_members({"requestState": None, "inputResponses": None})  # not members of this revision
         origin = Requester(self._caller, send, takes_logs=True, flow=flow)
 
         async def repeat(more: Mapping[str, bytes]) -> Message:
@@ -243,7 +243,7 @@ class LegacyClient:
         return answer(message.id, greeting)
 
     def _introduce(self, params: Members) -> None:
-        """Say in every request from now on what the client said of itself. Raises: CannotContinue."""
+        """Puts what the client said of itself into the `_meta` of all later requests. Raises: CannotContinue."""
         try:
             declared = read_level(member(params, "capabilities") or b"{}")
         except (AmbiguousKeys, NotJson):
@@ -256,7 +256,7 @@ class LegacyClient:
         if client is not None:
             self._envelope[META_CLIENT] = msgspec.Raw(client)
 
-    # --- what nobody asked for -------------------------------------------------------------------------------------
+    # --- notifications outside requests ----------------------------------------------------------------------------
 
     def _listen(self) -> None:
         if self._listening is not None:
@@ -272,7 +272,7 @@ class LegacyClient:
 
 
 def _offered(capabilities: Mapping[str, msgspec.Raw]) -> tuple[str, ...]:
-    """What the server tells when it changes."""
+    """The lists whose changes the server announces."""
     found = dict(capabilities)
     return tuple(
         flag

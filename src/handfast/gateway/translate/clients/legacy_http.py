@@ -1,4 +1,4 @@
-"""Legacy clients over HTTP in front of a Backend: sessions that belong to whoever opened them, bounded and expiring."""
+"""Legacy clients over HTTP in front of a Backend: sessions, each of the caller that opened it, bounded and expiring."""
 
 import time
 from collections.abc import Callable
@@ -37,7 +37,7 @@ class TranslatedSession(ListeningSession):
     ) -> None:
         super().__init__(shelf, opener, now=now)
         self.backend = backend
-        self.chose: frozenset[str] | None = None  # the servers that it is for; None for all that the front has
+        self.chose: frozenset[str] | None = None  # the servers that the session is for; None for all of the front
         self.client = LegacyClient(
             backend,
             self.say,
@@ -67,7 +67,7 @@ class LegacyFront:
         now: Callable[[], float] = time.monotonic,
         most_sessions: int,
     ) -> None:
-        """`server` is what records are under: a server's name, or none where the backend is that of all."""
+        """`server` is the name in records; empty where the backend is that of all servers."""
         self._backend = backend
         self._limits = limits
         self._diagnose = partial(journal.diagnose, server)
@@ -83,7 +83,7 @@ class LegacyFront:
             session.stop_listening()
 
     async def close(self, text: str = STOPPING) -> None:
-        """Requests that are still under way get this text."""
+        """Ends all sessions; requests under way are answered with this text."""
         for session in self._sessions:
             self._end(session, text)
         await self._sweeper.finish()
@@ -95,7 +95,7 @@ class LegacyFront:
     # --- the three methods -----------------------------------------------------------------------------------------
 
     async def post(self, http: HttpExchange, message: Message, choice: Choice | None = None) -> None:
-        """`choice` is what the address chose, where it can choose."""
+        """`choice` has the servers that the URL chose, where it can choose."""
         if message.method == "initialize" and http.header(b"mcp-session-id") is None:
             await self._initialize(http, message, choice)
             return
@@ -144,7 +144,7 @@ class LegacyFront:
             now=self._now,
             diagnose=self._diagnose,
             record_refused=self._record_refused,
-            # Whoever has not answered by then will not: their session would have expired.
+            # A client that has not answered by then will not: its session would have expired.
             question_seconds=self._limits().session_idle_s,
         )
         session.chose = choice.only if choice is not None else None

@@ -1,4 +1,4 @@
-"""What a legacy client hears without having asked: one `subscriptions/listen` for everything that it wants to know."""
+"""A legacy client's notifications outside requests: one `subscriptions/listen` for all that it subscribed to."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ _MOST_URIS: Final = 1000  # of one session: each change names all of them again
 _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 60.0
 _SETTLED_SECONDS: Final = 30.0  # a stream that lived for this long did not fail at once
-# What a client missed while nobody listened is not known, so it is told that all of it may have changed.
+# What changed while no stream was open is not known, so the client is notified of each as changed.
 _CHANGED: Final = {
     "toolsListChanged": "notifications/tools/list_changed",
     "promptsListChanged": "notifications/prompts/list_changed",
@@ -59,7 +59,7 @@ class _ListenRequest:
                 self._deliver(_without_subscription(message))
 
     async def acknowledge(self) -> frozenset[str]:
-        """The resources whose updates will come. Raises: CannotContinue."""
+        """Waits for the acknowledgement; the resources whose updates will come. Raises: CannotContinue."""
         await asyncio.wait((self.acknowledged,), timeout=_ACKNOWLEDGE_SECONDS)
         if self.acknowledged.done() and not self.acknowledged.cancelled():
             return _granted(self.acknowledged.result())
@@ -71,7 +71,7 @@ class _ListenRequest:
 
     @property
     def is_refused_for_good(self) -> bool:
-        """The server does not know what a subscription is."""
+        """Whether the server has no subscriptions at all."""
         if not self.task.done() or self.task.cancelled() or self.task.exception() is not None:
             return False
         return self.task.result().error_code() == METHOD_NOT_FOUND
@@ -93,7 +93,7 @@ class Subscriptions:
         self._is_closed = False
 
     def begin(self) -> None:
-        """The client is ready to hear. Nothing waits for it: there may be nobody who ever says anything."""
+        """Opens the stream of a client that is ready, in the background: the server may never acknowledge it."""
         if self._flags and self._keeper is None and not self._is_closed:
             self._keeper = asyncio.create_task(self._begin())
 
@@ -126,7 +126,7 @@ class Subscriptions:
                 self._swap(None)
 
     async def _replace(self, uris: tuple[str, ...], required: str | None = None) -> None:
-        """Open a stream for these; only when it is confirmed does the old one end. Raises: CannotContinue."""
+        """Opens a stream for these; the old one ends once the new one is confirmed. Raises: CannotContinue."""
         stream = self._open(uris)
         try:
             granted = await stream.acknowledge()
@@ -156,7 +156,7 @@ class Subscriptions:
             old.task.cancel()
 
     def _ended(self, task: "asyncio.Task[Message]") -> None:
-        """Opened again a little later, where the server or the way to it failed."""
+        """Schedules a new stream where the current one was ended by the server or by a failure."""
         stream = self._stream
         if self._is_closed or stream is None or stream.task is not task:
             return
@@ -164,9 +164,9 @@ class Subscriptions:
         if time.monotonic() - stream.began > _SETTLED_SECONDS:
             self._pause = _FIRST_PAUSE
         if not task.cancelled():
-            task.exception()  # looked at, so that nobody complains that it was not
+            task.exception()  # retrieved, so that asyncio does not report it
         if self._keeper is not None:
-            self._keeper.cancel()  # it may still wait for its time to come
+            self._keeper.cancel()  # it may still be in its pause
         self._keeper = asyncio.create_task(self._reopen())
 
     async def _begin(self) -> None:

@@ -28,7 +28,7 @@ class ModernFront:
     ) -> None:
         self._backend = backend
         self._diagnose = diagnose
-        self._supported = supported  # the revisions that are offered here, in whatever way
+        self._supported = supported  # all revisions that are offered here
         self._open: dict[HttpReply, Message] = {}
 
     def quiesce(self) -> None:
@@ -38,7 +38,7 @@ class ModernFront:
                 reply.give_up(answer(message.id, {"resultType": "complete", "_meta": {META_SUBSCRIPTION: message.id}}))
 
     async def close(self, text: str = STOPPING) -> None:
-        """Whoever still waits is told that no answer will come."""
+        """Ends subscriptions, and answers all other requests with an error of this text."""
         self.quiesce()
         for reply, message in self._open.items():
             reply.give_up(error_reply(message.id, UPSTREAM_FAILED, text))
@@ -58,7 +58,7 @@ class ModernFront:
         return find_fault(message, http.headers, self._supported()) is not None
 
     async def post(self, http: HttpExchange, message: Message, choice: Choice | None = None) -> None:
-        """`choice` is what the address chose, where it can choose."""
+        """`choice` has the servers that the URL chose, where it can choose."""
         if message.is_notification:
             await http.respond(202, [])  # a modern client cancels by leaving, and has nothing else to notify of
         elif message.is_answer:

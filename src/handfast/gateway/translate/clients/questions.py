@@ -1,4 +1,4 @@
-"""What a server wants to know before it goes on, put to a legacy client as requests of our own."""
+"""Questions of a server in the middle of a request, put to a legacy client as requests of our own."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -17,13 +17,13 @@ from handfast.wire.replies import notification
 from handfast.wire.scan import NotJson, scan_object
 from handfast.wire.splice import put
 
-_MOST = 100  # questions at once; nobody would read more, and each of them is held until it is answered
+_MOST = 100  # questions at once; no user would read more, and each is held until it is answered
 _CANCELLED: Final = b'{"action":"cancel"}'
 _ELICITATION: Final = "elicitation/create"
 
 
 class CannotContinue(Exception):
-    """The request cannot be brought to its end; said to the client in this error."""
+    """The request cannot be completed; the client gets this error."""
 
     def __init__(self, text: str, *, code: int = UPSTREAM_FAILED) -> None:
         super().__init__(text)
@@ -48,7 +48,7 @@ def read_questions(requests: bytes) -> dict[str, Question]:
             method = text_member(question, "method")
             if method is None:
                 raise CannotContinue("The server asked the client for something without saying what.")
-            asked.key.encode()  # half of a pair of surrogates is no text that could be sent back
+            asked.key.encode()  # a lone surrogate could not be sent back
             found[asked.key] = Question(method, member(question, "params"))
     except (AmbiguousKeys, NotJson, UnicodeEncodeError):
         raise CannotContinue("What the server asked the client for could not be read.") from None
@@ -60,17 +60,17 @@ def read_questions(requests: bytes) -> dict[str, Question]:
 
 
 class Questions:
-    """Those of one client that wait for their answers."""
+    """The questions of one client that wait for their answers."""
 
     def __init__(self, capabilities: bytes, *, seconds: float | None) -> None:
         self._capabilities = _read_capabilities(capabilities)
         self._seconds = seconds
-        self._prefix = f"handfast-{token_hex(8)}-"  # nothing that a server or a client numbers looks like this
+        self._prefix = f"handfast-{token_hex(8)}-"  # unlike any id that a server or a client makes
         self._numbers = count(1)
         self._waiting: dict[str, tuple[Question, asyncio.Future[bytes]]] = {}
 
     def take(self, message: Message) -> bool:
-        """An answer of the client's; False where nothing was asked under its id."""
+        """Takes an answer of the client's; False where no open question has its id."""
         found = self._waiting.pop(message.id, None) if isinstance(message.id, str) else None
         if found is None:
             return False
@@ -88,13 +88,13 @@ class Questions:
         return True
 
     def fail_all(self, text: str) -> None:
-        """Nobody is left who could answer."""
+        """Fails all open questions: the client will not answer them."""
         for _question, answered in self._waiting.values():
             if not answered.done():
                 answered.set_exception(CannotContinue(text))
 
     async def ask(self, questions: Mapping[str, Question], send: Callable[[bytes], None]) -> bytes:
-        """Put all of them at once; what was answered, as inputResponses has it. Raises: CannotContinue."""
+        """Asks all of them at once; the answers, in the form of inputResponses. Raises: CannotContinue."""
         for question in questions.values():
             self._require_declared(question)
         asked: dict[str, tuple[str, asyncio.Future[bytes]]] = {}
@@ -122,7 +122,7 @@ class Questions:
             raise CannotContinue(f"The client did not answer what the server asked for within {self._seconds:g} s.")
 
     def _withdraw(self, own_id: str, answered: "asyncio.Future[bytes]", send: Callable[[bytes], None]) -> None:
-        """Nothing happens to a question that was answered."""
+        """Cancels a question at the client, unless it was answered."""
         if self._waiting.pop(own_id, None) is not None and not answered.done():
             reason = "The request that this was asked for is over."
             send(notification("notifications/cancelled", {"requestId": own_id, "reason": reason}))
@@ -169,7 +169,7 @@ def _render(own_id: str, question: Question) -> bytes:
 
 
 def _with_elicitation_id(params: bytes, own_id: str) -> bytes:
-    """2025-11-25 wants every URL to have one, which 2026-07-28 no longer has."""
+    """Adds the id that 2025-11-25 requires with a URL and 2026-07-28 no longer has."""
     members = read_level(params)
     if text_member(members, "mode") != "url" or "elicitationId" in members:
         return params
@@ -177,7 +177,7 @@ def _with_elicitation_id(params: bytes, own_id: str) -> bytes:
 
 
 def _result_of(message: Message) -> bytes | None:
-    """The client's own bytes, None for an error and for what no result can be."""
+    """The result in the client's own bytes; None for an error, and for a result that is not an object."""
     if message.has_error:
         return None
     result = bytes(read_level(message.raw)["result"])

@@ -65,13 +65,13 @@ class StdioFront:
         self._output = OutputPipe(lambda is_paused: self._input.pause(is_paused), self._output_lost)
 
     async def run(self, stdin: IO[bytes] | None = None, stdout: IO[bytes] | None = None) -> None:
-        """Serve until the client has left and what it asked for is answered."""
+        """Serves until the client has left and its requests are answered."""
         await self._output.open(stdout or sys.stdout.buffer)
         await self._input.open(stdin or sys.stdin.buffer)
         await self._serve()
 
     async def take_over(self, given: InputPipe, taken: OutputPipe, unread: bytes) -> None:
-        """As `run`, with a client that somebody else has begun to read."""
+        """As `run`, with a client whose pipes `wrap` has begun to read."""
         self._input, self._output = given, taken
         taken.redirect(lambda is_paused: given.pause(is_paused), self._output_lost)
         self._bytes_from_client(unread)
@@ -79,7 +79,7 @@ class StdioFront:
         await self._serve()
 
     def stop(self) -> None:
-        """The client is not served any longer, whatever it waits for."""
+        """Stops serving the client, and cancels what it waits for."""
         self._ended.set()
         for request in self._open.values():
             request.cancel()
@@ -102,7 +102,7 @@ class StdioFront:
                 request.cancel()
         while self._open:
             await asyncio.wait([request.task for request in self._open.values()])
-            await asyncio.sleep(0)  # those that are done take themselves out
+            await asyncio.sleep(0)  # requests that are done remove themselves
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_FLUSH_SECONDS):
                 await self._output.flush()
@@ -128,7 +128,7 @@ class StdioFront:
 
     def _line(self, line: bytes | OverlongLine) -> None:
         if self._is_lost:
-            return  # nobody would read the answer
+            return  # the client cannot read an answer
         if isinstance(line, OverlongLine):
             text = f"The message is over the limit of {self._limit} bytes. Send a smaller one."
             self._diagnose(rules.MESSAGE_REFUSED, text)
@@ -144,7 +144,7 @@ class StdioFront:
         if message.is_request:
             self._begin(message)
         elif not self._is_modern:
-            # Behind the requests that were read before it, which have yet to begin.
+            # After the requests that were read before it, whose tasks have yet to begin.
             asyncio.get_running_loop().call_soon(self._legacy.take, message)
         elif message.method == "notifications/cancelled":
             found = self._open.get(cancelled_id(message))
@@ -156,7 +156,7 @@ class StdioFront:
             )
 
     def _note_era(self, message: Message) -> None:
-        """By what comes first. Only a handshake may still follow: a client that was refused the one tries the other."""
+        """Takes the era from the first message; a refused modern client may still fall back to a handshake."""
         if self._has_handshake:
             return
         is_modern = opens_modern(message)
@@ -183,7 +183,7 @@ class StdioFront:
         self._output.write_line(one_line(message))
 
     def _deliver(self, message: bytes) -> None:
-        """What belongs to no request."""
+        """Sends a message that belongs to no request."""
         if self.is_overfull:
             self._diagnose(rules.MESSAGE_UNREAD, "The client does not read, so a notification for it was dropped.")
             return
@@ -226,7 +226,7 @@ class _Request:
         return self.task
 
     def send(self, message: bytes) -> None:
-        """Something that belongs to the request and comes before its answer."""
+        """Sends a message that belongs to the request and comes before its answer."""
         if self._instead is not None:
             return
         if self._front.is_overfull:

@@ -1,1 +1,1 @@
-"""All servers as one backend: names, lists, resources, tasks and subscriptions led to their own server."""
+"""All servers as one backend: names, lists, resources, tasks and subscriptions routed to their own server."""

@@ -1,4 +1,4 @@
-"""Asking one server on a client's behalf: requests of our own with the client's `_meta`, and what came of them."""
+"""Requests of our own to one server on a client's behalf, with the client's `_meta`, and their results."""
 
 import itertools
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ class Unavailable(Exception):
 
 
 def own_request(message: Message, method: str, params: Mapping[str, Any] | None = None) -> Message:  # Any: JSON
-    """A request of our own for whoever sent the message: the same client, but not its id or its progress token.
+    """A request of our own for the client that sent the message, without its id or its progress token.
 
     Raises: AmbiguousKeys, NotJson.
     """
@@ -41,7 +41,7 @@ def own_request(message: Message, method: str, params: Mapping[str, Any] | None 
 
 
 async def ask_server(backend: Backend, asked: Message, origin: Requester) -> Members:
-    """The result's members. Headers that came with another request do not go along. Raises: Unavailable."""
+    """The members of the result. Headers of the client's own request are not sent along. Raises: Unavailable."""
     try:
         answer = await backend.request(asked, replace(origin, params=None))
         result = answer.result()

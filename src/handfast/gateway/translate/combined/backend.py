@@ -29,9 +29,9 @@ from handfast.wire.replies import error_message
 from handfast.wire.scan import NotJson
 from handfast.wire.splice import Path, put, replace_values
 
-_MOST_SUBSETS: Final = 64  # kept because they are small; any other is made again, and what is known is not theirs
+_MOST_SUBSETS: Final = 64  # kept because they are small; a dropped one is made again: the knowledge is shared
 _UPSTREAM_ERRORS: Final = frozenset((UPSTREAM_FAILED, UPSTREAM_TIMEOUT))
-Edits = dict[str, bytes | None]  # members of params, in the words of the server that it goes to
+Edits = dict[str, bytes | None]  # members of params, as the server that gets them knows them
 Route = Callable[[Message, Requester], Awaitable[tuple[str, Edits]]]
 
 
@@ -58,7 +58,7 @@ class CombinedBackend:
         return self._endpoint.only
 
     def subset(self, names: Iterable[str]) -> "CombinedBackend":
-        """The same with only these servers. Raises: HttpProblem 404."""
+        """The same backend with only these servers. Raises: HttpProblem 404."""
         only = frozenset(names)
         servers = self._endpoint.servers()
         if not only or not only <= servers.keys():
@@ -71,7 +71,7 @@ class CombinedBackend:
         return found
 
     def servers_changed(self) -> None:
-        """The settings have changed: open subscriptions take up new servers, and their clients are told."""
+        """Called when the settings have changed: open subscriptions take up new servers and notify their clients."""
         for listener in self._endpoint.listeners:
             listener.servers_changed()
 
@@ -134,7 +134,7 @@ class CombinedBackend:
 
     async def _route_read(self, message: Message, origin: Requester) -> tuple[str, Edits]:
         uri = _required(text_member(message.params(), "uri"), "params.uri")
-        # After a restart nothing is known of the URI, but the server that asked is: the state is of this URI's reading.
+        # After a restart the owner of the URI is not known, but the state names the server that asked while reading it.
         keeper, edits = self._own_state(message, origin)
         return keeper or await self._resolver.uri(uri, message, origin), edits
 
@@ -161,7 +161,7 @@ class CombinedBackend:
         return TaskIds(self._endpoint.seal, origin.caller.name)
 
     def _own_state(self, message: Message, origin: Requester, server: str | None = None) -> tuple[str | None, Edits]:
-        """Who gave out the requestState that comes back, and that server's own. Raises: RequestRefused."""
+        """The server that gave out the requestState, and the edit back to its own. Raises: RequestRefused."""
         if member(message.params(), "requestState") is None:
             return None, {}
         text = text_member(message.params(), "requestState")
@@ -199,16 +199,16 @@ class CombinedBackend:
         return backend
 
     def _finish(self, answer: Message, server: str, message: Message, origin: Requester) -> Message:
-        """The answer as this endpoint's clients understand it; all else is the server's own bytes."""
+        """The answer with this endpoint's ids and states; all else is the server's own bytes."""
         try:
             if answer.has_error:
                 return _with_server_named(answer, server)
             result = answer.result()
         except (AmbiguousKeys, NotJson):
-            return answer  # judged already: whatever it is, it is not ours to change
+            return answer  # judged already, and not ours to change
         if result is None:
             return answer
-        if b'"uri"' in answer.raw:  # a link that is spelt with escapes is not learnt: nobody writes one so
+        if b'"uri"' in answer.raw:  # a link spelt with escapes is not learnt: no server writes one so
             self._endpoint.known(origin).link(server, linked_uris(result))
         edits: dict[Path, bytes] = self._task_ids(origin).answer_edits(result, message.method or "", server)
         if member(result, "requestState") is not None and text_member(result, "resultType") == "input_required":
@@ -222,7 +222,7 @@ class CombinedBackend:
         return read_message(replace_values(answer.raw, edits)) if edits else answer
 
     def _for_client(self, raw: bytes, server: str, origin: Requester) -> bytes | None:
-        """A notification of a server's; None where it tells of what is another server's."""
+        """A server's notification as the client gets it; None for an update of another server's resource."""
         if b"task" not in raw and b"updated" not in raw and b"\\" not in raw:  # nearly always
             return raw
         try:
@@ -259,7 +259,7 @@ def _state_of(message: Message, origin: Requester) -> tuple[str, ...]:
 
 
 def _with_server_named(answer: Message, server: str) -> Message:
-    """An error that comes of the server being down says which one, where it does not already."""
+    """Adds the server's name to an upstream error whose text does not have it."""
     text = error_text(answer)
     if answer.error_code() not in _UPSTREAM_ERRORS or server in text:
         return answer

@@ -1,4 +1,4 @@
-"""What each server can do, asked with `server/discover`, and what all of them together say of themselves."""
+"""What each server says to `server/discover`, and the joined answer of all servers."""
 
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ class Discovered:
 
 
 class Discoveries:
-    """What servers answered lately, by caller: a server may show different things to different people."""
+    """Recent answers of servers, by caller: a server may show different things to different callers."""
 
     def __init__(self, endpoint: CombinedEndpoint) -> None:
         self._endpoint = endpoint
@@ -55,7 +55,7 @@ class Discoveries:
     async def of(self, server: str, backend: Backend, message: Message, origin: Requester) -> Discovered:
         """Raises: Unavailable."""
         kept = self._kept.get((origin.caller.name, server))
-        # Changed settings make another Backend of the same name: what the old one could do says nothing.
+        # Changed settings make another Backend of the same name: the old one's answer does not apply.
         if kept is not None and kept[0] is backend and self._endpoint.now() < kept[1]:
             return kept[2]
         return await self.ask(server, backend, message, origin)
@@ -87,7 +87,7 @@ def _read(result: Members) -> Discovered:
 async def discover_all(
     endpoint: CombinedEndpoint, discoveries: Discoveries, message: Message, origin: Requester
 ) -> Message:
-    """What all servers are together."""
+    """The answer to `server/discover` for all servers together."""
     found: dict[str, Discovered] = {}
     servers = endpoint.servers()
     unavailable = dict.fromkeys(servers, f"It did not answer within {endpoint.seconds():g} seconds.")
@@ -125,11 +125,11 @@ def _merged(found: Mapping[str, Discovered], unavailable: Mapping[str, str]) -> 
 
 
 def _capabilities(parts: list[Discovered], *, is_settled: bool) -> dict[str, Any]:  # Any: JSON
-    """The union. Whatever a server that has not answered yet can do must be asked for later, so it is promised."""
+    """The union. All lists are promised while a server has not answered, or clients would never ask for its lists."""
     together: dict[str, Any] = {}  # Any: JSON
     for name in _LISTS:
         if not is_settled or any(part.offers(name) for part in parts):
-            # handfast itself tells when servers come and go.
+            # handfast itself notifies clients when servers come and go.
             together[name] = {"listChanged": True}
     if any(part.offers("resources", "subscribe") for part in parts):
         together["resources"]["subscribe"] = True
@@ -137,7 +137,7 @@ def _capabilities(parts: list[Discovered], *, is_settled: bool) -> dict[str, Any
         if any(part.offers(name) for part in parts):
             together[name] = {}
     if any(part.has_tasks for part in parts):
-        # The only extension whose messages can be told whose they are.
+        # The only extension whose messages show which server they belong to.
         together["extensions"] = {TASKS: {}}
     return together
 

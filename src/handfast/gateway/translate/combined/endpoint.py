@@ -1,4 +1,4 @@
-"""What everything at the combined endpoint stands on: the servers of now, how long each may take, what is known."""
+"""What all of the combined endpoint shares: the current servers, their time limit, what each caller was shown."""
 
 import asyncio
 import logging
@@ -25,7 +25,7 @@ class RequestRefused(Exception):
     """A request that is answered with this error and goes no further."""
 
     def __init__(self, code: int, text: str, *, rule: str = "", data: Mapping[str, object] | None = None) -> None:
-        """`rule` is for what must be on record as blocked, whatever was asked for."""
+        """`rule` is for what must be on record as blocked, whatever the method."""
         super().__init__(text)
         self.code = code
         self.text = text
@@ -44,27 +44,27 @@ class ServersWatcher(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CombinedEndpoint:
     every_server: Callable[[], Servers]
-    """The servers of now. Another Backend of the same name is another server."""
+    """The current servers. Another Backend of the same name is another server."""
     seconds: Callable[[], float]
-    """How long a server may take to say what it has; past that the others are answered without it."""
+    """How long a server may take for its part of a joined answer; after that the answer goes without it."""
     now: Callable[[], float]
     diagnose: Diagnose
     seal: Seal
     record_refused: RecordRefused = record_nothing
-    """Takes a request that reaches no server, so that none records it."""
+    """Records a request that reaches no server, so that no server records it."""
     record_left: Callable[[Message, Caller], None] = lambda _message, _caller: None
-    """Takes a request whose client left before it was known which server it is for."""
+    """Records a request whose client left before its server was known."""
     record_templated: RecordTemplated = lambda _message, _caller, _server, _uri: None
-    """Takes a URI that went to a server for no other reason than that a template of it fits."""
+    """Records a URI that went to a server only because one of its templates fits."""
     first_wait: float = 1.0
     """Seconds before a server that ended a subscription is asked again; doubled each time."""
     only: frozenset[str] | None = None
     knowledge: Knowledge = field(default_factory=Knowledge)
     listeners: set[ServersWatcher] = field(default_factory=set)
-    leaving: set[asyncio.Task[None]] = field(default_factory=set)  # tasks that nobody waits for any more
+    leaving: set[asyncio.Task[None]] = field(default_factory=set)  # tasks that may outlive their request
 
     def servers(self) -> Servers:
-        """In the order of their names, which is the order of everything that is joined."""
+        """The servers by name, which is the order of everything that is joined."""
         every = self.every_server()
         return {name: every[name] for name in sorted(every) if self.only is None or name in self.only}
 
@@ -72,7 +72,7 @@ class CombinedEndpoint:
         return self.knowledge.of(origin.caller.name, origin.caller.address)
 
     async def all_within(self, works: Iterable[Coroutine[Any, Any, None]]) -> None:  # Any: asyncio's own type
-        """Run them side by side and wait until all are done or the time is up; what is not done then is given up."""
+        """Runs them side by side until all are done or the time is up; those that are not done then are cancelled."""
         tasks = [self.start(work) for work in works]
         if not tasks:
             return

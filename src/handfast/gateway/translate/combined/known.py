@@ -1,9 +1,9 @@
 """What each caller was shown: the names, URIs and templates of each server, and the links in results.
 
-Everything is kept by caller. What one caller's results link, or lists show that a server gives to him alone, tells
-another caller nothing; whoever asks first asks the servers himself. All of it can be learnt again, so it is bounded: by
-caller, server and kind, so that no server takes room from another, nor its URIs from its own tools. Over all callers,
-the address that was shown the most forgets the caller that was silent longest.
+Everything is kept by caller: one caller's lists and results must show another caller nothing, so each caller's own
+requests ask the servers. All of it can be learnt again, so it is bounded: by caller, server and kind, so that no server
+takes room from another, nor a server's URIs from its tools. Over all callers, the address that was shown the most
+loses the caller that was silent longest.
 """
 
 from collections import Counter, OrderedDict
@@ -21,7 +21,7 @@ _LINK_BYTES: Final = _MIB
 _ALL_BYTES: Final = 128 * 1024**2
 _ENTRY: Final = 100  # what an entry costs besides its text
 _MOST_CALLERS: Final = 10_000  # more are one client under many names
-_CALLER: Final = 1000  # what a caller costs who was shown nothing
+_CALLER: Final = 1000  # the cost of a caller that was shown nothing
 _LONGEST: Final = 8192  # of a URI that is remembered
 _MOST_LINKS: Final = 5000  # of one server
 _MOST_TEMPLATES: Final = 100  # of one server that are compared with a URI
@@ -91,7 +91,7 @@ class CallerKnowledge:
     def __init__(
         self, address: str = "", on_change: Callable[["CallerKnowledge", int], None] | None = None, *, caller: str = ""
     ) -> None:
-        """`on_change` takes how many bytes more, or fewer, are kept now."""
+        """`on_change` takes how many more bytes, or fewer, are kept now."""
         self.caller = caller
         self.address = address
         self.has_links = False
@@ -106,7 +106,7 @@ class CallerKnowledge:
         return sum(shown.bytes for shown in self._servers.values())
 
     def learn(self, kind: str, server: str, entries: Mapping[str, str], *, is_whole: bool) -> None:
-        """Take what a list shows, by what clients call it; a whole list also takes away what it no longer shows."""
+        """Keeps the entries of a list by their public names; a whole list also removes what it no longer shows."""
         shown = self._servers.setdefault(server, _Shown())
         before = shown.bytes
         shown.learn(kind, entries, is_whole=is_whole)
@@ -129,17 +129,17 @@ class CallerKnowledge:
         return shown is not None and kind in shown.cut
 
     def own(self, kind: str, server: str, public: str) -> str | None:
-        """What the server itself calls it."""
+        """The server's own name for a public name."""
         return self._listed(kind, server).get(public)
 
     def shown(self, kind: str, servers: Iterable[str]) -> list[str]:
         return [public for server in servers for public in self._listed(kind, server)]
 
     def claims(self, uri: str, servers: Sequence[str]) -> Claims:
-        """What these servers have said of a URI."""
+        """Which of these servers have listed, linked or templated a URI."""
         form = comparable(uri)
         known = [(server, self._servers[server]) for server in servers if server in self._servers]
-        # Exactly as it is spelt first: to some servers two spellings are two things.
+        # The exact spelling counts first: to some servers two spellings are two resources.
         exact = tuple(server for server, shown in known if uri in shown.listed.get(_RESOURCES, {}))
         listed = exact or tuple(server for server, shown in known if shown.lists(form))
         linked = tuple(server for server, shown in known if form in shown.links)
@@ -153,7 +153,7 @@ class CallerKnowledge:
         )
 
     def template_owners(self, template: str, servers: Sequence[str]) -> list[str]:
-        """Who listed exactly this template."""
+        """The servers that listed exactly this template."""
         return [server for server in servers if template in self._listed(_TEMPLATES, server)]
 
     def _listed(self, kind: str, server: str) -> Mapping[str, str]:
@@ -167,7 +167,7 @@ class Knowledge:
     def __init__(self, most_bytes: int = _ALL_BYTES) -> None:
         self._most_bytes = most_bytes
         self._callers: OrderedDict[str, CallerKnowledge] = OrderedDict()
-        # Those that can list again all that they were shown. They make way first: a link is shown once.
+        # Callers without links: they can list again all that they were shown, so they make way first.
         self._unlinked: OrderedDict[str, None] = OrderedDict()
         self._counts: Counter[str] = Counter()  # callers by address
         self._bytes: Counter[str] = Counter()  # by address
@@ -188,14 +188,14 @@ class Knowledge:
         return known
 
     def _make_room(self, address: str) -> None:
-        """For one more caller. An address holds at most half of them, and forgets its own."""
+        """Makes room for one more caller. An address holds at most half of them, then forgets its own."""
         if self._counts[address] >= _MOST_CALLERS // 2:
             self.forget(next(caller for caller, known in self._callers.items() if known.address == address))
         elif len(self._callers) >= _MOST_CALLERS:
             self.forget(next(iter(self._unlinked or self._callers)))
 
     def forget(self, caller: str) -> None:
-        """It will not come again."""
+        """Drops what a caller was shown: it will not come again, or has to make way."""
         known = self._callers.pop(caller, None)
         if known is None:
             return
@@ -211,7 +211,7 @@ class Knowledge:
 
     def _changed(self, known: CallerKnowledge, more: int) -> None:
         if known.is_forgotten:
-            return  # what is under way for it goes on with it, and then it is gone
+            return  # its open requests still use it, and then it is gone
         if known.has_links:
             self._unlinked.pop(known.caller, None)
         self._bytes[known.address] += more
@@ -220,7 +220,7 @@ class Knowledge:
             self.forget(leaver)
 
     def _find_leaver(self, spared: CallerKnowledge) -> str | None:
-        """The caller that was silent longest, of the address that was shown the most; else of any."""
+        """The other caller that was silent longest, of the address that was shown the most; else of any."""
         crowded = max(self._bytes, key=self._bytes.__getitem__)
         others = [(caller, known.address) for caller, known in self._callers.items() if known is not spared]
         own = (caller for caller, address in others if address == crowded)

@@ -7,11 +7,11 @@ from handfast.wire.members import level_of, member, text_member
 from handfast.wire.message import Members
 from handfast.wire.scan import NotJson, scan_items
 
-_MOST: Final = 1000  # of one answer, and blocks of it that are looked at
+_MOST: Final = 1000  # URIs of one answer, and items of each array that are read for them
 
 
 def linked_uris(result: Members) -> list[str]:
-    """In the result of tools/call, prompts/get, resources/read, or of a task that ended."""
+    """The URIs in the result of tools/call, prompts/get, resources/read, or of a task that ended."""
     found: list[str] = []
     for uri in _uris(result):
         found.append(uri)

@@ -1,7 +1,7 @@
 """One client's subscription to all servers: a listen at each that can, one acknowledgement, one stream.
 
 A server that ends its listen, or is down, is asked again after a wait that doubles; the client's own listen goes on.
-Nothing is replayed, so after a gap the client is told that the server's lists may have changed.
+Nothing is replayed, so after a gap the client is notified that the server's lists may have changed.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ _URIS: Final = "resourceSubscriptions"
 _TASKS: Final = "taskIds"
 _MOST_HELD: Final = 1000  # notifications that came before the acknowledgement could be sent
 _LONGEST_WAIT: Final = 60.0
-_SETTLED_SECONDS: Final = 60.0  # a listen that lasted this long was no failure
+_SETTLED_SECONDS: Final = 60.0  # a listen that lasted this long did not fail
 
 Filter = dict[str, Any]  # Any: JSON
 
@@ -44,9 +44,9 @@ class _Server:
 
     backend: Backend
     task: asyncio.Task[None] | None = None
-    uris: list[str] = field(default_factory=list)  # what it was asked to tell of
+    uris: list[str] = field(default_factory=list)  # the resources whose updates it was asked for
     honoured: Filter = field(default_factory=dict)
-    was_missing: bool = False  # lists that the client has may lack what is the server's
+    was_missing: bool = False  # the client's lists may lack this server's entries
     has_spoken: bool = False  # it acknowledged, refused, or has nothing to listen for
 
 
@@ -76,7 +76,7 @@ class Listen:
         self._change = asyncio.Event()
 
     def _read_tasks(self) -> list[tuple[str, str]]:
-        """Which tasks are meant, and whose they are. Raises: RequestRefused."""
+        """The server and the server's own id of each task in the filter. Raises: RequestRefused."""
         try:
             return [self._task_ids.unwrap(public) for public in _texts(self._wanted.get(_TASKS))]
         except Tampered:
@@ -102,7 +102,7 @@ class Listen:
                 _cancel(server)
 
     async def _follow_servers(self) -> None:
-        """A listen at each server of now, and none at those that are gone."""
+        """Starts a listen at each new server, and cancels those at servers that are gone."""
         await self._resolver.learn_uris(self._uris(), self._message, self._origin)
         now = self._endpoint.servers()
         for name in [name for name, known in self._servers.items() if now.get(name) is not known.backend]:
@@ -157,7 +157,7 @@ class Listen:
         def take(raw: bytes) -> None:
             self._take(name, server, raw, is_first=is_first)
 
-        # Its own id at each server and each time: no id may be in use twice.
+        # A new id at each server and each time: no id may be in use twice.
         asked = own_request(self._message, "subscriptions/listen", {"notifications": wanted})
         try:
             answer = await server.backend.request(asked, replace(self._origin, send=take))
@@ -166,11 +166,11 @@ class Listen:
         if answer.has_error and answer.error_code() == METHOD_NOT_FOUND:
             raise _NothingToListenFor
         if answer.has_error and answer.error_code() == INVALID_PARAMS and _TASKS in wanted:
-            # Its process is another by now and has none of them. Without them the rest can be listened for again.
+            # The server's process has changed and has none of the tasks. Without them the next listen can succeed.
             self._tasks = [known for known in self._tasks if known[0] != name]
 
     def _take(self, name: str, server: _Server, raw: bytes, *, is_first: bool) -> None:
-        """What a server sent on its listen, in the client's words."""
+        """Passes on what a server sent on its listen, with the ids that the client knows."""
         try:
             message = read_message(raw)
             if message.method == ACKNOWLEDGED:
@@ -184,7 +184,7 @@ class Listen:
             raw = self._task_ids.wrap_in_notification(raw, message, name)
             raw = put(raw, {("params", "_meta", META_SUBSCRIPTION): msgspec.json.encode(self._message.id)})
         except (BadMessage, AmbiguousKeys, NotJson):
-            return  # the server's own backend has seen it too, and says what is wrong with it
+            return  # the server's own backend has seen it too, and reports it
         self._send(raw)
 
     def _take_acknowledgement(self, server: _Server, message: Message, *, is_first: bool) -> None:
@@ -199,7 +199,7 @@ class Listen:
         self._progress.set()
 
     def _share(self, name: str, offered: Discovered) -> Filter:
-        """What of the client's wishes this server can fulfil."""
+        """The part of the client's filter that this server can fulfil."""
         share: Filter = {}
         for key, value in self._wanted.items():
             if key in LIST_CHANGES:
@@ -211,7 +211,7 @@ class Listen:
                     share[key] = uris
             elif key == _TASKS and (own := [own for server, own in self._tasks if server == name]):
                 share[key] = own
-            # Of an extension that handfast does not know nobody can say whose it is.
+            # An unknown extension's part is left out: it does not show which server it is for.
         return share
 
     def _uris(self) -> list[str]:
@@ -222,9 +222,9 @@ class Listen:
         return None if found is None else found.server
 
     async def _note_owners(self) -> None:
-        """What is asked of nobody, or of a server by a template alone, is on record."""
+        """Records URIs that no server is asked for, and those whose owner is known by a template alone."""
         owners = {uri: self._resolver.owner(uri, self._origin) for uri in self._uris()}
-        noted = {owner: uri for uri, owner in owners.items() if owner is not None}  # one of each is enough
+        noted = {owner: uri for uri, owner in owners.items() if owner is not None}  # one URI for each owner is enough
         for owner, uri in noted.items():
             self._resolver.note_owner(uri, owner, self._message, self._origin)
         if None in owners.values():
@@ -232,7 +232,7 @@ class Listen:
             await self._endpoint.record_refused(self._message, self._origin, rules.COMBINED_UNROUTED, reason)
 
     def _is_of(self, name: str, server: _Server, message: Message) -> bool:
-        """Whether an update is of what the server was asked for, or of something below it that is no other's."""
+        """Whether an update is of a URI that the server was asked for, or of one below it that no other owns."""
         uri = text_member(message.params(), "uri")
         if uri is None or uri in server.uris:
             return uri is not None
@@ -240,7 +240,7 @@ class Listen:
         return is_below and self._owner(uri) in (None, name)
 
     def _acknowledge(self) -> None:
-        # handfast itself tells when servers come and go, so lists are always watched.
+        # handfast itself notifies clients when servers come and go, so lists are always watched.
         honoured: Filter = {key: True for key in LIST_CHANGES if self._wanted.get(key) is True}
         uris = {uri for server in self._servers.values() for uri in _texts(server.honoured.get(_URIS))}
         if shared := [uri for uri in self._uris() if uri in uris]:

@@ -29,10 +29,10 @@ from handfast.wire.replies import answer_message
 from handfast.wire.scan import NotJson, scan_items
 from handfast.wire.splice import replace_values
 
-# Of one server in one answer; the rest is the next page. A server without end does not hold anybody for ever.
+# Of one server in one answer; the rest is the next page, so that an endless list does not hold a client for ever.
 _MOST_PAGES: Final = 50
 _ENOUGH_BYTES: Final = 4 * 1024**2
-# Of one server's cursor. All of them go into one that clients send back, so one server must not make it unbearable.
+# Of one server's cursor. All go into one cursor that clients send back, and no server may make that one too long.
 _LONGEST_CURSOR: Final = 64 * 1024
 
 
@@ -41,9 +41,9 @@ class Part:
     """What one server adds to an answer."""
 
     server: str
-    cursor: str | None  # where it goes on, in the server's own words
+    cursor: str | None  # the server's own cursor, where its list goes on
     starts_anew: bool
-    items: list[tuple[str, bytes]] = field(default_factory=list)  # what clients call it, and the bytes they get
+    items: list[tuple[str, bytes]] = field(default_factory=list)  # public name or URI, bytes for clients
     own_names: dict[str, str] = field(default_factory=dict)
     links: list[str] = field(default_factory=list)
     pages: int = 0
@@ -71,7 +71,7 @@ class Lists:
     async def refresh(
         self, kind: ListKind, servers: Mapping[str, Backend], message: Message, origin: Requester
     ) -> bool:
-        """Learn what these servers list, for a caller who asks for something not seen yet. True where all answered."""
+        """Learns what these servers list, for a caller that names something unknown; whether all answered in full."""
         parts = [Part(server, None, starts_anew=True) for server in servers]
         await self._fill(kind, parts, message, origin)
         return not any(part.problem or part.cursor is not None for part in parts)
@@ -114,7 +114,7 @@ class Lists:
         except Unavailable as problem:
             if problem.code != METHOD_NOT_FOUND:
                 raise
-            return True  # it cannot say, so its list tells
+            return True  # it has no discovery, so its list decides
 
     def _joined(self, kind: ListKind, parts: list[Part]) -> dict[str, Any]:  # Any: JSON
         unavailable = {part.server: part.problem for part in parts if part.problem}
@@ -123,7 +123,7 @@ class Lists:
         result: dict[str, Any] = {  # Any: JSON
             "resultType": "complete",
             kind.key: [msgspec.Raw(item) for item in self._items(kind, parts)],
-            # Nobody may keep a list with a gap in it.
+            # A list with a gap in it must not be cached.
             "ttlMs": 0 if unavailable else min((part.ttl_ms or 0 for part in asked), default=0),
             "cacheScope": "public" if is_public else "private",
             "_meta": {**SERVER_INFO, **({META_UNAVAILABLE: unavailable} if unavailable else {})},
@@ -134,7 +134,7 @@ class Lists:
         return result
 
     def _items(self, kind: ListKind, parts: list[Part]) -> list[bytes]:
-        """In order. A URI that an earlier server has is left out: reading it would lead to that server."""
+        """The items in order. A URI that an earlier server has is left out: reading it would lead to that server."""
         owners: dict[str, str] = {}
         found: list[bytes] = []
         for part in parts:
@@ -147,7 +147,7 @@ class Lists:
         return found
 
     def note_same_uri(self, owner: str, server: str) -> None:
-        """Once for each two servers."""
+        """Reports, once for each pair of servers, that both have the same URI."""
         if (owner, server) in self._told:
             return
         self._told.add((owner, server))
@@ -168,7 +168,7 @@ def _bound(kind: ListKind) -> tuple[str, str]:
 
 
 def _parts(endpoint: CombinedEndpoint, kind: ListKind, message: Message) -> list[Part]:
-    """Who is asked, and from where. Servers that are gone since a cursor was given out are passed over."""
+    """The servers to ask, and their cursors. Servers that are gone since the cursor was given out are left out."""
     servers = endpoint.servers()
     if member(message.params(), "cursor") is None:
         return [Part(server, None, starts_anew=True) for server in servers]
@@ -196,7 +196,7 @@ async def _turn_pages(
 
 
 async def _take_page(kind: ListKind, part: Part, result: Members) -> int:
-    """In slices, for an item takes some 20 microseconds. Raises: Unavailable."""
+    """Adds a page, its items in slices: an item takes some 20 microseconds. Raises: Unavailable."""
     following = text_member(result, "nextCursor")
     if len(member(result, kind.key) or b"") >= LARGE_BYTES:
         await take_turn()
@@ -214,7 +214,7 @@ async def _take_page(kind: ListKind, part: Part, result: Members) -> int:
     part.ttl_ms = ttl_ms if part.ttl_ms is None else min(part.ttl_ms, ttl_ms)
     part.is_private = part.is_private or text_member(result, "cacheScope") != "public"
     part.pages += 1
-    part.cursor, part.problem = following, ""  # what is here is given, even if the next page does not come in time
+    part.cursor, part.problem = following, ""  # this page is shown, even if the next does not come in time
     is_usable = following is not None or member(result, "nextCursor") is None
     if not is_usable or len(following or "") > _LONGEST_CURSOR:
         part.cursor, part.problem = None, "Its list goes on, but its cursor is no text, or too long to be sent back."

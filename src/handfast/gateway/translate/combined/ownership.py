@@ -1,7 +1,7 @@
-"""Whose a URI is, decided from what servers have said of it. Pure.
+"""Which server owns a URI, decided from what servers have listed, linked and templated. Pure.
 
-A list comes before a link, a link before a template. Results may carry text from anywhere and a template may fit
-anything, so neither takes a URI from a server that lists it. Where two servers say the same of it, nothing is guessed.
+A list comes before a link, a link before a template: results may carry any text, and a template may fit any URI. Of
+servers that list the same URI the first owns it, as in the joined list; where several link or template it, none does.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class By(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The servers that say something of a URI, in their order."""
+    """The servers that claim a URI, in their order."""
 
     listed: tuple[str, ...] = ()
     linked: tuple[str, ...] = ()
@@ -34,15 +34,15 @@ class UriOwner:
     server: str
     by: By
     others: tuple[str, ...] = ()
-    """Servers that say something of it too."""
+    """Other servers that claim it too."""
 
 
 def find_owner(claims: Claims) -> UriOwner | None:
-    """None where no server is the only one that it can be."""
+    """The owner; None where no server claims the URI, or several do and none lists it."""
     if claims.listed:
         meant, by, among = claims.listed[:1], By.LIST, claims.listed + claims.linked  # whose item the joined list shows
     elif claims.linked:
-        # A template beside the link proves nothing: whoever links what is another's may list one as well.
+        # A template does not decide between links: a server that links another's URI may list one as well.
         meant, by, among = claims.linked, By.LINK, claims.linked + claims.templated
     else:
         meant, by, among = claims.templated, By.TEMPLATE, ()

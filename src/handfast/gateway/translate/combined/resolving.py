@@ -1,4 +1,4 @@
-"""Whose a name or a URI is: what was listed says so, and whoever is not known yet is asked once."""
+"""Which server a name or a URI belongs to: by what was listed, after asking for lists not known yet."""
 
 import asyncio
 import difflib
@@ -16,7 +16,7 @@ from handfast.wire.message import Message
 from handfast.wire.methods import LIST_KINDS, ListKind
 
 _REST_SECONDS: Final = 30.0  # a server that would not list is not asked again for every call
-# A list comes before links and templates, so it must be known before one of these decides; this old it may be.
+# Lists come before links and templates, so they must be known, and at most this old, before one of these decides.
 _LISTED_SECONDS: Final = 60.0
 _URI_KINDS: Final = (LIST_KINDS["resources/list"], LIST_KINDS["resources/templates/list"])
 _MOST_COMPARED: Final = 300
@@ -29,7 +29,7 @@ class Resolver:
         self._lists = lists
 
     async def name(self, kind: ListKind, public: str, message: Message, origin: Requester) -> tuple[str, str]:
-        """The server, and what it calls the tool or prompt itself. Raises: RequestRefused."""
+        """The server, and its own name for the tool or prompt. Raises: RequestRefused."""
         server, part = self._server_of(kind, public, origin)
         known = self._endpoint.known(origin)
         own = known.own(kind.key, server, public)
@@ -43,7 +43,7 @@ class Resolver:
             return server, own
         if is_short_form(part) or (is_answered and not known.is_cut(kind.key, server)):
             raise RequestRefused(INVALID_PARAMS, self._no_such(kind, public, origin))
-        return server, part  # its list is not to be had, so the server itself decides
+        return server, part  # its list is unavailable, so the server itself decides
 
     async def uri(self, uri: str, message: Message, origin: Requester) -> str:
         """The server that listed it, else linked it, else templated it. Raises: RequestRefused."""
@@ -51,7 +51,7 @@ class Resolver:
         owner = self.owner(uri, origin)
         if owner is None:
             reason = explain_no_owner(self._endpoint.known(origin).claims(uri, list(self._endpoint.servers())))
-            data = {"uri": uri}  # as the protocol has servers say which
+            data = {"uri": uri}  # the protocol asks servers to name the URI
             raise RequestRefused(INVALID_PARAMS, reason, rule=rules.COMBINED_UNROUTED, data=data)
         self.note_owner(uri, owner, message, origin)
         return owner.server
@@ -68,11 +68,11 @@ class Resolver:
         return owners[0] if owners else await self.uri(text, message, origin)
 
     def owner(self, uri: str, origin: Requester) -> UriOwner | None:
-        """Whose it is by what is known now."""
+        """The owner of a URI by what is known now."""
         return find_owner(self._endpoint.known(origin).claims(uri, list(self._endpoint.servers())))
 
     def note_owner(self, uri: str, owner: UriOwner, message: Message, origin: Requester) -> None:
-        """Put on record that a URI goes to a server by a template alone, or that another server claims it too."""
+        """Records that a URI goes to a server by a template alone, or that another server claims it too."""
         if owner.by is By.TEMPLATE:
             self._endpoint.record_templated(message, origin.caller, owner.server, uri)
         for other in owner.others if owner.by is By.LIST else ():
@@ -82,7 +82,7 @@ class Resolver:
             self._endpoint.diagnose(owner.server, rules.COMBINED_CONTESTED_LINK, reason)
 
     async def learn_uris(self, uris: Iterable[str], message: Message, origin: Requester) -> None:
-        """Ask for the lists that may say whose these are: all where one is unknown, else those not seen lately."""
+        """Asks for lists that may show the owners: all where one is unknown, else those not seen lately."""
         owners = [self.owner(uri, origin) for uri in uris]
         if all(owner is not None and owner.by is By.LIST for owner in owners):
             return
@@ -131,7 +131,7 @@ class Resolver:
         parts = split_name(public)
         near = [name for name in servers if parts is not None and public_server(name) == parts[0]]
         shown = self._endpoint.known(origin).shown(kind.key, near or servers)[:_MOST_COMPARED]
-        # Of names of one server only what comes after it tells them apart. All are short, so this takes little time.
+        # Names of one server differ only after its prefix. All are short, so this takes little time.
         skip = len(parts[0]) if near and parts is not None else 0
         by_rest = {name[skip:]: name for name in shown}
         close = [by_rest[rest] for rest in difflib.get_close_matches(public[skip : skip + 128], by_rest, cutoff=0.7)]

@@ -1,7 +1,7 @@
-"""Whether a URI can come from a URI template (RFC 6570), found without running anything a server wrote. Pure.
+"""Whether a URI can come from a URI template (RFC 6570), found without running anything that a server wrote. Pure.
 
 A template is read as text with gaps. The places that a match may have reached are kept as ranges, so nothing is tried
-twice and no template can take long, however it is written. Both stand in their comparable form.
+twice and no template can take long, however it is written. Template and URI are in their comparable form.
 """
 
 import re
@@ -19,10 +19,10 @@ _MOST_GAPS: Final = 16
 _LONGEST_URI: Final = 4096
 _MOST_PLACES: Final = 128  # where one piece of text is looked for
 
-# Schemes that are nobody's own: only what follows first (a host, a bucket, the first folder) says whose a URI is.
+# Schemes that no server owns: only what follows first (a host, a bucket, the first folder) shows the server.
 _WEB: Final = ("http", "https", "ws", "wss", "ftp", "ftps", "sftp", "ssh", "git", "file", "s3", "gs", "ui")
 _SHARED_SCHEMES: Final = frozenset((*_WEB, "data", "blob", "mailto", "urn", "tag"))
-_BEGINS_SEGMENT: Final = ("/", "?", "#", "&", ";")  # operators whose expansion is never part of what stands before it
+_BEGINS_SEGMENT: Final = ("/", "?", "#", "&", ";")  # operators whose expansion never continues the segment before it
 _BORDERS: Final = "/?#"
 _VARIABLE: Final = "\0"
 
@@ -60,10 +60,10 @@ Piece = str | Gap
 class Template:
     pieces: tuple[Piece, ...]
     decides: bool
-    """Whether it says whose a URI is: a whole segment of it must be text, and in a shared scheme the first one."""
+    """Whether a match shows the server: a whole segment must be text, and in a shared scheme the first one."""
 
     def matches(self, uri: str) -> bool:
-        """Whether a URI, in its comparable form, can come from it; one that leads back out of its folder never does."""
+        """Whether a URI, in its comparable form, can come from the template; one with dot segments never does."""
         if len(uri) > _LONGEST_URI or has_dot_segments(uri):
             return False
         first, last = self.pieces[0], self.pieces[-1]
@@ -81,9 +81,9 @@ class Template:
 
 @lru_cache(maxsize=1024)
 def read_template(text: str) -> Template | None:
-    """None where it is no template that can be used.
+    """The template as pieces; None where it cannot be used.
 
-    One that does not begin with a scheme would match the URIs of every server.
+    A template that does not begin with a scheme would match the URIs of every server.
     """
     if len(text) > _LONGEST_TEMPLATE or not _SCHEME.match(text):
         return None
@@ -109,7 +109,7 @@ def _decides(text: str) -> bool:
 
 
 def _mark(expression: re.Match[str]) -> str:
-    """An expression ends the segment before it, if that ends as well where the expression expands to nothing."""
+    """The mark of an expression, as a new segment where the segment before it ends even if it expands to nothing."""
     if not expression[1].startswith(_BEGINS_SEGMENT):
         return _VARIABLE
     rest = expression.string[expression.end() :]
@@ -156,7 +156,7 @@ def _end(uri: str, gap: Gap, position: int) -> int:
 
 
 def _joined(places: list[Place]) -> list[Place]:
-    """In order, and none twice."""
+    """The places in order, those that touch or overlap joined."""
     found: list[Place] = []
     for start, end in sorted(places):
         if found and start <= found[-1][1] + 1:

@@ -1,6 +1,6 @@
 """URIs in one spelling, so that two that mean the same are compared as the same. Pure.
 
-Only what RFC 3986 (6.2.2) says of every URI: the case of scheme and host, and percent-encoding. It is for comparing:
+Only what RFC 3986 (6.2.2) says of every URI: the case of scheme and host, and percent-encoding. Only for comparing:
 what goes to a server is always the client's own spelling.
 """
 
@@ -27,7 +27,7 @@ def comparable(uri: str) -> str:
 
 
 def has_dot_segments(uri: str) -> bool:
-    """Whether a comparable URI leads somewhere else than its beginning says."""
+    """Whether a comparable URI has `.` or `..` segments, so that it may lead out of the folder it begins with."""
     return _DOTS.search(uri) is not None
 
 

@@ -1,4 +1,4 @@
-"""What a call of the dispatcher asks for, read from its arguments without touching those of the action."""
+"""A call of the dispatcher, read from its arguments without decoding those of the action."""
 
 import msgspec
 
@@ -11,7 +11,7 @@ from handfast.wire.scan import NotJson
 
 
 def read_asked(text: bytes | None) -> DispatcherCall[bytes]:
-    """Raises: Refused."""
+    """Raises: DispatcherRefused."""
     if text is None or text == b"null":
         return DispatcherCall()
     if not text.startswith(b"{"):
@@ -37,7 +37,7 @@ def has_object(asked: DispatcherCall[bytes]) -> bool:
 
 
 def read_wishes(asked: DispatcherCall[bytes], *, has_own_help: bool = False) -> Wishes:
-    """`has_own_help`: the server has a tool of that name. Raises: Refused."""
+    """`has_own_help`: the server has a tool named help. Raises: DispatcherRefused."""
     return wishes_of(asked, _decode, has_own_help=has_own_help)
 
 
@@ -49,7 +49,7 @@ def _decode(text: bytes) -> object:
 
 
 def _read_name(members: Members, key: str) -> str | None:
-    """Raises: Refused, where it is there and no name."""
+    """A name, or None where it is absent. Raises: DispatcherRefused where it is not a text, or empty."""
     found = members.get(key)
     if found is None or bytes(found) == b"null":
         return None
@@ -63,7 +63,7 @@ def _read_name(members: Members, key: str) -> str | None:
 
 
 def _read_help(members: Members) -> bool:
-    """Raises: Refused."""
+    """Raises: DispatcherRefused."""
     try:
         return msgspec.json.decode(members.get(HELP, msgspec.Raw(b"false")), type=bool | None) or False
     except (msgspec.DecodeError, UnicodeDecodeError):

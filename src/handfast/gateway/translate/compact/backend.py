@@ -33,7 +33,7 @@ _LIST_CHANGED = b"tools/list_changed"
 
 class CompactBackend:
     def __init__(self, server: ServerSide, backend: Backend) -> None:
-        """`backend` is the server's own, which judges; it sees every message but the dispatcher's."""
+        """`backend` is the server's own, which judges; it gets every message but those for the dispatcher."""
         self.name = dispatcher_name(server.name)
         self._server = server
         self._backend = backend
@@ -48,7 +48,7 @@ class CompactBackend:
                 return await self._offer(message, origin)
             if text_member(message.params(), "name") == self.name:
                 return await self._dispatch(message, origin)
-        # A client that still has the whole list calls its tools by their names, and may.
+        # A client that still has the whole list may call its tools by their names.
         return await self._backend.request(message, origin)
 
     def leave(self, caller: Caller) -> None:
@@ -141,7 +141,7 @@ class CompactBackend:
         try:
             found = await self._lists.find(message, origin, knowing=tool)
         except ListRefused:
-            return None  # the call itself will tell what is the matter with the server
+            return None  # the call itself will show what is wrong with the server
         is_missing = found.is_whole and tool not in found.tools
         return action_unknown(tool, found.tools) if is_missing else None
 
@@ -152,7 +152,7 @@ class CompactBackend:
 
 
 def _is_readable(message: Message) -> bool:
-    """What is ambiguous goes on to whoever judges, who refuses and records it."""
+    """Whether the request can be read; the server's own backend refuses and records an ambiguous one."""
     try:
         message.meta()
     except (AmbiguousKeys, NotJson):

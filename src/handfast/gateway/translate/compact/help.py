@@ -1,4 +1,4 @@
-"""What the dispatcher's help says: every action in a line, those that a word is found in, or one action whole. Pure."""
+"""The texts of the dispatcher's help: one line for each action, or for those with a word, or one action whole. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -14,12 +14,12 @@ _LONGEST_NAME = 64  # what the providers of models accept
 
 
 def dispatcher_name(server: str) -> str:
-    """The server's name, with what a tool's name may not have replaced: unique wherever servers stand side by side."""
+    """The server's name with illegal characters replaced; at `/mcp` the server's prefix makes it unique."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", server)[:_LONGEST_NAME] or "server"
 
 
 def render_tool(server: str, tools: Mapping[str, ToolContract]) -> dict[str, Any]:  # Any: JSON
-    """What tools/list answers. No output schema: every action has its own."""
+    """The one entry of tools/list. It has no output schema: every action has its own."""
     return {
         "name": dispatcher_name(server),
         "description": render_description(server, tools),
@@ -39,7 +39,7 @@ class _Hints(msgspec.Struct, rename="camel"):
 
 
 def _annotations(tools: Collection[ToolContract]) -> dict[str, bool]:
-    """What holds for every action; where one may write, the dispatcher may destroy."""
+    """The hints that hold for every action; where one action may write, the dispatcher counts as destructive."""
     hints = [_read_hints(tool) for tool in tools]
     is_read_only = all(hint.read_only_hint is True for hint in hints)
     found = {"readOnlyHint": is_read_only, "destructiveHint": not is_read_only}

@@ -41,7 +41,7 @@ class OwnAnswers:
         return await self._recorded(call, message, reply, self._server.path.refuse(call, given, violation))
 
     async def without_list(self, message: Message, caller: Caller, given: bytes | None, listed: Message) -> Message:
-        """The server would not list its tools, so there is nothing to explain: its own error, where it gave one."""
+        """Answers where the server did not list its tools: with the server's own error, where it gave one."""
         text = "The server gave no list of its tools that could be used. Try again later."
         reply = listed if listed.has_error else error_message(message.id, UPSTREAM_FAILED, text)
         call = self._open(caller)
@@ -49,7 +49,7 @@ class OwnAnswers:
         return await self._recorded(call, message, reply, recording)
 
     def left(self, caller: Caller) -> None:
-        """The client left while the tools were listed to find out what it asked for."""
+        """Records a call whose client left while the tools were being listed for it."""
         self._server.path.conclude(self._open(caller), Status.CANCELLED, rule=rules.CLIENT_LEFT, reason=LEFT)
 
     def _open(self, caller: Caller, tool: str | None = None) -> Exchange:

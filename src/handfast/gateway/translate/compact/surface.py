@@ -1,4 +1,4 @@
-"""Which face a server shows: all of its tools, or one for all of them, as its settings say at that moment."""
+"""The surface that a server shows: all of its tools, or one for all of them, as its settings say at that moment."""
 
 from collections.abc import Callable
 

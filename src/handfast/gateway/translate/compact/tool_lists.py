@@ -20,7 +20,7 @@ _MOST_PAGES = 200  # a server that never stops paging does not hold us for ever
 _MOST_BYTES = 16 * 1024 * 1024  # of one list; the largest real one has a hundredth of it
 _MOST_KEPT = 32  # lists, the oldest make way
 _KEPT_BYTES = 64 * 1024 * 1024  # of all lists together
-# Legacy servers say nothing about time, and not every client listens for changes. A list this old misleads nobody:
+# Legacy servers give no lifetime, and not every client listens for changes. A list this old does no harm:
 # a name that is not in it is looked for in a fresh one.
 _LEAST_SECONDS = 30.0
 _MOST_SECONDS = 3600.0
@@ -28,7 +28,7 @@ _MOST_SECONDS = 3600.0
 
 @dataclass(slots=True)
 class ToolList:
-    """What one caller may call."""
+    """The tools that one caller may call."""
 
     tools: dict[str, ToolContract] = field(default_factory=dict)  # in the server's order
     is_whole: bool = True
@@ -52,11 +52,11 @@ class ToolLists:
         self._backend = backend
         self._now = now
         self._kept_until = 0.0
-        # A legacy server may offer other tools to a client that can do more.
+        # By capabilities too: a legacy server may offer other tools to a client that can do more.
         self._kept: OrderedDict[tuple[str, bytes], ToolList] = OrderedDict()
 
     def forget(self) -> None:
-        """Whatever is kept may be wrong. In a storm of changes it stays for a second, or each call would fetch one."""
+        """Drops the kept lists; in a storm of changes they stay for a second, or each call would fetch one."""
         now = self._now()
         if now >= self._kept_until:
             self._kept.clear()
@@ -65,7 +65,7 @@ class ToolLists:
             kept.expires = min(kept.expires, self._kept_until)
 
     async def find(self, message: Message, origin: Requester, *, knowing: str | None = None) -> ToolList:
-        """The list on behalf of a request, asked for where none is kept, or the one kept lacks a name. Raises:
+        """The kept list for a request; a fresh one where none is kept, or it lacks the name `knowing`. Raises:
         ListRefused, AmbiguousKeys, NotJson."""
         kept = self._kept.get(_whose(message, origin))
         if kept is not None and self._now() < kept.expires and (knowing is None or knowing in kept.tools):
@@ -101,7 +101,7 @@ class ToolLists:
             found.meta, found.ttl_ms, found.is_private = member(result, "_meta"), ttl_ms, is_private
         found.ttl_ms = min(found.ttl_ms, ttl_ms)
         found.is_private = found.is_private or is_private
-        found.is_whole = page.next_cursor is None  # also where the server's cursor is no text: nothing can follow it
+        found.is_whole = page.next_cursor is None  # also where the server's cursor is not a text: it cannot be followed
         return text_member(result, "nextCursor")
 
     def _keep(self, whose: tuple[str, bytes], found: ToolList) -> None:
@@ -117,7 +117,7 @@ def _whose(message: Message, origin: Requester) -> tuple[str, bytes]:
 
 
 def _question(message: Message, cursor: str | None) -> Message:
-    """A tools/list in the name of whoever sent the message."""
+    """A tools/list on behalf of the client that sent the message."""
     assert message.id is not None
     params: dict[str, object] = {"_meta": {k: v for k, v in message.meta().items() if k != "progressToken"}}
     if cursor is not None:

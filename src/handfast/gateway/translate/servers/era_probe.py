@@ -1,4 +1,4 @@
-"""One server asked in the modern form whatever it speaks itself; its era is found out once and remembered."""
+"""One server behind the modern form, whatever it speaks itself; its era is probed once and remembered."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -13,7 +13,7 @@ from handfast.gateway.translate.servers.line import HttpRefused, ServerExited
 from handfast.gateway.translate.servers.modern_server import ModernServer
 from handfast.wire.message import Message
 
-_MISFITS = frozenset((-32600, -32000, -32022))  # what servers say to whom they do not understand
+_MISFITS = frozenset((-32600, -32000, -32022))  # errors of servers that do not understand a request's era
 
 
 class NativeServer:
@@ -25,9 +25,9 @@ class NativeServer:
         leave_modern: Callable[[], Awaitable[None]],
         is_busy: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`leave_modern` gives up what was connected only to find out that the server is not modern.
+        """`leave_modern` closes what was opened for the probe of a server that proved not to be modern.
 
-        `is_busy`: the server has requests to answer, and some do one thing at a time.
+        `is_busy`: the server has requests to answer; some servers do one thing at a time.
         """
         self._modern = modern
         self._legacy = legacy
@@ -67,13 +67,13 @@ class NativeServer:
         return probe.result()
 
     def _probed(self, probe: "asyncio.Task[bool]") -> None:
-        """Whoever asks after a failure asks anew, also where nobody waited for this one to the end."""
+        """Forgets the probe, so that a failed one is repeated; retrieves its exception, or asyncio reports it."""
         self._probe = None
         if not probe.cancelled():
             probe.exception()
 
     async def is_only_modern(self) -> bool:
-        """Whether it will have no handshake: what its versions say is not enough, for some name only the newest."""
+        """Whether it accepts no handshake; its list of versions does not show that, as some name only the newest."""
         if not await self.is_modern():
             return False
         if self._takes_handshake is None:
@@ -81,11 +81,11 @@ class NativeServer:
         return not self._takes_handshake
 
     def knows(self, *, is_modern: bool) -> None:
-        """Somebody else found out."""
+        """Takes the era that `wrap` has found out."""
         self._is_modern = self._was_modern = is_modern
 
     def note_refused_handshake(self) -> None:
-        """Somebody else tried."""
+        """Takes the outcome of a handshake that a relay tried."""
         self._takes_handshake = False
 
     @property
@@ -94,13 +94,13 @@ class NativeServer:
 
     @property
     def era(self) -> Era | None:
-        """Which one it is asked in; None while that is not known."""
+        """The era that the server is asked in; None while that is not known."""
         if self._is_modern is None:
             return None
         return Era.MODERN if self._is_modern else Era.LEGACY
 
     def forget(self) -> None:
-        """What was known does not fit any more: the next who asks finds out anew."""
+        """Drops the known era, which no longer fits: the next request probes again."""
         self._is_modern = self._takes_handshake = None
 
     def leave(self, caller: Caller) -> None:
@@ -119,8 +119,8 @@ class NativeServer:
         try:
             is_modern = await find_modern(ask(self._modern, "server/discover"))
         except (TimeoutError, ServerExited) as problem:
-            # Silence, or an end, is what some legacy servers have for a message that they do not know. A modern one
-            # that is at work on calls answers when it comes to it, and they must not end with its process.
+            # Some legacy servers stay silent or exit at a message that they do not know. A modern server that is at
+            # work on calls answers later, and its process must not be stopped under those calls.
             is_modern = self._was_modern and was_busy and isinstance(problem, TimeoutError)
         except HttpRefused as problem:
             if problem.status >= 500:

@@ -1,4 +1,4 @@
-"""A line to a server over Streamable HTTP: posts, streams that may have to be resumed, and what comes on its own."""
+"""A line to a server over Streamable HTTP: POSTs, streams that may be resumed, and messages outside requests."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ _ACCEPT_EVENTS = (b"accept", b"text/event-stream")
 _SESSION = b"mcp-session-id"
 _RETRY_SECONDS = 1.0  # where a server does not say when its stream may be resumed
 _LONGEST_RETRY_SECONDS = 30.0
-_GOODBYE_SECONDS = 2.0  # for a server to say that a session is over; nobody needs to hear it
+_GOODBYE_SECONDS = 2.0  # for a server to confirm the end of a session, which no client waits for
 _OF_THE_PROTOCOL = range(-32768, -31999)  # error numbers; a server may send any
 _RESUMPTIONS = 100  # of one answer; a server that never gets further is not waited for
 
@@ -60,7 +60,7 @@ class HttpLine:
         *,
         has_session: bool = True,
     ) -> None:
-        """`headers_of` gives what the era wants said in headers; `on_stray` takes what belongs to no request."""
+        """`headers_of` gives the headers that the era requires; `on_stray` takes what belongs to no request."""
         self._http = http
         self._headers_of = headers_of
         self._on_stray = on_stray
@@ -101,7 +101,7 @@ class HttpLine:
             )
             answer = await self._read(response, alias, room)
             if message.method == "initialize" and self._has_session:
-                self.session = response.header(_SESSION)  # only now is it known that it is ours
+                self.session = response.header(_SESSION)  # only a paired answer proves that the session is ours
             return answer
         except (asyncio.CancelledError, UpstreamTimeout) as problem:
             if self.version is not None:
@@ -123,10 +123,10 @@ class HttpLine:
             alias.restore_answer(answer)
             return answer
         finally:
-            response.abort()  # nothing happens where the answer was paired and read whole
+            response.abort()  # has no effect where the answer was paired and read whole
 
     def _cancel(self, number: int, reason: str) -> None:
-        """A legacy server goes on when a connection is closed, so it must be told."""
+        """Sends notifications/cancelled: a legacy server goes on when a connection is closed."""
         params = {"requestId": number, "reason": reason}
         task = asyncio.create_task(self._send_quietly(notification("notifications/cancelled", params)))
         self._sending.add(task)
@@ -137,10 +137,10 @@ class HttpLine:
             await self.send(raw)
 
     async def send(self, raw: bytes) -> None:
-        (await self._post(raw, [], Purpose.NOTICE)).dismiss()  # what is no request has no answer
+        (await self._post(raw, [], Purpose.NOTICE)).dismiss()  # only requests have answers
 
     def listen(self) -> None:
-        """Hear what the server says on its own, where it has a stream for that."""
+        """Reads what the server sends outside requests, where it has a stream for that."""
         if self._listening is None:
             self._listening = asyncio.create_task(self._listen())
 
@@ -167,7 +167,7 @@ class HttpLine:
         return self._http.message_limit(method)
 
     def deliver(self, alias: Alias, message: Message) -> None:
-        """What came on the stream of a request."""
+        """Delivers what came on the stream of a request."""
         if message.method == "notifications/progress":
             self._deliver_progress(message)
         elif self._restores(alias, message):
@@ -180,14 +180,14 @@ class HttpLine:
             self._on_stray(message)
 
     def _deliver_progress(self, message: Message) -> None:
-        """To the request whose token it names, and nowhere else."""
+        """Delivers progress to the request whose token it names, and nowhere else."""
         with contextlib.suppress(AmbiguousKeys, NotJson):
             found = self._open.get(read_number(message.params().get("progressToken")) or 0)
             if found is not None and found.alias.restore_progress(message):
                 found.deliver(message)
 
     def _restores(self, alias: Alias, message: Message) -> bool:
-        """Whether a message may be of this request: a subscription's says which one it is of."""
+        """Whether a message may belong to this request; restores the id in a subscription's notification."""
         if not message.is_notification or not message.may_mention(META_SUBSCRIPTION):
             return True
         try:
@@ -236,12 +236,12 @@ class HttpLine:
             refused = HttpRefused(response.status)
             if code is None or code not in _OF_THE_PROTOCOL:
                 raise refused
-            # An error of the transport's, which did not know the id: its number tells which era it is of.
+            # An error of the transport, which did not know the id: its code shows the server's era.
             return read_message(error_reply(alias.number, code, str(refused)))
         raise UpstreamFailed("The server answered a request that was not asked.")
 
     async def _listen(self) -> None:
-        """One stream after the other, for as long as the server offers one."""
+        """Reads one stream after the other, for as long as the server offers one."""
         seconds = _RETRY_SECONDS
         while self.is_alive:
             with contextlib.suppress(UpstreamFailed):
@@ -255,7 +255,7 @@ class HttpLine:
                 try:
                     await self._take_strays(response)
                 finally:
-                    response.abort()  # nothing on it can be paired, so nothing else is asked on its connection
+                    response.abort()  # its messages cannot be paired with requests, so its connection is not used again
             await asyncio.sleep(seconds)
             seconds = min(seconds * 2, _LONGEST_RETRY_SECONDS)
 
@@ -277,7 +277,7 @@ class _AnswerStream:
         self._room = room
         self._last_id: bytes | None = None
         self._retry = _RETRY_SECONDS
-        self._has_spoilt = False  # it sent something that may have been the answer
+        self._has_spoilt = False  # an unusable message may have been the answer
 
     async def follow(self, response: Response) -> Message:
         """Raises: UpstreamFailed."""
@@ -289,7 +289,7 @@ class _AnswerStream:
                         response.release()
                     return answer
             finally:
-                response.abort()  # nothing that could still come is anybody's
+                response.abort()  # nothing more is read from this connection
             if self._last_id is None or self._has_spoilt:
                 break
             # The server closed the stream on purpose: it will have more to say later.
@@ -346,4 +346,4 @@ def _unusable(response: Response) -> UpstreamFailed:
 
 
 def _wait_by_itself(_is_held: bool) -> None:
-    """Each request has a stream of its own, which is read on when there is room."""
+    """Does nothing: each request has a stream of its own, which is read on when there is room."""

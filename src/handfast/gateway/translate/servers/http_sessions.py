@@ -44,14 +44,14 @@ class HttpSessions:
         self._modern = HttpLine(http, modern_headers, has_session=False)
 
     async def modern_line(self, _origin: Requester, _has_level: bool) -> HttpLine:
-        return self._modern  # each request has a stream of its own, which says whose everything on it is
+        return self._modern  # each request has a stream of its own, so callers can share the line
 
     async def close(self) -> None:
-        """Sessions are closed by whoever had them opened."""
+        """Gives up held calls; the pool that had the sessions opened closes them."""
         self._held.close()
 
     async def leave_modern(self) -> None:
-        """Nothing was kept open."""
+        """Does nothing: the probe left nothing open."""
 
     async def open(self, opening: Opening) -> LegacyServerSession:
         """Raises: UpstreamFailed, EraRefused."""
@@ -62,7 +62,7 @@ class HttpSessions:
             async with asyncio.timeout(seconds):
                 return await self._open(opening, line, early)
         except BaseException as problem:
-            await line.close()  # what was begun is of no use to anybody
+            await line.close()  # an unfinished session is of no use
             if isinstance(problem, TimeoutError):
                 raise UpstreamTimeout(f"The server did not complete its handshake within {seconds:g} s.") from None
             raise
@@ -95,7 +95,7 @@ class HttpSessions:
 
 
 class _Early:
-    """What a server says before there is a session to say it to."""
+    """Keeps what a server sends before its session exists."""
 
     def __init__(self) -> None:
         self._take: Callable[[Message], None] | None = None

@@ -1,4 +1,4 @@
-"""What a server says before its answer, on its way to whoever asked: in order, bounded, and its source made to wait."""
+"""A server's messages before its answer, on their way to the client: in order, bounded, with back-pressure."""
 
 import asyncio
 import contextlib
@@ -11,7 +11,7 @@ from handfast.wire.message import BadMessage, Message, read_message
 
 class Inbox:
     def __init__(self, on_drop: Callable[[], None]) -> None:
-        """`on_drop` is told when messages were dropped, because others would have had to wait with their source."""
+        """`on_drop` is called when messages were dropped, as other callers would have to wait with their source."""
         self.flow = Flow()
         self._on_drop = on_drop
         self._waiting = Backlog()
@@ -34,12 +34,12 @@ class Inbox:
             self._on_drop()
 
     def end(self) -> None:
-        """Nothing more comes."""
+        """Called when nothing more comes: `next` gives what waits, then None."""
         self._is_over = True
         self._bell.set()
 
     def close(self) -> None:
-        """Nobody takes any more."""
+        """Called when nothing more is taken: the source is not held any longer."""
         self._is_over = True
         self.flow.close()
 

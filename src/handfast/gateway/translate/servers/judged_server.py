@@ -45,7 +45,7 @@ class JudgedServer:
         limits: Callable[[], Limits],
         request_places: RequestPlaces | None = None,
     ) -> None:
-        """`request_places`: those of requests that are no calls, where they share connections."""
+        """`request_places` bounds requests that are not calls, where they share connections."""
         self._server = server
         self.native = native
         self._health = health
@@ -83,20 +83,20 @@ class JudgedServer:
         try:
             return await self._relay(conversation, pending, message, origin)
         except asyncio.CancelledError as cancelled:
-            if cancelled.args and cancelled.args[0]:  # its session ended, and whoever ended it says why
+            if cancelled.args and cancelled.args[0]:  # its session ended, and this is why
                 conversation.close(str(cancelled.args[0]))
             raise
         finally:
             self._health.in_progress -= pending.call is not None
             if pending.call is not None:
-                # Only where it was not recorded by then.
+                # Has no effect where it was recorded by then.
                 self._server.path.conclude(pending.call, Status.CANCELLED, reason="The client cancelled the call.")
 
     def leave(self, caller: Caller) -> None:
         self.native.leave(caller)
 
     async def close(self) -> None:
-        """Returns once the requests that ended with the server are answered and on record."""
+        """Closes the server; waits up to a second until the requests that ended with it are answered and on record."""
         await self.native.close()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_ENDING_SECONDS):
@@ -118,7 +118,7 @@ class JudgedServer:
             return read_message(await conversation.refuse_foreign(message.id, pending, problem))
         except (UpstreamFailed, BadMessage, AmbiguousKeys, NotJson) as problem:
             is_timeout = isinstance(problem, UpstreamTimeout)
-            # The one only tells of an earlier error, the other has nothing to do with the server.
+            # The first only repeats an earlier error, the second has nothing to do with the server.
             if not isinstance(problem, UpstreamResting | PlacesRefused):
                 self._health.note_error(str(problem))
             failed = conversation.fail(
@@ -134,7 +134,7 @@ class JudgedServer:
             asking.cancel()
             await asyncio.wait((asking,))
             if not asking.cancelled():
-                asking.exception()  # it was dealt with, or is being raised
+                asking.exception()  # retrieved: it was handled, or is being raised
         seconds = self._server.now() - began if pending.call is not None else None
         self._health.note_answer(seconds, self.native.era or Era.UNKNOWN)
         reply = await conversation.from_server(answer)
@@ -153,7 +153,7 @@ class JudgedServer:
             inbox.end()
 
     async def _pass_on(self, inbox: Inbox, conversation: Conversation, pending: Pending, origin: Requester) -> None:
-        """Whatever comes before the answer, in order. Raises: UpstreamTimeout."""
+        """Passes on what comes before the answer, in order. Raises: UpstreamTimeout."""
         clock = asyncio.get_running_loop().time
         time = self._time(pending, clock())
         try:
@@ -166,7 +166,7 @@ class JudgedServer:
                     return
                 if time is not None and is_sign_of_life(found, pending):
                     time.extend(clock())
-                if time is not None and clock() > time.due:  # a flood may leave the timeout no moment to strike
+                if time is not None and clock() > time.due:  # in a flood of messages the timeout may never fire
                     raise TimeoutError
                 reply = await conversation.from_server(found)
                 if reply is not None:
@@ -180,15 +180,15 @@ class JudgedServer:
         self._server.journal.diagnose(self._server.name, rules.CLIENT_SLOW, reason)
 
     def _time(self, pending: Pending, now: float) -> CallTime | None:
-        """A subscription may be silent for as long as it likes."""
+        """The time limit of a request; a subscription has none."""
         return None if pending.method == "subscriptions/listen" else CallTime(self._limits(), now)
 
     def _param_mismatch(self, message: Message, origin: Requester) -> str | None:
-        """What a tool wants repeated in headers is compared here, where both are seen."""
+        """How the headers differ from arguments that the tool wants repeated there; None where they agree."""
         return None if origin.params is None else param_mismatch(self._server, origin.params, message)
 
     async def _list_page(self, message: Message, origin: Requester, cursor: bytes | None) -> Message:
-        """As the client would be shown it: what it can do may decide what there is."""
+        """Requests a page as the client would: its capabilities may decide which tools there are."""
         params = {} if cursor is None else {"cursor": msgspec.Raw(cursor)}
         capabilities = message.meta().get(META_CAPABILITIES, msgspec.Raw(b"{}"))
         try:

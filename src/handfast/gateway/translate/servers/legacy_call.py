@@ -1,4 +1,4 @@
-"""One request to a legacy server under way: what the server says and asks before it answers."""
+"""One request to a legacy server under way, with what the server sends and asks before it answers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -19,13 +19,13 @@ _LEVELS: Final = (b"debug", b"info", b"notice", b"warning", b"error", b"critical
 
 
 def rank_of(level: bytes) -> int | None:
-    """How grave a log level is, in raw JSON; None for what is none."""
+    """The severity of a log level in raw JSON; None for an unknown level."""
     name = level.strip(b'"')
     return _LEVELS.index(name) if name in _LEVELS else None
 
 
 class LegacyCall:
-    """Held while the client is asked: `origin` is then nobody, and a retry brings a new one."""
+    """A call under way, held while its client is asked: it has no `origin` then, and a retry brings a new one."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class LegacyCall:
         hold_back: HoldBack | None,
         on_put_down: Callable[[], None],
     ) -> None:
-        """`hold_back` makes the server wait, where that is possible; `on_put_down` lets go of what was sent."""
+        """`hold_back` pauses the server, where that is possible; `on_put_down` frees the memory of what was sent."""
         self._on_put_down = on_put_down
         self.method = message.method
         self.questions: dict[str, Message] = {}  # asked and not answered, by the name the client knows them by
@@ -61,11 +61,11 @@ class LegacyCall:
 
     @property
     def is_running(self) -> bool:
-        """Whether somebody waits for its answer: a call that waits for its client has asked already."""
+        """Whether a request waits for its answer; a held call waits for its client instead, having asked already."""
         return self._origin is not None
 
     def take_up(self, message: Message, origin: Requester) -> None:
-        """Whoever waits for the answer now. Raises: AmbiguousKeys, NotJson."""
+        """Sets the request that waits for the answer now. Raises: AmbiguousKeys, NotJson."""
         meta = message.meta()
         token, level = meta.get("progressToken"), meta.get(META_LOG_LEVEL)
         self._origin = origin
@@ -75,27 +75,27 @@ class LegacyCall:
             origin.flow.attach(self._hold_back)
 
     async def resume(self, message: Message, origin: Requester) -> Message:
-        """The client has come back with answers. Raises: UpstreamFailed, AmbiguousKeys, NotJson."""
+        """Continues the call with the client's retry. Raises: UpstreamFailed, AmbiguousKeys, NotJson."""
         return await self._on_resume(self, message, origin)
 
     async def room(self) -> None:
-        """Wait until whoever waits for the answer takes what came before it."""
+        """Waits until the client has room for what comes before the answer."""
         if self._origin is not None and self._origin.flow is not None:
             await self._origin.flow.room()
 
     def put_down(self) -> None:
-        """Nobody waits at the moment: what the server says meanwhile reaches nobody."""
+        """Holds the call: until a retry comes, the server's messages are dropped."""
         self._origin = None
         self._on_put_down()
 
     @property
     def size(self) -> int:
-        """The bytes that it keeps while it is held: what the server asked."""
+        """The bytes that a held call keeps: what the server asked."""
         return sum(len(question.raw) for question in self.questions.values())
 
     def _ended(self, exchange: "asyncio.Task[Message]") -> None:
         if not exchange.cancelled():
-            exchange.exception()  # looked at, because a held call that fails may never be asked for again
+            exchange.exception()  # retrieved, because a held call that fails may never be retried
         self._news.set()
 
     # --- from the server -------------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ class LegacyCall:
         self._news.set()
 
     def withdraw(self, question: RequestId) -> None:
-        """The server does not want to know any more."""
+        """Drops a question that the server has cancelled."""
         self.questions = {name: asked for name, asked in self.questions.items() if asked.id != question}
 
     def progress(self, message: Message) -> None:
@@ -115,7 +115,7 @@ class LegacyCall:
             self._origin.send(put(message.raw, {("params", "progressToken"): self._token}))
 
     def log(self, message: Message) -> bool:
-        """Pass on a log message if the client asked for its level."""
+        """Passes on a log message if the client asked for its level; whether it did."""
         if self._origin is None or self._level is None:
             return False
         try:
@@ -131,7 +131,7 @@ class LegacyCall:
     # --- towards the client ----------------------------------------------------------------------------------------
 
     async def step(self) -> Message | None:
-        """The answer, or None once the server waits for answers itself. Raises: UpstreamFailed."""
+        """The answer, or None once the server waits for answers of the client. Raises: UpstreamFailed."""
         while not self.exchange.done():
             if self.questions:
                 return None
@@ -150,11 +150,11 @@ class LegacyCall:
                 return
 
     def abandon(self) -> None:
-        """Nobody waits for the answer any more."""
+        """Cancels the call: no request waits for its answer any longer."""
         self._on_abandon()
         self.exchange.cancel()
 
     def lose(self, text: str) -> None:
-        """No answer will come: whoever waits for it is told so."""
+        """Ends the call without an answer: a request that waits for it fails with this text."""
         self._lost = text
         self.exchange.cancel()

@@ -1,4 +1,4 @@
-"""`subscriptions/listen` in front of a legacy server: its notifications, to those who asked for them."""
+"""`subscriptions/listen` in front of a legacy server: its notifications, for the callers that subscribed."""
 
 import asyncio
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from handfast.gateway.translate.servers.legacy_session import LegacyServerSession
 
 _URIS = 10_000  # of one listen
-_EARLY = 1000  # what comes before the acknowledgement; the client is told of changes, not how often
+_EARLY = 1000  # messages before the acknowledgement; a client needs to hear of a change, not how often
 
 
 class _Filter(msgspec.Struct, rename="camel"):
@@ -41,7 +41,7 @@ class _Listen:
         self.ended = asyncio.Event()
 
     def covers(self, uri: str) -> bool:
-        """A server may name something below what was subscribed to."""
+        """Whether a URI is subscribed to; a server may name one below that of the subscription."""
         return uri in self.uris or any(uri.startswith(f"{known.rstrip('/')}/") for known in self.uris)
 
     def send(self, message: Message) -> None:
@@ -68,7 +68,7 @@ class LegacyListens:
             listen.ended.set()
 
     async def listen(self, message: Message, origin: Requester) -> Message:
-        """Until it is cancelled, or the session ends. Raises: UpstreamFailed, AmbiguousKeys, NotJson."""
+        """Listens until it is cancelled, or the session ends. Raises: UpstreamFailed, AmbiguousKeys, NotJson."""
         try:
             wanted = msgspec.json.decode(message.params()["notifications"], type=_Filter)
         except (KeyError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -124,7 +124,7 @@ class LegacyListens:
         async with self._subscribing:
             for uri in uris:
                 if any(uri in other.uris for other in self._open):
-                    continue  # somebody came meanwhile
+                    continue  # another listen has subscribed meanwhile
                 try:
                     await self._session.plain("resources/unsubscribe", {"uri": uri})
                 except UpstreamFailed:
@@ -141,7 +141,7 @@ class LegacyListens:
             listen.send(message)
 
     def notify(self, message: Message) -> None:
-        """A notification of the server's that belongs to no request."""
+        """Sends a notification that belongs to no request to each listen that covers it."""
         uri = None
         if message.method == "notifications/resources/updated":
             try:

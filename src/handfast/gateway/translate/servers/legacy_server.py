@@ -24,7 +24,7 @@ _ASKED_OF_CLIENTS = ("elicitation", "roots", "sampling")
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What a session is opened with. Sessions that are opened alike by the same caller are one."""
+    """What a session is opened with, and its key: equal openings share one session."""
 
     caller: str
     capabilities: bytes
@@ -38,12 +38,12 @@ class Opening:
 
     @property
     def is_shared(self) -> bool:
-        """Nothing in it is one caller's alone, so that everybody may use the same session."""
+        """Whether all callers may use the same session: nothing in it is one caller's alone."""
         return not self.can_be_asked and not self.is_own
 
 
 _SHARED = Opening("", b"{}")
-_ALONE = 10_000  # callers that are remembered to have something of their own
+_ALONE = 10_000  # callers remembered as having state of their own in a session
 
 
 class Sessions(Protocol):
@@ -67,7 +67,7 @@ class LegacyServer:
         self._opener = sessions
         self._isolates = isolates
         self._now = now
-        # Whoever once set a log level or subscribed has all that follows in the same session: servers keep state there.
+        # Callers that once set a log level or subscribed have sessions of their own: servers keep state in them.
         self._alone: OrderedDict[str, None] = OrderedDict()
         self._sessions = Pool[Opening, LegacyServerSession](
             limits=limits, now=now, is_shared=lambda opening: opening.is_shared, on_evict=on_evict
@@ -83,7 +83,7 @@ class LegacyServer:
                 await session.log_at(bytes(level))
             return await session.request(message, origin)
         except ServerSessionLost:
-            # The request did nothing, or may be done twice: the server may have it again, in a new session.
+            # The request did nothing, or may be done twice: it is sent again, in a new session.
             self._sessions.retire(opening, session)
             session = await self._session(opening)
             return await session.request(message, origin)
@@ -132,7 +132,7 @@ def _subscribes(message: Message) -> bool:
 
 
 def _asked_capabilities(meta: Members) -> bytes:
-    """In one spelling, so that the same capabilities are the same session."""
+    """The capabilities in one spelling, so that the same capabilities are the same session."""
     found = meta.get(META_CAPABILITIES)
     try:
         declared = {} if found is None else read_level(bytes(found))

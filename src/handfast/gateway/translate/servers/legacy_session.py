@@ -1,4 +1,4 @@
-"""A session with a legacy server, asked in the modern form: its handshake is done, its questions are held calls."""
+"""A session with a legacy server behind the modern form: its handshake is done, calls that ask are held."""
 
 import asyncio
 from collections.abc import Callable
@@ -58,9 +58,9 @@ class LegacyServerSession:
         seconds: Callable[[], float],
         asking: SeenAsking | None = None,
     ) -> None:
-        """`refused` takes a question that belongs to no call. `seconds` is for our own requests.
+        """`refused` takes the reason where a question is refused. `seconds` is the limit of our own requests.
 
-        `asking` is None in a session whose clients can be asked nothing: callers may share it.
+        `asking` is None in a session whose clients cannot be asked: callers may share it.
         """
         self.line = line
         self._asking = asking
@@ -74,8 +74,8 @@ class LegacyServerSession:
         self._calls: dict[int, LegacyCall] = {}  # in the order in which they began
         self._listens = LegacyListens(self, self._discovery["capabilities"])
         self._sending: set[asyncio.Task[None]] = set()
-        self._under_way = 0  # requests of clients, before they are sent too
-        self._log_rank: int | None = None  # of the level that the server was told
+        self._under_way = 0  # requests of clients, those not sent yet included
+        self._log_rank: int | None = None  # of the level that the server was asked to log at
         self.last_used = 0.0
         self.has_called = False
 
@@ -95,13 +95,13 @@ class LegacyServerSession:
         await self.line.close()
 
     async def finished(self) -> None:
-        """Return once no call is under way; clients that listen are to listen in another session."""
+        """Ends subscriptions, whose clients listen again in another session; returns once no call is under way."""
         self._listens.end()
         while running := {call.exchange for call in self._calls.values() if not call.exchange.done()}:
             await asyncio.wait(running)
 
     def ended(self) -> None:
-        """The server is gone. Calls under way end with their line; those that were held cannot be carried on."""
+        """Called when the server is gone: drops held calls, and ends subscriptions. Other calls end with their line."""
         self._listens.end()
         calls, self._calls = self._calls, {}
         for call in calls.values():
@@ -125,16 +125,16 @@ class LegacyServerSession:
             return await self._run(message, origin)
         held = self._held.claim(text_member(message.params(), "requestState") or "", message, origin.caller.name)
         if isinstance(held, LegacyCall):
-            # In the session that it began in, whatever the client says of itself by now.
+            # In the session that the call began in, even where the client's capabilities differ by now.
             return await held.resume(message, origin)
         if held is None:
             raise Foreign(_NO_STATE)
         return await self._run(message, origin)
 
     async def _run(self, message: Message, origin: Requester, held: LegacyCall | None = None) -> Message:
-        """Carry a call to its answer, or to the question that it waits for the client to answer.
+        """Runs a call until its answer, or until a question that its client must answer.
 
-        Calls to a server that was seen to ask run one at a time: only so it is known whose a question is. One that
+        Calls to a server that was seen to ask run one at a time, so that a question belongs to a known call. One that
         waits for its client asks nothing meanwhile, and the next may run.
         """
         self._under_way += 1
@@ -143,11 +143,11 @@ class LegacyServerSession:
                 if len(message.raw) >= LARGE_BYTES:
                     await take_turn()
                 call = self._begin(message, origin) if held is None else self._continue(held, message, origin)
-                held = None  # from here on `_step` sees to it
+                held = None  # from here on `_step` abandons it
                 return await self._step(call, message, origin)
         except asyncio.CancelledError:
             if held is not None:
-                held.abandon()  # its state was claimed: nobody can come back for it
+                held.abandon()  # its requestState is used up, so no retry can continue it
             raise
         finally:
             self._under_way -= 1
@@ -156,7 +156,7 @@ class LegacyServerSession:
         return self._asking is not None and self._asking.was_seen and message.method in INTERACTIVE
 
     async def _resume(self, call: LegacyCall, message: Message, origin: Requester) -> Message:
-        """A held call that a retry carries on."""
+        """Continues a held call with a retry."""
         return await self._run(message, origin, call)
 
     def _continue(self, call: LegacyCall, message: Message, origin: Requester) -> LegacyCall:
@@ -186,7 +186,7 @@ class LegacyServerSession:
         try:
             found = await call.step()
             if found is None and len(message.raw) >= LARGE_BYTES:
-                await take_turn()  # what is held is known again by a digest of all that was sent
+                await take_turn()  # a held call is found by a digest of the whole request
         except asyncio.CancelledError:
             call.abandon()
             self._forget(call)
@@ -226,7 +226,7 @@ class LegacyServerSession:
     # --- from the server -------------------------------------------------------------------------------------------
 
     def _deliver(self, own_id: int, message: Message) -> None:
-        """What came with the answer to a request of ours."""
+        """Takes what belongs to one request and comes before its answer."""
         call = self._calls.get(own_id)
         if call is not None and message.is_request and self._is_askable(message) and call.may_ask:
             call.ask(message)
@@ -236,7 +236,7 @@ class LegacyServerSession:
             self.stray(message)
 
     def stray(self, message: Message) -> None:
-        """What says nothing about the request it belongs to, if it belongs to any."""
+        """Takes a message that does not name the request it belongs to, if any."""
         if message.is_request:
             self._asked(message)
         elif message.method == "notifications/message":
@@ -249,7 +249,7 @@ class LegacyServerSession:
             self._listens.notify(message)
 
     def _asked(self, question: Message) -> None:
-        """Put a question to the only call that it can be about, or refuse it: another's client must not answer it."""
+        """Gives a question to the only call that it can be about, else refuses it: no other client may answer."""
         assert question.id is not None
         if question.method == "ping":
             self._send(answer(question.id, {}))
@@ -279,7 +279,7 @@ class LegacyServerSession:
     # --- to the server ---------------------------------------------------------------------------------------------
 
     async def log_at(self, level: bytes) -> None:
-        """Have the server log this much at least; each call takes of it what it asked for. Raises: UpstreamFailed."""
+        """Makes the server log at least this much; each call passes on what it asked for. Raises: UpstreamFailed."""
         wanted = rank_of(level)
         if wanted is None or (self._log_rank is not None and self._log_rank <= wanted):
             return
@@ -287,7 +287,7 @@ class LegacyServerSession:
         await self.plain("logging/setLevel", {"level": msgspec.Raw(level)})
 
     async def plain(self, method: str, params: dict[str, Any]) -> Message:  # Any: JSON
-        """A request of handfast's own, which nobody else sets a time for. Raises: UpstreamFailed."""
+        """Sends a request of handfast's own, with its own time limit. Raises: UpstreamFailed."""
         own_id = next(self._ids)
         raw = msgspec.json.encode({"jsonrpc": "2.0", "id": own_id, "method": method, "params": params})
         try:
@@ -309,16 +309,16 @@ class LegacyServerSession:
 
 
 class _Again:
-    """Stands where nothing is held: the retry is simply the call again."""
+    """Stands in for a call that has ended: its retry is the call once more."""
 
     size = 0
 
     def abandon(self) -> None:
-        """There is nothing to give up."""
+        """Does nothing: no call is under way."""
 
 
 def _short_info(info: bytes | None) -> bytes | None:
-    """What every result says of its server. Icons and the rest, which may be long, are in its discovery."""
+    """Name and version, for every result. Icons and the rest, which may be long, are in the discovery."""
     told = level_of(info)
     kept = {name: told[name] for name in ("name", "version") if name in told}
     return msgspec.json.encode(kept) if kept else None

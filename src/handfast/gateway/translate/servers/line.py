@@ -15,30 +15,30 @@ class Line(Protocol):
     async def exchange(
         self, message: Message, deliver: Deliver, headers: Headers | None = None, room: Room | None = None
     ) -> Message:
-        """Send a request; give its answer, under the id it was sent with.
+        """Sends a request; gives its answer, under the id it was sent with.
 
-        `deliver` takes what belongs to the request and comes before: progress, and whatever else its stream carries.
-        `headers` go along where there are any. Where each request has a stream of its own, that is read on only when
-        there is `room`. Cancelling tells the server. Raises: UpstreamFailed.
+        `deliver` takes what comes before the answer: progress, and whatever else the request's stream carries.
+        `headers` are for transports that have any. Where each request has a stream of its own, that is read on only
+        when there is `room`. Cancelling cancels the request at the server. Raises: UpstreamFailed.
         """
 
     async def send(self, raw: bytes) -> None:
-        """Send what has no answer: a notification, or an answer to the server. Raises: UpstreamFailed."""
+        """Sends what has no answer: a notification, or an answer to the server. Raises: UpstreamFailed."""
 
     @property
     def is_alive(self) -> bool: ...
 
     @property
     def is_shared(self) -> bool:
-        """Whether several callers are asked for on it, which the server cannot tell apart."""
+        """Whether it serves several callers, which the server cannot tell apart."""
 
     @property
     def incarnation(self) -> tuple[str, ...]:
-        """The process whose ids and states are given out on it; empty where a server keeps them over its restarts."""
+        """The process that gives out task ids and states; empty where a server keeps them over its restarts."""
 
     @property
     def hold_back(self) -> HoldBack | None:
-        """Makes the server wait; None where others would wait with it."""
+        """Pauses the server; None where other callers would wait with it."""
 
     async def close(self) -> None: ...
 

@@ -1,4 +1,4 @@
-"""A modern server: it is asked as the rest of the gateway speaks, so next to nothing is translated."""
+"""A modern server: it speaks the gateway's inner form, so next to nothing is translated."""
 
 from collections.abc import Awaitable, Callable
 
@@ -27,10 +27,10 @@ class ModernServer:
         ids: CallerIds | None = None,
         listening: RequestPlaces | None = None,
     ) -> None:
-        """`connect` gives a line for a caller, who may want log messages: only those do not say whose they are.
+        """`connect` gives a line; its flag is whether the request names a log level: log messages name no request.
 
-        `leave` closes what is kept for a caller alone. On a line that `tells_logs_apart` log messages cost nothing, and
-        whoever takes them gets them unasked. `ids` keeps the callers of a shared line apart; there is one without it.
+        `leave` closes what is kept for a caller alone. On a line that `tells_logs_apart` log messages cost nothing, so
+        clients that take them get them unasked. `ids` keeps the callers of a shared line apart; None means one caller.
         `listening` bounds subscriptions, where each takes a connection.
         """
         self._ids = ids

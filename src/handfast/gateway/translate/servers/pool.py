@@ -23,7 +23,7 @@ class Pooled(Protocol):
     def is_idle(self) -> bool: ...
     async def close(self) -> None: ...
     async def finished(self) -> None:
-        """Return once nothing is under way on it; what only listens ends now."""
+        """Returns once nothing is under way on it; what only listens ends now."""
 
 
 Key = TypeVar("Key", bound=Hashable)
@@ -39,7 +39,7 @@ class Pool(Generic[Key, Value]):
         is_shared: Callable[[Key], bool],
         on_evict: Callable[[], None] = lambda: None,
     ) -> None:
-        """What `is_shared` serves everybody and does not count towards the bound."""
+        """A connection that `is_shared` serves all callers and does not count towards the bound."""
         self._on_evict = on_evict
         self._room: Room[_Place[Key, Value]] = Room()
         self._places: dict[Key, _Place[Key, Value]] = {}
@@ -53,9 +53,9 @@ class Pool(Generic[Key, Value]):
         self._is_closed = False
 
     async def get(self, key: Key, open_it: Callable[[Key], Awaitable[Value]], *, address: str = "") -> Value:
-        """The one for this key, opened once however many ask at the same moment, in the room of this address.
+        """The connection for this key, opened once for any number of requests at a time, in this address's room.
 
-        Raises: what opening it does, UpstreamFailed.
+        Raises: what `open_it` raises, UpstreamFailed.
         """
         self._require_open()
         task = self._opened.get(key)
@@ -77,7 +77,7 @@ class Pool(Generic[Key, Value]):
             raise UpstreamFailed(_CLOSED)
 
     def _opened_or_failed(self, key: Key, task: "asyncio.Task[Value]") -> None:
-        """Nobody may be left who waits for it, and then an error would be reported as never seen."""
+        """Forgets one that failed; retrieves its exception, or asyncio may report it."""
         if not _has_opened(task) and self._opened.get(key) is task:
             self._forget(key)
 
@@ -92,7 +92,7 @@ class Pool(Generic[Key, Value]):
         return await open_it(key)
 
     async def end(self, key: Key) -> None:
-        """Close the one for this key. One that can be used no more may still have calls under way."""
+        """Closes the connection for this key; one that is no longer usable first finishes its calls."""
         task = self._forget(key)
         if _is_usable(task):
             await _close(task)
@@ -100,19 +100,19 @@ class Pool(Generic[Key, Value]):
             self._let_finish(task)
 
     def retire(self, key: Key, value: Value) -> None:
-        """Have the next who asks open another; if it still is this one, as others may have seen its end too."""
+        """Makes the next request open another connection; another request may have done so already."""
         task = self._opened.get(key)
         if task is not None and _has_opened(task) and task.result() is value:
             self._let_finish(self._forget(key))
 
     def _let_finish(self, task: "asyncio.Task[Value]") -> None:
-        """Close it once nothing is under way on it: what one caller lost may still answer the others."""
+        """Closes it once nothing is under way on it: a session that one caller lost may still answer others."""
         finishing = asyncio.create_task(_finish(task))
         self._finishing.add(finishing)
         finishing.add_done_callback(self._finishing.discard)
 
     def leave(self, is_left: Callable[[Key], bool]) -> None:
-        """Close these, whatever is under way on them."""
+        """Closes these, whatever is under way on them."""
         for key in [key for key in self._opened if is_left(key)]:
             closing = asyncio.create_task(_close(self._forget(key)))
             self._closing.add(closing)
@@ -176,7 +176,7 @@ class _Place(Generic[Key, Value]):
 
 
 async def _close(task: "asyncio.Task[Value]") -> None:
-    """One that is still being opened is given up, and cleans up after itself."""
+    """Closes the connection; one that is still being opened is cancelled, and cleans up after itself."""
     if not task.done():
         task.cancel()
         await asyncio.wait((task,))

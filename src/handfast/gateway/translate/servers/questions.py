@@ -32,7 +32,7 @@ def to_answer(question: RequestId, response: bytes) -> bytes:
 
 
 def to_refusal(question: Message) -> bytes:
-    """The answer to a question that nobody will answer: a user who dismissed it, where the protocol has that."""
+    """The answer to a question that the client will not answer: a dismissal, where the protocol has one."""
     assert question.id is not None
     if question.method == "elicitation/create":
         return msgspec.json.encode({"jsonrpc": "2.0", "id": question.id, "result": {"action": "cancel"}})
@@ -40,7 +40,7 @@ def to_refusal(question: Message) -> bytes:
 
 
 def responses_in(message: Message) -> dict[str, bytes]:
-    """What the client answered, by the name of the question; what is no object is no answer."""
+    """The client's answers, by the name of the question; those that are not objects are left out."""
     found = message.params().get("inputResponses")
     try:
         members: Members = {} if found is None else read_level(bytes(found))
@@ -50,7 +50,7 @@ def responses_in(message: Message) -> dict[str, bytes]:
 
 
 def urls_required(answer: Message) -> dict[str, Any]:  # Any: JSON
-    """The `inputRequests` that an error stands for which says that the user must visit something first."""
+    """The `inputRequests` for an error that says that the user must visit a URL first."""
     if answer.error_code() != URL_ELICITATION_REQUIRED:
         return {}
     try:

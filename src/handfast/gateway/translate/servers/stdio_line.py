@@ -1,4 +1,4 @@
-"""A line to a stdio server: a channel to its process, which many may share."""
+"""A line to a stdio server: a channel to its process, which several callers may share."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -25,7 +25,7 @@ class StdioLine:
         return not self._open
 
     def deliver_to_latest(self, message: Message) -> None:
-        """What does not say whose it is, on a line that one caller has to itself."""
+        """Delivers what names no request to the latest one, on a line that one caller has to itself."""
         if self._open:
             self._open[max(self._open)].deliver(message)
 
@@ -52,7 +52,7 @@ class StdioLine:
         headers: Headers | None = None,  # noqa: ARG002 - a line has no headers
         room: Room | None = None,  # noqa: ARG002 - and what comes on it cannot wait by itself
     ) -> Message:
-        # A process that ends on the probe has answered it: some legacy servers know no other way.
+        # The probe is not repeated: some legacy servers exit on it, which answers it.
         self.has_called = self.has_called or message.method in INTERACTIVE
         is_harmless = message.method in HARMLESS and message.method != "server/discover"
         waiter = _Waiter(deliver, is_harmless=is_harmless)
@@ -72,7 +72,7 @@ class StdioLine:
         self._channel.send(raw)
 
     async def finished(self) -> None:
-        """At once: what was under way ended with the process."""
+        """Returns at once: what was under way ended with the process."""
 
     async def close(self) -> None:
         if self._stop is not None:

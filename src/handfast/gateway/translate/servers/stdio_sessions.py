@@ -52,7 +52,7 @@ class StdioSessions:
         self._logging = Pool[str, StdioLine](limits=limits, now=now, is_shared=lambda _caller: False, on_evict=on_evict)
 
     async def modern_line(self, origin: Requester, has_level: bool) -> StdioLine:
-        """Shared by all, or a caller's own process: on a shared one nobody knows whose a log message is.
+        """A line to the shared process, or to a caller's own: on a shared one log messages name no caller.
 
         Raises: UpstreamFailed.
         """
@@ -78,7 +78,7 @@ class StdioSessions:
         await self._logging.close()
 
     async def leave_modern(self) -> None:
-        """The server is not modern, so the process that modern clients would share is of no use."""
+        """Stops the process that modern clients would share: the server is not modern."""
         await self._children.stop_shared(MODERN)
 
     def is_busy(self) -> bool:
@@ -87,7 +87,7 @@ class StdioSessions:
         return channel is not None and channel.is_busy
 
     def list_changed(self, message: Message) -> None:
-        """The shared process said so."""
+        """Passes on that the shared process has changed a list."""
         if self._shared is not None:
             self._shared.stray(message)
 
@@ -121,7 +121,7 @@ class StdioSessions:
             session = self._session(StdioLine(channel, stop=self._children.stop), greeting, opening)
             owner.belongs_to(session.stray, session.ended)
         except BaseException:
-            await self._children.stop(channel)  # nobody else knows of it
+            await self._children.stop(channel)  # nothing else would stop it
             raise
         return session
 
@@ -141,13 +141,13 @@ def _failure(problem: Exception) -> UpstreamFailed:
 
 
 class _Owned:
-    """A process that speaks to one session, or one caller, alone."""
+    """Owns a process that serves one session, or one caller, alone."""
 
     def __init__(self, rest: ChannelOwner) -> None:
         self._rest = rest
         self._take: Callable[[Message], None] | None = None
         self._end: Callable[[], None] | None = None
-        self._early: list[Message] = []  # said before there was anybody to tell
+        self._early: list[Message] = []  # sent before there was a session or line
 
     def belongs_to(self, take: Callable[[Message], None], end: Callable[[], None] | None = None) -> None:
         self._take, self._end = take, end
