@@ -100,7 +100,7 @@ def _list(args: argparse.Namespace) -> int:
 
     wanted = _filter(args)
     if wanted.limit is None and args.format == "table":
-        # A person reads the newest; a program that gets fewer than there are would not know.
+        # A person reads the newest; a program would not notice that it gets fewer than there are.
         wanted = replace(wanted, limit=_TABLE_ROWS)
     with _store(args) as store:
         report = list_records(store, wanted) if store else ListReport((), has_more=False)
@@ -141,12 +141,12 @@ def _watch(args: argparse.Namespace) -> int:
 
 
 def _batches(args: argparse.Namespace, wanted: "RecordFilter") -> Iterator[list["StoredRecord"]]:
-    """What was committed since the last look, for ever."""
+    """Yields the records that were committed since the last look, without end."""
     is_fresh = False
     while True:
         with _store(args, hint=not is_fresh) as store:
             if store is not None:
-                # A store that appeared only now is news from its first record on; so is what --since asks for.
+                # A store that has just appeared is followed from its first record, as is any store with --since.
                 seq = 0 if is_fresh or wanted.since else store.head().seq
                 while True:
                     found, seq = store.follow(seq, wanted)
@@ -231,7 +231,7 @@ def _destination(path: str | None) -> Iterator[TextIO]:
         yield sys.stdout
         return
     try:
-        # A named pipe that nothing reads would be waited for without end; one that is read takes the export.
+        # Without O_NONBLOCK, opening a named pipe that nothing reads would wait without end.
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)
         descriptor = os.open(path, flags, 0o600)
         os.set_blocking(descriptor, True)

@@ -62,7 +62,7 @@ def write_watched(records: Sequence[StoredRecord], kind: Format) -> None:
 
 
 def _watch_line(stored: StoredRecord) -> str:
-    """One line that needs no table around it: what comes later is not known yet."""
+    """One line outside any table: column widths would depend on records that are still to come."""
     record = stored.record
     where = "/".join(filter(None, (record.server, record.tool)))
     said = "  ".join(filter(None, (record.type, where, record.rule, _reason(stored))))
@@ -92,7 +92,7 @@ def _table_row(stored: StoredRecord, *, is_short: bool) -> tuple[console.Cell, .
 
 
 def _reason(stored: StoredRecord) -> str:
-    """Of a call that its tool ended with an error, the error's code: its text may quote what was sent."""
+    """The reason, or the code of the tool's error, whose text is not kept: it may quote what was sent."""
     record = stored.record
     return record.reason or str(record.details.get("code", ""))
 
@@ -124,7 +124,7 @@ def write_record(report: RecordReport, kind: Format) -> None:
 
 
 def _shown_fields() -> list[str]:
-    """All but the details; what was decided stands next to the rule it was decided by."""
+    """All fields but the details; the decision stands next to its rule."""
     names = [name for name in FIELDS if name not in ("status", "details")]
     names.insert(names.index("rule"), "status")
     return names

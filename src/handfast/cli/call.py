@@ -77,7 +77,7 @@ class CallTarget:
 
 
 def read_target(name: str, words: list[str]) -> CallTarget:
-    """A server and its tool, or the name that the tool has at `/mcp`: no server's name holds `__`.
+    """Reads a server and its tool, or the tool's name at `/mcp`: a server's name never has `__`.
 
     Raises: CommandFailed.
     """
@@ -90,7 +90,7 @@ def read_target(name: str, words: list[str]) -> CallTarget:
 
 
 def read_arguments(given: list[str]) -> Any:  # Any: JSON
-    """What was typed, to be sent as it was typed: the gateway judges it, not this command. Raises: CommandFailed."""
+    """The arguments, to be sent as typed: the gateway judges them, not this command. Raises: CommandFailed."""
     if len(given) == 1 and given[0].lstrip().startswith("{"):
         value = _value(given[0])
         if isinstance(value, str):
@@ -108,7 +108,7 @@ def read_arguments(given: list[str]) -> Any:  # Any: JSON
 
 
 def _value(text: str) -> Any:  # Any: JSON
-    """JSON in its own bytes, where `json.loads` would read 1e400 as infinity and keep one of two equal keys."""
+    """Raw JSON, else the text: `json.loads` would read 1e400 as infinity and keep one of two equal keys."""
     import msgspec
 
     try:
@@ -133,7 +133,7 @@ def fit_to_schema(pairs: dict[str, Any], schema: object) -> dict[str, Any]:  # A
 
 
 def _is_bare(value: object) -> bool:
-    """Whether it was read as JSON without a mark of it: 5 and true may be meant as text, "5" and [5] are not."""
+    """Whether a value that was read as JSON may be meant as text: 5 and true may be, "5" and [5] are not."""
     import msgspec
 
     return isinstance(value, msgspec.Raw) and not bytes(value).lstrip().startswith((b'"', b"{", b"["))

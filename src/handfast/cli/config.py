@@ -32,7 +32,7 @@ STARTER = """\
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Attach `config` and its own commands."""
+    """Attaches `config` and its own commands."""
     parser = subparsers.add_parser("config", help="look at settings before they are used")
     commands = parser.add_subparsers(dest="config_command", required=True, metavar="COMMAND")
     _add(commands, "schema", run_schema, "print the JSON Schema of the settings file")

@@ -24,7 +24,7 @@ _PROGRESS_EVERY_S = 0.1
 _FORMULA_STARTS = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")
 
 Cell = str | int | float | None
-Colours = Mapping[int, Mapping[str, str]]  # of the texts in a column, by its number
+Colours = Mapping[int, Mapping[str, str]]  # by column number, then by the text of the cell
 _NO_COLOURS: Colours = {}
 
 INTERRUPTED = 130  # what a shell says of a command that Ctrl-C ended
@@ -39,9 +39,9 @@ class CommandFailed(Exception):
 
 
 def run_command(body: Callable[[], int]) -> int:
-    """Run a command's body to its exit code, with every expected end of it looking the same."""
+    """Runs a command's body; its exit code, with every expected failure reported in the same way."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # what its encoding cannot say is escaped, not fatal
+        sys.stdout.reconfigure(errors="backslashreplace")  # characters outside its encoding are escaped, not fatal
     try:
         code = body()
         sys.stdout.flush()
@@ -59,13 +59,13 @@ def run_command(body: Callable[[], int]) -> int:
 
 
 def write(text: str = "") -> None:
-    """A line to stdout."""
+    """Writes a line to stdout."""
     sys.stdout.write(text + "\n")
 
 
 def log_to_stderr() -> None:
-    """What is logged here and by what we stand on: tracebacks scrubbed, and nothing that could drive a terminal."""
-    import logging  # these two only where something runs: `--help` does without them
+    """Logs to stderr, our libraries included: tracebacks are scrubbed, and control characters escaped."""
+    import logging  # imported here, so that `--help` stays fast
 
     from handfast.crashes import describe_crash
 
@@ -110,7 +110,7 @@ def render_table(
     width: int | None = None,
     colours: Colours = _NO_COLOURS,
 ) -> list[str]:
-    """Lines of a plain table. Too wide for `width`, the last column gives way, then the longest but the first."""
+    """The lines of a table. If it is wider than `width`, the last column shrinks, then the longest but the first."""
     texts = [[cell_text(cell) for cell in row] for row in rows]
     widths = [max(map(display_width, column)) for column in zip(headers, *texts, strict=True)]
     widths = _fitted(widths, width)

@@ -31,14 +31,14 @@ Answer = dict[str, Any]  # Any: decoded JSON
 
 
 class _Health(msgspec.Struct):
-    """What a gateway says of itself, as far as it is read here."""
+    """The members of a gateway's `/health` that are read here."""
 
     recording: str
     servers: dict[str, dict[str, Any]]  # Any: JSON
 
 
 class GatewaySession:
-    """The handshake of the legacy revisions, or none where the server is modern and nothing is bridged."""
+    """A session with a legacy handshake, or without one where the server refuses that and is modern."""
 
     def __init__(self, url: str) -> None:
         self._client = HttpClient(url)
@@ -110,7 +110,7 @@ async def _read_answer(response: Response) -> Answer:
         return {}
     answer = _decoded(body)
     if not answer.keys() & {"result", "error"}:
-        # A gateway says everything in MCP, so there is none at this address.
+        # A gateway answers everything in MCP, so there is none at this address.
         text = f"the answer has HTTP status {response.status} and is no MCP message; check the address of the gateway"
         raise CommandFailed(text)
     if response.status in (403, 404) and "error" in answer and answer.get("id") is None:
@@ -119,7 +119,7 @@ async def _read_answer(response: Response) -> Answer:
 
 
 def _decoded(data: bytes) -> Answer:
-    """A message as far as it can be relied on: without a result or an error that is no object."""
+    """A message without a result or an error that is not an object; empty if it cannot be read."""
     try:
         message: Answer = msgspec.json.decode(data, type=dict[str, Any])  # Any: JSON
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -137,7 +137,7 @@ def reason_of(answer: Answer, otherwise: str = "the server gave no reason") -> s
 async def open_session(args: Any, server: str, path: str = "") -> AsyncIterator[GatewaySession]:  # Any: argparse's
     """A session through the running gateway; where none runs, through one that lives as long as this command.
 
-    It is with the server, or with whatever is at `path`.
+    It is with the server, or with the endpoint at `path`.
     """
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(waiting_for(server))
@@ -160,13 +160,13 @@ def _session(url: str) -> GatewaySession:
 
 
 async def served_names(base: str) -> list[str] | None:
-    """The servers behind a gateway, or None where none answers. Raises: CommandFailed for an unusable address."""
+    """The enabled servers behind a gateway; None where no gateway answers. Raises: CommandFailed for a bad address."""
     health = await read_health(base)
     return None if health is None else [name for name, server in health.items() if server.get("state") != "disabled"]
 
 
 async def read_health(base: str) -> dict[str, Any] | None:  # Any: JSON
-    """How each server behind a gateway is, or None where none answers. Raises: CommandFailed for a bad address."""
+    """The state of each server behind a gateway; None where no gateway answers. Raises: CommandFailed."""
     try:
         client = HttpClient(f"{base.rstrip('/')}/health", connect_timeout=2)
     except UrlUnusable as problem:
@@ -183,7 +183,7 @@ async def read_health(base: str) -> dict[str, Any] | None:  # Any: JSON
 
 
 def named_gateway(args: Any) -> str | None:  # Any: argparse's namespace
-    """The address that was given by flag or by variable; that of an endpoint, as `serve` prints it, will do."""
+    """The address given by flag or variable; an endpoint's address, as `serve` prints it, is taken too."""
     given: str | None = args.url or os.environ.get("HANDFAST_URL")
     return re.sub(r"(/mcp(/[^/?]*)?)?/*([?].*)?$", "", given) if given else None
 

@@ -128,7 +128,7 @@ def _definitions(args: argparse.Namespace, files: list[Path]) -> "list[Definitio
 
 
 def _check_sources(paths: Sequence[Path]) -> "tuple[list[Finding], int]":
-    """What is wrong with Python sources, and how many there are. Raises: CommandFailed."""
+    """The findings in Python sources, and the number of sources. Raises: CommandFailed."""
     if not paths:
         return [], 0
     from handfast.lint.sources.boundary_typed import ProjectUnreadable, find_project
@@ -160,7 +160,7 @@ def _lines(findings: "Iterable[Finding]") -> Iterable[str]:
 
 
 def _table(findings: "Sequence[Finding]") -> list[str]:
-    """For eyes: in columns, and never cut, since the end of a line says what to do."""
+    """A table for a terminal, never cut, since the end of a line says what to do."""
     if not findings:
         return []
     rows = [(finding.place, finding.level, finding.id, f"{finding.message} {finding.hint}") for finding in findings]

@@ -38,7 +38,7 @@ def ask_server(args: argparse.Namespace, name: str) -> Definitions:
 
 
 def ask_command(command: list[str], seconds: float) -> Definitions:
-    """What a server lists that is started for this alone; nothing of it is kept. Raises: CommandFailed."""
+    """What a server lists that is started for this command alone, without kept state. Raises: CommandFailed."""
     from handfast.cli.wrap import server_name
 
     name = server_name(command)

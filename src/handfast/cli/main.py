@@ -20,14 +20,14 @@ Try it:  handfast wrap -- npx -y @modelcontextprotocol/server-memory
 
 
 class _Parser(argparse.ArgumentParser):
-    """Wrong usage is one line that says where to look, as every other error is; subcommands inherit it."""
+    """Reports wrong usage in one line that says where to look; subcommands inherit this."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"handfast: {escape(message)}; see: {self.prog} --help\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The exit code of one run."""
+    """Runs one command; its exit code."""
     given, command = _split_command(list(sys.argv[1:] if argv is None else argv))
     parser = _parser(given)
     args, rest = parser.parse_known_args(given)
@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _split_command(given: list[str]) -> tuple[list[str], list[str] | None]:
-    """What stands after `--` is a server's own command: `lint` takes paths too, and argparse would mix them."""
+    """Splits off the server's command after `--` of `lint`, whose paths argparse would mix with it."""
     if given[:1] != ["lint"] or "--" not in given:
         return given, None
     place = given.index("--")

@@ -11,7 +11,7 @@ from handfast.cli.console import CommandFailed
 if TYPE_CHECKING:
     from handfast.gateway.settings import Settings
 
-# npx may take a minute to install a server, and clients give up on a call after another.
+# npx may take a minute to install a server, and a call may take another: clients give up after that.
 _TIMEOUT_S = 120.0
 _LONGEST_S = 86_400.0
 Result = TypeVar("Result")
@@ -49,7 +49,7 @@ def _seconds(text: str) -> float:
 
 
 async def within(seconds: float, work: Coroutine[Any, Any, Result]) -> Result:  # Any: a coroutine's send types
-    """What the work gives, in time. Raises: CommandFailed."""
+    """The result of the work. Raises: CommandFailed where it takes longer."""
     import asyncio
 
     try:
@@ -61,7 +61,7 @@ async def within(seconds: float, work: Coroutine[Any, Any, Result]) -> Result:  
 
 
 def utf8_text(text: str) -> str:
-    """A name as it was typed; bytes that are no UTF-8 can be part of no message. For argparse's `type`."""
+    """A name as typed, for argparse's `type`; bytes that are not UTF-8 could not be sent in a message."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -24,7 +24,7 @@ def run_async(work: Coroutine[Any, Any, Result]) -> Result:  # Any: a coroutine'
 
 @contextlib.asynccontextmanager
 async def waiting_for(what: str) -> AsyncIterator[None]:
-    """Say on stderr what is waited for once that takes longer than a second; nothing without a terminal."""
+    """Shows on stderr what the command waits for, after a second and only on a terminal."""
     if not sys.stderr.isatty():
         yield
         return

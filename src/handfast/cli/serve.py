@@ -64,7 +64,7 @@ def _serve(args: argparse.Namespace) -> int:
 
 
 def _about(settings: "Settings", name: str) -> str:
-    """How a server is reached and held, and what of it differs from what most are."""
+    """A server's transport and modes, and its surface and bridge where they are not the default."""
     from handfast.gateway.settings.blocks import Bridge, Surface
 
     server, policy = settings.servers[name], settings.policy(name, "")

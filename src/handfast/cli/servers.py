@@ -1,4 +1,4 @@
-"""`handfast servers`: the servers of the settings, how firmly each is held, and how each one behind the gateway is."""
+"""`handfast servers`: the servers of the settings, the modes of each, and its state behind the gateway."""
 
 import argparse
 import json
@@ -101,7 +101,7 @@ def _servers(args: argparse.Namespace) -> int:
 
 
 def _held(settings: "Settings | None", name: str) -> dict[str, str]:
-    """How it is reached and how firmly it is held, which only the settings say."""
+    """A server's transport and modes, which only the settings have."""
     if settings is None:
         return dict.fromkeys(("transport", "input", "output"), "unknown")
     policy = settings.policy(name, "")
@@ -110,7 +110,7 @@ def _held(settings: "Settings | None", name: str) -> dict[str, str]:
 
 
 def _seen(health: dict[str, Any] | None, name: str) -> dict[str, Any]:  # Any: JSON
-    """What the gateway says of a server that it serves."""
+    """The gateway's report on a server; empty for one that it does not serve."""
     seen: dict[str, Any] = (health or {}).get(name, {})  # Any: JSON
     return {} if seen.get("state") == "disabled" else seen
 
@@ -131,7 +131,7 @@ def _print_table(rows: list[dict[str, Any]], width: int | None) -> None:  # Any:
     head = tuple(shown.values())
     cells = [_cells(row, shown) for row in rows]
     if width is not None:
-        # The error gives way first: all of it is in the JSON, and an address that is cut is none.
+        # The error is cut first: all of it is in the JSON, and a cut address is of no use.
         too_wide = max(map(display_width, render_table(head, cells)[1:]), default=0) - width
         longest = max((display_width(str(row["last_error"])) for row in rows), default=0)
         room = max(longest - max(too_wide, 0), _NARROWEST_ERROR)

@@ -103,7 +103,7 @@ async def _relay(runtime: "Runtime", name: str, command: list[str]) -> int:
 
 
 async def _bridge(runtime: "Runtime", name: str, command: list[str], misfit: "Misfit | None") -> None:
-    # Only here: what most wrapped servers never need must not cost them their start.
+    # Imported only here: most wrapped servers never need these, and they would start more slowly.
     from handfast.gateway.build import build_stdio_server
     from handfast.gateway.process.launch import Launch
     from handfast.gateway.wrap_bridge import serve_on_stdio
@@ -130,14 +130,14 @@ async def _relay_to_url(runtime: "Runtime", name: str, url: str) -> int:
 
 
 def _name_in(url: str) -> str:
-    """A server's address without what every address has, and without anything that may be a secret."""
+    """A server's name from its URL: the host without `www.` and `mcp.`, as the rest may hold a secret."""
     from urllib.parse import urlsplit
 
     return (urlsplit(url).hostname or "server").removeprefix("www.").removeprefix("mcp.")
 
 
 def _sources(args: argparse.Namespace) -> tuple[Path | None, dict[str, object]]:
-    """The settings file, if there is one, and what the flags say over it."""
+    """The settings file, if there is one, and the settings by flag, which override it."""
     flags: dict[str, object] = {}
     if args.input:
         flags["input_validation.mode"] = args.input
