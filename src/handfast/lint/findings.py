@@ -1,4 +1,4 @@
-"""A finding as data: how grave, what is wrong, what to do and where; and the catalogue of every id that it can have."""
+"""Findings as data (level, message, hint and place), and the catalogue of all rule ids."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Final, TypedDict, Unpack
 
 
 class Level(StrEnum):
-    """How grave a finding is, gravest last."""
+    """The severity of a finding, in rising order."""
 
     INFO = "info"
     WARNING = "warning"
@@ -28,9 +28,9 @@ class Finding:
     level: Level
     message: str
     hint: str
-    file: str = ""  # as it was named, with "/" between its parts
+    file: str = ""  # the path as the user gave it, with "/" between its parts
     line: int = 0  # 0: the file as a whole
-    origin: str = ""  # the server or toolbox that listed the tool, where that was no file
+    origin: str = ""  # the server or toolbox that listed the tool, where the tool is not from a file
     tool: str = ""
     path: str = ""  # within the tool's definition: inputSchema/properties/due
 
@@ -45,7 +45,7 @@ class Finding:
 
 
 def in_order(findings: list[Finding]) -> list[Finding]:
-    """Each finding once, in an order that depends on nothing but what was found."""
+    """Sorts findings without duplicates; the order depends only on their content."""
     return sorted(
         set(findings), key=lambda one: (one.file or one.origin, one.line, one.tool, one.path, one.id, one.message)
     )
@@ -53,7 +53,7 @@ def in_order(findings: list[Finding]) -> list[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What one id stands for."""
+    """The level, summary and hint that belong to one id."""
 
     level: Level
     summary: str
@@ -219,13 +219,13 @@ RULES: Final = MappingProxyType(
 
 
 def make_finding(rule_id: str, message: str, hint: str | None = None, **place: Unpack[FindingPlace]) -> Finding:
-    """A finding of a known id, at the level of its rule."""
+    """Builds a finding of a known id, with the level of its rule and, unless another is given, its hint."""
     rule = RULES[rule_id]
     return Finding(id=rule_id, level=rule.level, message=message, hint=rule.hint if hint is None else hint, **place)
 
 
 def matching_ids(patterns: Iterable[str]) -> frozenset[str]:
-    """The ids that these patterns name, such as `tool-name` or `tool-*`. Raises: KeyError for one that names none."""
+    """The ids that match patterns such as `tool-name` or `tool-*`. Raises: KeyError, for a pattern without a match."""
     found: set[str] = set()
     for pattern in patterns:
         named = {rule_id for rule_id in RULES if fnmatchcase(rule_id, pattern)}

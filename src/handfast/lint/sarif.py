@@ -16,7 +16,7 @@ Sarif = dict[str, Any]  # Any: JSON
 
 
 def render_sarif(findings: Sequence[Finding]) -> Sarif:
-    """A log of one run: every rule there is, and a result for each finding, in the order given."""
+    """Renders the log of one run: every rule of the catalogue, and a result for each finding in the given order."""
     driver = {"name": "handfast", "version": __version__, "rules": [_rule(rule_id) for rule_id in RULES]}
     return {
         "$schema": _SCHEMA,

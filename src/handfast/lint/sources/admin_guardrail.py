@@ -11,7 +11,7 @@ from handfast.lint.sources.scopes import Assigned, Function, last_name, own_call
 
 BUILDER = "admin_tool"
 ATTACHER = "with_handler"
-# What these make only says that the tool is not there yet.
+# The handlers that these make only answer that the tool is not supported.
 _PLACEHOLDERS = ("make_placeholder_handler", "make_handlers_for_tools")
 
 Handler = tuple[SourceFile, Function | ast.Lambda]
@@ -69,7 +69,7 @@ class AdminTools:
         return AdminTool(call, shown, tuple(handlers), unseen)
 
     def _functions(self, expr: ast.expr) -> list[Handler] | None:
-        """The functions that an expression can stand for; None as soon as one of them cannot be seen."""
+        """The functions that an expression can stand for; None where one of them cannot be found in the sources."""
         if isinstance(expr, ast.Call):
             return self._made(expr)
         found: list[Handler] = []
@@ -80,7 +80,7 @@ class AdminTools:
         return found
 
     def _made(self, call: ast.Call) -> list[Handler] | None:
-        """`partial(handler, ...)` is its handler; a placeholder needs no guardrail."""
+        """The handler of `partial(handler, ...)`; [] for a placeholder, which needs no guard; None for other calls."""
         if any(self._modules.is_surely(call.func, self._file, name) for name in _PLACEHOLDERS):
             return []
         meanings = self._modules.meanings(call.func, self._file)
@@ -89,7 +89,7 @@ class AdminTools:
         return None
 
     def _of_own_class(self, expr: ast.expr) -> ast.expr:
-        """`self.delete` as `Class.delete`, where the class that is meant is written around it."""
+        """Turns `self.delete` into `Class.delete` inside that class; leaves other expressions as they are."""
         if isinstance(expr, ast.Attribute) and isinstance(expr.value, ast.Name) and expr.value.id in ("self", "cls"):
             scope = self._file.scopes.scope_at(expr)
             while scope.parent is not None:
@@ -103,7 +103,7 @@ class AdminTools:
         return expr
 
     def _attached(self, tool: ast.Call) -> list[ast.expr]:
-        """What `with_handler` gives to a tool that is made there, or was before, under a name."""
+        """The handlers that `with_handler` attaches to a tool that is given in place or by its assigned name."""
         attached = [call for call in self._calls if self._modules.may_be(call.func, self._file, ATTACHER)]
         pairs = [(_argument(call, "spec", 0), _argument(call, "handler", 1)) for call in attached]
         return [handler for spec, handler in pairs if handler is not None and self._is_made_by(spec, tool)]
@@ -116,11 +116,11 @@ class AdminTools:
         return any(isinstance(binding, Assigned) and binding.value is tool for binding in bindings)
 
     def _positional(self, call: ast.Call) -> list[ast.expr]:
-        """A function among the plain arguments: no other argument is one."""
+        """The functions among the positional arguments: only a handler is a function."""
         return [arg for arg in call.args[1:] if isinstance(arg, ast.Lambda) or self._functions(arg)]
 
     def _mapped(self, name: ast.expr | None) -> list[ast.expr]:
-        """What the handler maps of this file have under a tool's name; maps of other things have it too."""
+        """The handlers that this file maps a tool's name to; other kinds of maps may have the same key."""
         key = self._key(name)
         named = (
             [] if key is None else [(value, self._functions(value)) for other, value in self._entries if other == key]
@@ -144,7 +144,7 @@ class AdminTools:
         return [(key, value) for key, value in handlers if key is not None]
 
     def _key(self, expr: ast.expr | None) -> str | None:
-        """A tool's name as something to compare: the text itself, or how the expression is written."""
+        """A tool's name in a form to compare: its constant where it has one, else the text of the expression."""
         if expr is None:
             return None
         if isinstance(expr, ast.Name):
@@ -160,7 +160,7 @@ class AdminTools:
         return {decorator: node for _, node in self._file.scopes.functions for decorator in node.decorator_list}
 
     def _uncalled(self) -> Iterator[AdminTool]:
-        """`admin_tool` handed on as a value: what is registered through it is out of sight."""
+        """Places that pass `admin_tool` on as a value: the tools registered through it cannot be found."""
         seen = {call.func for call in self._calls} | self._renamed
         read = [node for node in self._file.scopes.around if isinstance(node, ast.Name | ast.Attribute)]
         for node in read:
@@ -169,14 +169,14 @@ class AdminTools:
 
     @cached_property
     def _renamed(self) -> set[ast.expr]:
-        """`admin = admin_tool` is followed by name, so it hides nothing."""
+        """The assigned values: `admin = admin_tool` is followed by name, so it hides no tool."""
         scopes = [self._file.scopes.module, *self._file.scopes.own.values()]
         bindings = [b for scope in scopes for found in scope.bindings.values() for b in found]
         return {binding.value for binding in bindings if isinstance(binding, Assigned)}
 
 
 def _takes_arguments(node: Function | ast.Lambda) -> bool:
-    """Whether it could be a handler: those are called with `arguments` by its name."""
+    """Whether a function could be a handler: handlers are called with the keyword `arguments`."""
     named = [arg.arg for arg in (*node.args.args, *node.args.kwonlyargs)]
     return "arguments" in named or node.args.kwarg is not None
 
@@ -196,7 +196,7 @@ def _text(expr: ast.expr | None) -> str:
 
 
 def check_admin_tools(file: SourceFile, modules: Modules) -> list[Finding]:
-    """What is wrong with the admin tools that one file registers."""
+    """The findings about the admin tools that one file registers."""
     found: list[Finding] = []
     for tool in AdminTools(file, modules).find():
         node = tool.node
@@ -217,7 +217,7 @@ def _check_handler(tool: AdminTool, handler: Handler, modules: Modules) -> list[
 
 
 def _header(node: Function | ast.Lambda, file: SourceFile) -> tuple[int, int]:
-    """From the first decorator to the colon; all of a lambda."""
+    """The lines where an opt-out counts: from the first decorator to the colon, or all of a lambda."""
     if isinstance(node, ast.Lambda):
         return node.lineno, node.end_lineno or node.lineno
     return min([node.lineno, *(d.lineno for d in node.decorator_list)]), file.header_end(node)
@@ -228,7 +228,7 @@ def _name(node: Function | ast.Lambda) -> str:
 
 
 def _fault(node: Function | ast.Lambda, file: SourceFile, modules: Modules) -> str:
-    """Why a handler is not guarded, as the end of a sentence; nothing where it is."""
+    """Why a handler is not guarded, as the end of a sentence; empty where it is."""
     calls = own_calls(node)
     guards = [call for call in calls if modules.is_surely(call.node.func, file, GUARD)]
     if not guards:

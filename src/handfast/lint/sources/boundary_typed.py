@@ -27,13 +27,13 @@ class Boundary:
     file: str  # from the project's folder, with "/" between its parts
     function: str  # by qualified name: decode_token, Service.decode_token, outer.inner
     label: str
-    lenient: bool = False  # registered so that it is known, and not held to parse_typed
+    lenient: bool = False  # listed, but not required to call parse_typed
 
 
-# handfast's own. A boundary is listed with the code that makes it one, never before.
+# handfast's own boundaries. A boundary is added together with the code that makes it one, never before.
 OWN_BOUNDARIES: Final = (
     Boundary("src/handfast/toolkit/running/arguments_model.py", "parse_arguments", "mcp.tool"),
-    # A tool without a model is held to its input schema, and its handler reads the arguments one by one.
+    # Arguments of a tool without a model are judged by its input schema, and its handler reads them one by one.
     Boundary("src/handfast/toolkit/writing/builders.py", "run_of_handler", "mcp.tool.dual_path", lenient=True),
 )
 
@@ -44,11 +44,11 @@ class ProjectUnreadable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """Where a project is, and what it registers."""
+    """The root of a project, and the boundaries that it registers."""
 
     root: Path
     boundaries: tuple[Boundary, ...] = ()
-    registry: str = FILE_NAME  # the file that lists the boundaries, as it is shown
+    registry: str = FILE_NAME  # the file that lists the boundaries, as findings show it
 
 
 def find_project(paths: Sequence[Path]) -> Project:
@@ -114,7 +114,7 @@ def _refuse_unknown(table: dict[str, Any], known: Sequence[str], where: str) -> 
 
 
 def check_boundary(boundary: Boundary, file: SourceFile, modules: Modules, registry: str) -> list[Finding]:
-    """What is wrong with one boundary in its file; `registry` is the file that lists it."""
+    """The findings about one boundary in its file; `registry` is the file that lists it."""
     functions = _find_functions(boundary.function, file)
     if not functions:
         text = (
@@ -137,7 +137,7 @@ def check_boundary(boundary: Boundary, file: SourceFile, modules: Modules, regis
 
 
 def _find_functions(wanted: str, file: SourceFile) -> list[tuple[str, Function]]:
-    """Every definition of that qualified name; a bare name also finds a method of that name."""
+    """Every definition with this qualified name, or else those whose qualified name ends with it, such as methods."""
     wanted = wanted.replace(".<locals>", "")
     exact = [(name, node) for name, node in file.scopes.functions if name == wanted]
     found = exact or [(name, node) for name, node in file.scopes.functions if name.endswith(f".{wanted}")]
@@ -151,7 +151,7 @@ def _is_overload(node: Function) -> bool:
 
 
 def _fault(node: Function, boundary: Boundary, file: SourceFile, modules: Modules) -> str:
-    """Why a function does not hold its boundary, as the end of a sentence; nothing where it does."""
+    """Why a function breaks the rule for its boundary, as the end of a sentence; empty where it does not."""
     calls = [call.node for call in own_calls(node)]
     real = [call for call in calls if modules.is_surely(call.func, file, HELPER)]
     labels = [_label(call) for call in real]
@@ -171,7 +171,7 @@ def _fault(node: Function, boundary: Boundary, file: SourceFile, modules: Module
 
 
 def _label(call: ast.Call) -> str | None:
-    """The label as it is written; None where only a run could tell."""
+    """The label of a call; None where it is not written out as text."""
     given = call.args[0] if call.args else None
     for keyword in call.keywords:
         if keyword.arg == "boundary" and given is None:

@@ -14,13 +14,13 @@ from handfast.lint.sources.modules import Modules, read_source
 from handfast.regular_file import read_regular
 
 _SKIPPED = frozenset(("__pycache__", "node_modules", "site-packages"))
-Sources = tuple[tuple[Path, str], ...]  # files to be judged, each with the name it goes by in findings
-# Other names that a file gives to the builder; files that import it from there know no other.
+Sources = tuple[tuple[Path, str], ...]  # files to check, each with its name in findings
+# Other names that a file gives to the builder: files that import it from there know only that name.
 _RENAMED = re.compile(rb"\badmin_tool\s+as\s+(\w+)|(\w+)\s*=\s*[\w.]*\badmin_tool\b")
 
 
 def find_sources(paths: Sequence[Path]) -> Sources:
-    """The named files, and every .py file in the named folders, each once and in a steady order."""
+    """The named files, and every .py file in the named folders, each once and in a stable order."""
     found: dict[Path, tuple[Path, str]] = {}
     for path in paths:
         for file in _walk(path) if path.is_dir() else (path,):
@@ -66,7 +66,7 @@ def _by_file(project: Project) -> dict[Path, list[Boundary]]:
 
 
 def _missing_files(project: Project) -> list[Finding]:
-    """A boundary whose file is gone is found whichever files are judged: nothing else would name it."""
+    """A finding for each boundary whose file is missing, whichever files are checked: nothing else would report it."""
     return [
         make_finding(
             "boundary-typed-missing",
@@ -79,7 +79,7 @@ def _missing_files(project: Project) -> list[Finding]:
 
 
 def _builders(sources: Sources) -> re.Pattern[bytes]:
-    """What a file must mention to be worth a closer look; looking closely takes longer than parsing."""
+    """A pattern of the builder's names: files without one are not searched, which takes longer than parsing."""
     names = {BUILDER.encode()}
     for path, _ in sources:
         try:
@@ -93,7 +93,7 @@ def _builders(sources: Sources) -> re.Pattern[bytes]:
 
 @contextmanager
 def _without_collecting() -> Iterator[None]:
-    """Trees are made of millions of objects without circles; looking for some takes a fifth of the time."""
+    """Pauses the garbage collector, which takes a fifth of the time and finds no cycles in these millions of nodes."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""The Python files of a project, each parsed once, and what a name stands for across them, by way of its imports."""
+"""The Python files of a project, each parsed once, and the meaning of names across them, by following imports."""
 
 import ast
 import io
@@ -33,7 +33,7 @@ _MOST_STEPS = 32  # a chain of re-exports is shorter; a circle ends here
 
 @dataclass(frozen=True, slots=True)
 class OptOut:
-    """`# lint-allow: <id> -- <reason>`, wherever it stands."""
+    """The comment `# lint-allow: <id> -- <reason>`, on any line."""
 
     id: str
     line: int
@@ -42,7 +42,7 @@ class OptOut:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file that parses. `shown` is its name in findings, as the user would write it."""
+    """A parsed file. `shown` is its name in findings, as the user would write it."""
 
     path: Path
     shown: str
@@ -57,16 +57,16 @@ class SourceFile:
     def _tokens(self) -> list[tokenize.TokenInfo]:
         tokens: list[tokenize.TokenInfo] = []
         try:
-            # Comments are not in the tree, and a string may look like one: only the tokens tell.
+            # The tree has no comments, and a string may look like one, so opt-outs are read from the tokens.
             tokens.extend(tokenize.tokenize(io.BytesIO(self.source).readline))
         except (tokenize.TokenError, SyntaxError):
-            return []  # no opt-out is seen, so all the more is found
+            return []  # without opt-outs more is reported, not less
         return tokens
 
     @cached_property
     def opt_outs(self) -> list[OptOut]:
         if b"lint-allow" not in self.source:
-            return []  # nearly always, and tokens take longer than all the rest
+            return []  # the usual case, and reading tokens takes longer than everything else
         comments = [token for token in self._tokens if token.type == tokenize.COMMENT]
         return [
             OptOut(mark["id"], comment.start[0], _has_reason(mark["rest"]))
@@ -81,7 +81,7 @@ class SourceFile:
     def header_end(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
         """The line of the colon before a function's body."""
         first = node.body[0]
-        decorators: list[ast.expr] = getattr(first, "decorator_list", [])  # they stand before their function
+        decorators: list[ast.expr] = getattr(first, "decorator_list", [])  # decorators come before their function
         begin = min([(first.lineno, first.col_offset), *((d.lineno, d.col_offset) for d in decorators)])
         colons = [t.start[0] for t in self._tokens if t.string == ":" and node.lineno <= t.start[0] and t.start < begin]
         return max(colons, default=node.lineno)
@@ -96,12 +96,12 @@ class SourceFile:
 
 def _has_reason(rest: str) -> bool:
     given = _REASON.match(rest)
-    # A lone dash or dot is no reason.
+    # A lone dash or dot is not a reason.
     return given is not None and any(char.isalnum() for char in given["reason"])
 
 
 def read_source(path: Path, shown: str) -> SourceFile | Finding:
-    """The parsed file, or why it is none."""
+    """The parsed file, or a finding that says why it cannot be parsed."""
     try:
         source = read_regular(path)
     except OSError as problem:
@@ -127,7 +127,7 @@ def _parse(source: bytes) -> ast.Module:
 
 @dataclass(frozen=True, slots=True)
 class External:
-    """Something that is not a file of the project, by its dotted name: `handfast.boundary.parse_typed`."""
+    """A module, or a name from outside the project, as a dotted name: `handfast.boundary.parse_typed`."""
 
     dotted: str
 
@@ -145,7 +145,7 @@ class Local:
 
 @dataclass(frozen=True, slots=True)
 class UnknownMeaning:
-    """What only a run can tell."""
+    """A meaning that the sources do not show."""
 
 
 Meaning = External | Local | UnknownMeaning
@@ -156,25 +156,25 @@ class Modules:
 
     def __init__(self, root: Path, shown: Mapping[Path, str]) -> None:
         self._roots = (root, root / "src")
-        self._shown = shown  # how the user named a file, by its real path
+        self._shown = shown  # the name that the user gave each file, by its real path
         self._files: dict[Path, SourceFile | None] = {}
         self._located: dict[tuple[Path, str], SourceFile | None] = {}
 
     def meanings(self, expr: ast.expr, file: SourceFile) -> set[Meaning]:
-        """Everything that an expression can stand for where it is read; more than one where bindings compete."""
+        """Everything that an expression can mean where it is read; several where its name is bound more than once."""
         return _MeaningSearch(self, package_of(file.path)[0]).of_expression(
             expr, file.scopes.scope_at(expr), file, _MOST_STEPS
         )
 
     def is_surely(self, expr: ast.expr, file: SourceFile, name: str) -> bool:
-        """Whether an expression can be nothing but handfast's function of this name."""
+        """Whether the only meaning of an expression is handfast's function of this name."""
         return all(isinstance(m, External) and m.is_handfasts(name) for m in self.meanings(expr, file))
 
     def may_be(self, expr: ast.expr, file: SourceFile, name: str) -> bool:
         return any(isinstance(m, External) and m.is_handfasts(name) for m in self.meanings(expr, file))
 
     def locate(self, dotted: str, beside: Path) -> SourceFile | None:
-        """The file of a module, where it is one of the project's or stands in the folder `beside`."""
+        """The file of a module that belongs to the project or is in the folder `beside`; None for other modules."""
         if (beside, dotted) not in self._located:
             self._located[beside, dotted] = self._look_for(dotted, beside)
         return self._located[beside, dotted]
@@ -195,7 +195,7 @@ class Modules:
 
 
 class _MeaningSearch:
-    """One question about one expression. Each name is looked into once, however many ways lead to it."""
+    """The search for the meanings of one expression. Each name is resolved once, however many paths lead to it."""
 
     def __init__(self, modules: Modules, beside: Path) -> None:
         self._modules = modules
@@ -231,7 +231,7 @@ class _MeaningSearch:
     def _of_star(self, name: str, module: NameScope, file: SourceFile, steps: int) -> set[Meaning]:
         stars = [Imported(f"{star.dotted}.{name}", star.level) for star in module.stars]
         found = {meaning for star in stars for meaning in self._of_import(star, file, steps - 1)}
-        # Which of several modules a name comes from cannot be seen; if handfast is among them, it is taken.
+        # Which of several star imports a name comes from is unknown; if handfast is among them, its name is assumed.
         return {m for m in found if isinstance(m, External) and m.is_handfasts(name)} or found or {UnknownMeaning()}
 
     def _of_binding(self, binding: Binding, scope: NameScope, file: SourceFile, steps: int) -> set[Meaning]:
@@ -278,7 +278,7 @@ def _from_here(path: Path) -> str:
 
 
 def package_of(path: Path) -> tuple[Path, tuple[str, ...]]:
-    """The folder that a file's top package stands in, and the packages from there to the file."""
+    """The folder that contains a file's top package, and the packages from there down to the file."""
     folder, parts = path.resolve().parent, list[str]()
     while (folder / "__init__.py").is_file() and folder != folder.parent:
         parts.append(folder.name)
@@ -292,5 +292,5 @@ def _absolute(imported: Imported, file: SourceFile) -> str | None:
     _, packages = package_of(file.path)
     above = imported.level - 1
     if above >= len(packages):
-        return None  # out of its package: an error when it runs
+        return None  # the import leaves its top package, which is an error at run time
     return ".".join((*packages[: len(packages) - above], imported.dotted))

@@ -1,4 +1,4 @@
-"""What the text of one Python file says: the names each scope binds, and the calls a function makes itself."""
+"""The names and calls of one Python file: what each scope binds, and which calls a function makes itself."""
 
 import ast
 from collections.abc import Iterator, Sequence
@@ -8,12 +8,12 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 ScopeNode = ast.Module | Function | ast.Lambda | ast.ClassDef | Comprehension
 _Order = tuple[int, ...]
-_Part = tuple[ast.AST | None, bool]  # and whether it may be passed over
+_Part = tuple[ast.AST | None, bool]  # a node, and whether a run may skip it
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """`import a.b as x`, `from a import b`: what stands there, as a dotted name."""
+    """The target of `import a.b as x` or `from a import b`, as a dotted name."""
 
     dotted: str
     level: int = 0  # of a relative import: how many dots
@@ -35,7 +35,7 @@ class Defined:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A parameter, a loop's variable, or whatever else gives a name a value that only a run can tell."""
+    """A parameter, a loop variable, or another binding whose value is known only at run time."""
 
 
 Binding = Imported | Assigned | Defined | Bound
@@ -43,12 +43,12 @@ Binding = Imported | Assigned | Defined | Bound
 
 @dataclass(slots=True, eq=False)
 class NameScope:
-    """One scope, what it binds, and where names that it does not bind are looked up."""
+    """One scope: the names it binds, and its parent, where other names are looked up."""
 
     node: ScopeNode
     parent: "NameScope | None" = None
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
-    stars: list[Imported] = field(default_factory=list)  # modules of which it imports everything
+    stars: list[Imported] = field(default_factory=list)  # modules imported with `*`
     is_global: set[str] = field(default_factory=set)
     is_nonlocal: set[str] = field(default_factory=set)
 
@@ -63,7 +63,7 @@ class NameScope:
         return scope
 
     def holder(self, name: str) -> "NameScope | None":
-        """The scope whose binding of the name is seen from here; None where no scope binds it."""
+        """The scope whose binding of the name applies in this one; None where no scope binds it."""
         for scope in self._seen():
             if name in scope.is_global:
                 return self.module if name in self.module.bindings else None
@@ -75,7 +75,7 @@ class NameScope:
         yield self
         scope = self.parent
         while scope is not None:
-            # What a class body binds is not seen by the functions in it.
+            # The functions in a class body do not see the names that the body binds.
             if not isinstance(scope.node, ast.ClassDef):
                 yield scope
             scope = scope.parent
@@ -98,7 +98,7 @@ class Scopes:
 
 
 def read_scopes(tree: ast.Module) -> Scopes:
-    """Survey a parsed file. Without recursion: a chain of a thousand operators is as deep a tree."""
+    """Collects the scopes of a parsed file. Without recursion: a chain of a thousand operators is a tree as deep."""
     reader = _ScopeReader(Scopes(NameScope(tree)))
     reader.run()
     return reader.found
@@ -166,7 +166,7 @@ class _ScopeReader:
     def read_comprehension(self, node: Comprehension, scope: NameScope) -> None:
         own = self.open(node, scope)
         first, *others = node.generators
-        self.push([first.iter], scope)  # the only part that is evaluated outside
+        self.push([first.iter], scope)  # the only part that is evaluated in the enclosing scope
         self.push([first.target, *first.ifs, *others], own)
         self.push([node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt], own)
 
@@ -209,7 +209,7 @@ class _ScopeReader:
 
 
 def _evaluated_outside(args: ast.arguments) -> list[ast.AST | None]:
-    """Defaults and annotations belong to the scope that the function is defined in."""
+    """The defaults and annotations, which belong to the scope that the function is defined in."""
     every = [*args.posonlyargs, *args.args, args.vararg, *args.kwonlyargs, args.kwarg]
     return [*args.defaults, *args.kw_defaults, *(arg.annotation for arg in every if arg is not None)]
 
@@ -244,7 +244,7 @@ def _bind_imports_from(node: ast.ImportFrom, scope: NameScope) -> None:
 
 
 def _bind_captured(node: ast.AST, scope: NameScope) -> None:
-    """Names that stand in the tree as plain text: `except E as x`, and what a pattern captures."""
+    """Binds the names that the tree holds as plain text: `except E as x`, and the captures of patterns."""
     name: object = None
     match node:
         case ast.ExceptHandler() | ast.MatchAs() | ast.MatchStar():
@@ -262,7 +262,7 @@ def _outside_comprehensions(scope: NameScope) -> NameScope:
 
 
 def _move_declared(scope: NameScope) -> None:
-    """What a function binds under `global` or `nonlocal` is bound further out."""
+    """Moves the bindings of names declared `global` or `nonlocal` to the outer scope that they belong to."""
     for name in scope.is_global & scope.bindings.keys():
         if scope.parent is not None:
             scope.module.bindings.setdefault(name, []).extend(scope.bindings.pop(name))
@@ -276,11 +276,11 @@ def _move_declared(scope: NameScope) -> None:
 @dataclass(frozen=True, slots=True)
 class OwnCall:
     node: ast.Call
-    is_conditional: bool  # under an `if`, in a loop, in an `except`: a run may pass it over
+    is_conditional: bool  # under an `if`, in a loop, in an `except`: a run may skip it
 
 
 def own_calls(function: Function | ast.Lambda) -> list[OwnCall]:
-    """Every call in a function's body, first written first; of `a().b()` the inner one is first."""
+    """Every call in a function's body, in the order of the source; of `a().b()` the inner call comes first."""
     body: Sequence[ast.AST] = [function.body] if isinstance(function, ast.Lambda) else function.body
     found: list[tuple[_Order, OwnCall]] = []
     pending: list[tuple[ast.AST, bool, _Order | None]] = [(node, False, None) for node in body]
@@ -299,12 +299,12 @@ def _extent(node: ast.expr) -> _Order:
 
 
 def _order(node: ast.Call, text: _Order | None) -> _Order:
-    # Before Python 3.12 the places of what stands in an f-string are off, so the string's own place counts.
+    # Before Python 3.12 positions inside an f-string are wrong, so the position of the string itself counts first.
     return (*(text or _extent(node)), *_extent(node))
 
 
 def _parts(node: ast.AST) -> Iterator[_Part]:
-    """What of a node runs with the function, and whether a run may pass it over."""
+    """The parts of a node that run when the function runs, each with whether a run may skip it."""
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             yield from _always([*node.decorator_list, *node.args.defaults, *node.args.kw_defaults])
@@ -352,7 +352,7 @@ def _maybe(nodes: Sequence[ast.AST | None]) -> Iterator[_Part]:
 
 
 def last_name(call: ast.Call) -> str:
-    """The name that a call is made by, whatever it stands for: `c` of `a.b.c()`."""
+    """The last part of the name that is called, `c` of `a.b.c()`; empty where the callee has no name."""
     func = call.func
     return func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
 

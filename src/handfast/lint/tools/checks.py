@@ -10,7 +10,7 @@ from handfast.lint.tools.schemas import Fault, find_input_faults, find_output_fa
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
-# As the first word of a name, these say that something will be gone.
+# As the first word of a tool's name, these say that the tool removes something.
 _REMOVING = frozenset(("delete", "destroy", "drop", "erase", "purge", "remove", "truncate", "uninstall", "wipe"))
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
@@ -70,7 +70,7 @@ def _decode(annotations: bytes) -> object:
 
 
 def _removing_word(name: str) -> str:
-    """The first word of a name, or of its last part, where it says that something will be gone."""
+    """The first word of a name, or of its last part, where it says that the tool removes something; else empty."""
     for part in (name, re.split(r"__|[./]", name)[-1]):
         words = _WORDS.findall(part)
         if words and words[0].lower() in _REMOVING:

@@ -19,7 +19,7 @@ MOST_BYTES = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ResultType:
-    """What a handler is said to return, twice: by the output schema it promises, and by its own type."""
+    """What a handler returns, as two JSON Schemas: the promised output schema, and that of its return type."""
 
     promised: bytes
     returned: bytes
@@ -35,7 +35,7 @@ class ToolDefinition:
     result: ResultType | None = None  # only a toolbox knows what its handlers return
 
     def at(self, path: str) -> FindingPlace:
-        """Where a finding about this tool is."""
+        """The place of a finding about this tool."""
         return FindingPlace(file=self.file, origin=self.origin, tool=self.shown, path=path)
 
     @property
@@ -52,7 +52,7 @@ class Definitions:
 
 
 def read_definitions(text: bytes, *, file: str = "", origin: str = "") -> Definitions:
-    """Read a tools/list result (with or without its JSON-RPC envelope) or a list of tools."""
+    """Reads a tools/list result (with or without its JSON-RPC envelope) or a list of tools."""
     try:
         items = scan_array(_listed(text))
     except (AmbiguousKeys, NotJson, KeyError):
@@ -105,7 +105,7 @@ def _read_tool(text: bytes, file: str, origin: str) -> ToolDefinition | str:
 
 
 def read_registered(toolbox: object, origin: str) -> Definitions:
-    """The tools of a toolbox or registry, as clients see them where it can say that, else as they are registered."""
+    """The tools of a toolbox or registry: as published to clients where it can list those, else as registered."""
     registered = list(_called(toolbox, "list_registered") or ())
     published = _called(getattr(toolbox, "registry", toolbox), "published")
     if published is None:
@@ -150,7 +150,7 @@ def _of_spec(spec: object, name: str, origin: str) -> ToolDefinition:
 
 
 def _result_of(spec: object) -> ResultType | None:
-    """Where a tool has both an output schema and a type that its handler returns, such as pydantic's TypeAdapter."""
+    """Both schemas of a result; None without an output schema or a return type that has one, as a TypeAdapter does."""
     promised = _as_json(getattr(spec, "output_schema", None))
     describe = getattr(getattr(spec, "returns", None), "json_schema", None)
     if promised is None or not callable(describe):
@@ -164,7 +164,7 @@ def _as_json(value: object) -> bytes | None:
 
 
 def _plain(value: object) -> object:
-    """What msgspec does not know: read-only mappings, and the SDK's models by their names on the wire."""
+    """Converts what msgspec does not know: read-only mappings, and the SDK's models, by their names on the wire."""
     if isinstance(value, Mapping):
         return dict(value)
     dump = getattr(value, "model_dump", None)

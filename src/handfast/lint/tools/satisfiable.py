@@ -1,4 +1,4 @@
-"""Whether any value can meet schemas taken together: `False` is a proof, `True` only means that none was found."""
+"""Whether any value can meet several schemas at once: `False` is proven, `True` means that no proof was found."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,17 +12,17 @@ _KINDS = ("null", "boolean", "object", "array", "string", "integer", "fraction")
 _NUMBERS = frozenset(("integer", "fraction"))
 _OF_TYPE = {**{name: frozenset((name,)) for name in _KINDS[:-1]}, "number": _NUMBERS}
 
-# Contradictions stand near each other; a schema that takes longer than some milliseconds is given up on.
+# Contradictions are near each other in a schema, so the search gives up after this, some milliseconds.
 _MOST_STEPS = 5_000
 _DEEPEST = 24
 
-# Older drafts mean other things by the same keywords.
+# Older drafts give the same keywords other meanings.
 _DRAFTS = ("draft-07/schema", "draft/2019-09/schema", "draft/2020-12/schema")
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A subschema, and the schema that its references are read in."""
+    """A subschema, and the schema in which its references are resolved."""
 
     schema: object
     references: References
@@ -44,11 +44,11 @@ class _Rule:
 
 
 class _GivenUp(Exception):
-    """It took too long to tell."""
+    """The search took too long."""
 
 
 def can_be_met(*schemas: CompiledSchema) -> bool:
-    """Whether one value could meet all of these; a schema that has its parts elsewhere is not looked into."""
+    """Whether one value could meet all the schemas; True, unexamined, for other drafts and compound schemas."""
     parts = [_part(schema.content) for schema in schemas]
     if any(part is None for part in parts):
         return True
@@ -72,7 +72,7 @@ class _ValueSearch:
         self.steps = 0
 
     def can_be_met(self, parts: list[_Part], depth: int, chosen: frozenset[int]) -> bool:
-        """`chosen`: lists of options that one was already taken from."""
+        """Whether one value could meet all parts; `chosen`: ids of option lists from which one option was taken."""
         self.steps += 1 + len(parts)
         if self.steps > _MOST_STEPS:
             raise _GivenUp
@@ -94,7 +94,7 @@ class _ValueSearch:
         return True
 
     def rules(self, parts: list[_Part]) -> list[_Rule] | None:
-        """Every object of keywords that applies in place; None where `false` does."""
+        """Every object of keywords that applies to the value itself; None where one schema accepts no value."""
         found: list[_Rule] = []
         seen: set[int] = set()
         pending = list(reversed(parts))
@@ -136,7 +136,7 @@ class _ValueSearch:
         if _crosses(rules, ("minItems",), ("maxItems",)):
             return False
         least = max(_numbers(rules, ("minItems",)), default=0)
-        # Items that are told apart by place are left alone.
+        # Items whose schema depends on their position are not examined.
         if least < 1 or any("prefixItems" in rule.node or isinstance(rule.get("items"), list) for rule in rules):
             return True
         items = [rule.part.at(rule.get("items")) for rule in rules if "items" in rule.node]
@@ -188,7 +188,7 @@ def _crosses(rules: list[_Rule], lower: tuple[str, ...], upper: tuple[str, ...])
 
 
 def _values_left(rules: list[_Rule], kinds: frozenset[str]) -> bool:
-    """Whether a value is left that every `enum` and `const` lists, of a kind that is left."""
+    """Whether a value of the remaining kinds is listed by every `enum` and `const`."""
     lists = [rule.get("enum") for rule in rules if isinstance(rule.get("enum"), list)]
     lists += [[rule.get("const")] for rule in rules if "const" in rule.node]
     if not lists:
@@ -224,7 +224,7 @@ def _names(required: object) -> Iterator[str]:
 
 
 def _asked_of(name: str, node: Node) -> Iterator[object]:
-    """What one object of keywords asks of the member of this name; patterns are left out, which asks less."""
+    """The schemas that one object of keywords sets for a member of this name; ignores patterns, which asks less."""
     properties = mapping(node, "properties")
     if name in properties:
         yield properties[name]

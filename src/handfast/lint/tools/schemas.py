@@ -1,4 +1,4 @@
-"""What is wrong with the schemas of one tool: references, headers, open objects, and what no value can meet."""
+"""Faults in the schemas of one tool: references, headers, open objects, and schemas that no value can meet."""
 
 import re
 from collections.abc import Iterator
@@ -29,11 +29,11 @@ Fault = tuple[str, str, str]  # the finding's id, the path within the schema, an
 class Position:
     path: str  # from the root, such as properties/address/items
     schema: Node
-    names: tuple[str, ...] | None  # of the properties that lead here, where nothing but properties does
+    names: tuple[str, ...] | None  # of the properties that lead here; None where other keywords do
 
 
 def schema_positions(root: object) -> Iterator[Position]:
-    """The root first, then whatever stands below it."""
+    """Every subschema, the root first."""
     pending: list[tuple[str, object, tuple[str, ...] | None]] = [("", root, ())]
     while pending:
         path, node, names = pending.pop()
@@ -59,13 +59,13 @@ def _below_position(
 
 
 def join_path(path: str, *steps: str) -> str:
-    """A longer path; names of the schema's author are made safe to show."""
+    """Extends a path; names that the schema's author chose are made safe to show."""
     scrubbed = (scrub_name(step).replace("~", "~0").replace("/", "~1") for step in steps)
     return "/".join((path, *scrubbed) if path else scrubbed)
 
 
 def find_header_faults(schema: object) -> Iterator[tuple[str, str, str]]:
-    """What is wrong with the marks of an input schema: the finding's id, the path, and why, as a sentence."""
+    """Faults in the header marks of an input schema: the finding's id, the path, and why, as a sentence."""
     taken: set[str] = set()
     for position in schema_positions(schema):
         if MARK not in position.schema:
@@ -92,7 +92,7 @@ def _broken_rule(position: Position, taken: set[str]) -> str:
 
 
 def find_open_objects(content: object) -> Iterator[tuple[str, str, str]]:
-    """Each of them once, where it is written, however often it is used: the finding's id, its path, a sentence."""
+    """Open objects, each once where it is written, however often it is used: the finding's id, its path, a sentence."""
     if not isinstance(content, dict):
         return
     paths = {id(position.schema): position.path for position in schema_positions(content)}
@@ -106,8 +106,8 @@ class _OpenObjectWalk:
         self.references: References = read_references(root)
 
     def open_objects(self) -> Iterator[tuple[Node, bool]]:
-        """From the root down, through whatever applies in place; and whether it is the root itself."""
-        pending: list[tuple[Node, bool]] = [(self.root, False)]  # and whether a schema around it has said so
+        """The open objects from the root down, each with whether it is the root itself."""
+        pending: list[tuple[Node, bool]] = [(self.root, False)]  # and whether a schema around it says it already
         seen: set[tuple[int, bool]] = set()
         found: set[int] = set()
         while pending:
@@ -119,7 +119,7 @@ class _OpenObjectWalk:
             is_said = is_said or any(keyword in part for part in together for keyword in _SAYS)
             written = next(filter(_is_object_part, together), None)
             if written is not None and not is_said:
-                is_said = True  # an option of an object that was reported is part of it, not another one
+                is_said = True  # an option of a reported object is part of it, and is not reported again
                 if id(written) not in found:
                     found.add(id(written))
                     yield written, node is self.root
@@ -127,7 +127,7 @@ class _OpenObjectWalk:
             pending += [(option, is_said) for part in reversed(together) for option in reversed(_options(part))]
 
     def together(self, node: Node) -> list[Node]:
-        """The node, what it refers to, and everything under its allOf: all of it holds for the same value."""
+        """The node, what it refers to, and everything under its allOf: all of them apply to the same value."""
         found: dict[int, Node] = {}
         pending = [node]
         while pending:
@@ -195,7 +195,7 @@ def _find_unusable(text: bytes) -> Iterator[Fault]:
     if isinstance(compiled, UncompilableSchema):
         content = _content(text)
         stray = list(find_stray_references(content))
-        # One of them is why it does not compile; what else may be wrong shows once they lead somewhere.
+        # One of them is why it does not compile; other faults show once the references are corrected.
         yield from stray or [("tool-schema-uncompilable", "", compiled.reason)]
         return
     yield from find_stray_references(compiled.content)
@@ -210,7 +210,7 @@ def _find_unusable(text: bytes) -> Iterator[Fault]:
 
 
 def find_result_faults(result: ResultType) -> Iterator[Fault]:
-    """An output schema and a result type that no value has in common."""
+    """A fault where no value meets both the output schema and the result type."""
     promised, returned = compile_schema(result.promised), compile_schema(result.returned)
     if not isinstance(promised, CompiledSchema) or not isinstance(returned, CompiledSchema):
         return
@@ -219,7 +219,7 @@ def find_result_faults(result: ResultType) -> Iterator[Fault]:
 
 
 def _content(text: bytes) -> object:
-    """The decoded schema; None where it cannot even be read safely."""
+    """The decoded schema; None where it cannot be read safely."""
     try:
         return read_schema(text)
     except SchemaRefused:
@@ -253,7 +253,7 @@ def find_stray_references(content: object) -> Iterator[Fault]:
 
 
 def _full(references: References, address: object) -> str:
-    """An address as the schema's own address completes it; empty for what is none."""
+    """An address, resolved against the schema's own; empty where it is not an address."""
     try:
         return urljoin(references.root_id, address) if isinstance(address, str) else ""
     except ValueError:
@@ -268,7 +268,7 @@ def _astray(reference: str, references: References, known: set[str]) -> str:
             return ""
         return "This reference leads out of the schema."
     if references.is_compound:
-        return ""  # it may mean a place in a schema within this one
+        return ""  # the reference may lead into a schema within this one
     try:
         references.targets(reference)
     except UnresolvedReference:
