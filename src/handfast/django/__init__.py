@@ -1,4 +1,4 @@
-"""The Django adapter: what a REST framework API serves over HTTP becomes tools that lose nothing silently."""
+"""The Django adapter: turns what a REST framework API serves over HTTP into tools that lose nothing silently."""
 
 from handfast.django.decorators import mcp_tool
 

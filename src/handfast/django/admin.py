@@ -64,7 +64,7 @@ class AgentTokenAdmin(_Page):
         return (*self.fields, "begins_with", "state", "created", "last_used", "revoked")
 
     def get_readonly_fields(self, _request: HttpRequest, obj: AgentToken | None = None) -> Any:  # Any: as above
-        """A token stays its user's, under the name that the log knows it by."""
+        """Keeps the user and the name of a stored token fixed: records know the token by its name."""
         return () if obj is None else ("user", "name", "begins_with", "state", "created", "last_used", "revoked")
 
     def save_model(self, request: HttpRequest, obj: AgentToken, form: Any, change: bool) -> None:  # Any: as above

@@ -1,4 +1,4 @@
-"""Snippets that a client is given to reach the MCP endpoint of a project."""
+"""Configuration snippets with which a client reaches the MCP endpoint of a project."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ VARIABLE: Final = "HANDFAST_TOKEN"
 _INPUT: Final = "handfast-token"
 _LOCAL: Final = ("localhost", "127.0.0.1", "[::1]")
 _RUNSERVER: Final = 8000
-# Where each client reads the variable from is its own business, and so is how it is written.
+# Each client has its own place to read the variable from, and its own way to write it.
 _SECRETS: Final[dict[str, str]] = {
     "claude": f"${{{VARIABLE}}}",
     "cursor": f"${{env:{VARIABLE}}}",
@@ -32,12 +32,12 @@ _NOTES: Final[dict[str, str]] = {
 
 
 class AddressUnknown(ValueError):
-    """No address can be made of what is known, and what to say."""
+    """The settings name no usable address; the text says which option to give."""
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What a project says of its own address."""
+    """What the settings of a project say about its own address."""
 
     hosts: Sequence[str]
     is_debug: bool = False
@@ -62,7 +62,7 @@ def address(path: str, site: Site, url: str | None = None) -> str:
 
 
 def _at(url: str, path: str) -> str:
-    """`https://example.com` is a site, at which the endpoint is looked for; with a path it is the endpoint itself."""
+    """Adds the endpoint's path to a site such as `https://example.com`; a url with a path is the endpoint itself."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise AddressUnknown("--url is no address. Write it whole, such as https://example.com")
@@ -71,7 +71,7 @@ def _at(url: str, path: str) -> str:
 
 
 def snippet(client: str, name: str, url: str, token: str | None = None) -> dict[str, Any]:
-    """What the client's own file holds, with a place for the token where none is given. Any: JSON."""
+    """The content of the client's own file, with a placeholder for the token where none is given. Any: JSON."""
     secret = _SECRETS[client] if token is None else token
     headers = {"Authorization": f"Bearer {secret}"}
     if client == "stdio":

@@ -1,4 +1,4 @@
-"""What a project says in `settings.HANDFAST`, read once and refused where it is no sense."""
+"""The settings in `settings.HANDFAST`, read once and refused where they are wrong."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -20,9 +20,9 @@ Dispatchers = Literal[False, "resources"] | Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterSettings:
-    """The keys of `HANDFAST` in small letters."""
+    """The settings by the keys of `HANDFAST`, in lower case."""
 
-    name: str = "django"  # the server's, in clients, records and scopes
+    name: str = "django"  # the server's name in clients, records and scopes
     version: str = __version__  # of the API, for clients that show it
     instructions: str = ""  # what a client tells its model about the server
     include: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class AdapterSettings:
     piece_bytes: int = PIECE_BYTES
     max_body_bytes: int = 4 * _MIB
     allowed_origins: tuple[str, ...] = ()
-    activity: str | None = None  # a folder, "off", or None for the platform's own
+    activity: str | None = None  # a folder, "off", or None for the platform's default
 
 
 Read = Callable[[object], object]
@@ -43,7 +43,7 @@ Read = Callable[[object], object]
 
 @cache
 def read_settings() -> AdapterSettings:
-    """Raises: ImproperlyConfigured."""
+    """The settings of the project. Raises: ImproperlyConfigured."""
     configured = getattr(settings, "HANDFAST", {})
     if not isinstance(configured, Mapping):
         raise ImproperlyConfigured("settings.HANDFAST is no dict. Write HANDFAST = {'EXCLUDE': ['contacts__destroy']}.")
@@ -65,7 +65,7 @@ def _value(key: str, value: object) -> Any:  # Any: of the field's type
 
 
 def forget_settings(*, setting: str, **_: object) -> None:
-    """In tests settings change; a running project's do not."""
+    """Clears the cached settings, which change in tests but not in a running project."""
     if setting == "HANDFAST":
         read_settings.cache_clear()
 
@@ -73,7 +73,7 @@ def forget_settings(*, setting: str, **_: object) -> None:
 setting_changed.connect(forget_settings, dispatch_uid="handfast.conf")
 
 
-# --- what each of them may be ----------------------------------------------------------------------------------------
+# --- what each setting may be ----------------------------------------------------------------------------------------
 
 
 def _text(value: object) -> str:

@@ -1,4 +1,4 @@
-"""`@mcp_tool`: what an author says of the tool that a view, a viewset, one of its actions or a function becomes.
+"""`@mcp_tool`: what an author declares about the tool that a view, a viewset, an action or a function becomes.
 
 Nothing of Django is imported here, so that it can be used wherever views are written.
 """
@@ -20,7 +20,7 @@ _KINDS: Final = ("read", "write", "admin")
 
 @dataclass(frozen=True, slots=True)
 class ToolMark:
-    """What `@mcp_tool` was given; None: it was left out."""
+    """The arguments of `@mcp_tool`; None: it was left out."""
 
     name: str | None = None
     description: str | None = None
@@ -60,12 +60,12 @@ def mcp_tool(
     input: Declared | None = None,  # noqa: A002 - the word an author looks for
     output: Declared | None = None,
 ) -> Any:
-    """Make a view a tool, keep it from being one, or say what cannot be read from its code.
+    """Makes a view a tool, keeps it from being one, or declares what cannot be read from its code.
 
-    On an action or a function `name` is the tool's name; on a class it stands for the part that comes from the url, and
-    the action still follows. `exclude` holds for subclasses too, until one of them says otherwise; nothing else does.
+    On an action or a function `name` is the tool's name; on a class it replaces the part that comes from the url, and
+    the action still follows. Only `exclude` holds for subclasses too, until one of them says otherwise.
 
-    Raises: ValueError, for a name or a kind that no tool can have.
+    Raises: ValueError, for an invalid name or kind.
     """
     if name is not None and not _NAME.fullmatch(name):
         raise ValueError(f"'{name}' is no name for a tool. Use 1 to 128 letters, digits, '_' or '-'.")
@@ -81,13 +81,13 @@ def mcp_tool(
 
 
 def mark_of(target: object) -> ToolMark | None:
-    """The mark on a function, or on this very class."""
+    """The mark on a function or on a class itself, not on its bases."""
     held = vars(target) if isinstance(target, type) else getattr(target, "__dict__", {})
     mark = held.get(_ATTRIBUTE)
     return mark if isinstance(mark, ToolMark) else None
 
 
 def is_excluded(view: type) -> bool:
-    """Whether the nearest class with a word on it says that nothing of this view is a tool."""
+    """Whether the nearest class that sets `exclude` keeps this view and its actions from being tools."""
     said = (mark.exclude for cls in view.__mro__ if (mark := mark_of(cls)) is not None)
     return next((word for word in said if word is not None), False)

@@ -12,7 +12,7 @@ from handfast.core.call.guardrails import has_text
 from handfast.core.scopes import Scope, ScopeError, parse_scopes
 
 _DIGEST: Final = 64  # characters of a SHA-256 in hex
-LONGEST_OWNER: Final = 256  # characters; no more are recorded of a caller
+LONGEST_OWNER: Final = 256  # characters, the most that records hold of a caller
 
 if TYPE_CHECKING:
     _Moment: TypeAlias = models.DateTimeField[datetime | None, datetime | None]
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 class AgentToken(models.Model):
     """A token with which an agent acts for a user. Its text is shown once and never stored.
 
-    Only a digest is, and a plain one: the text has 256 random bits, so there is nothing to guess that a slow hash or a
-    salt would protect, and a digest can be looked up by an index.
+    Only a plain digest is stored: the text has 256 random bits, which cannot be guessed, so a slow hash or a salt would
+    add nothing; and a plain digest can be looked up by an index.
     """
 
     user: "models.ForeignKey[models.Model, models.Model]" = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="handfast_tokens"
     )
-    # Unique: in the log a caller is `token:<name>`, and what is kept for a caller is found by that.
+    # Unique: a record names the caller `token:<name>`, and what is kept for a caller is found by that name.
     name: "models.CharField[str, str]" = models.CharField(max_length=100, unique=True)
     scopes: "models.TextField[str, str]" = models.TextField()
     prefix: "models.CharField[str, str]" = models.CharField(max_length=16, editable=False)
@@ -49,7 +49,7 @@ class AgentToken(models.Model):
         return f"{self.name} ({self.prefix}…)"
 
     def clean(self) -> None:
-        """Raises: ValidationError, for a name that a line of a log cannot hold, no scopes, and a time that is over."""
+        """Raises: ValidationError, for a name that a log line cannot hold, unusable scopes, or a past expiry."""
         if self.name and not (has_text(self.name) and self.name.isprintable()):
             raise ValidationError({"name": "A name has only characters that can be seen. Choose another."})
         self.name = self.name.strip()
@@ -68,12 +68,12 @@ class AgentToken(models.Model):
         return self.expires is not None and self.expires <= timezone.now()
 
     def granted(self) -> tuple[Scope, ...]:
-        """Raises: ScopeError, where something else was written into the column."""
+        """The scopes of the token. Raises: ScopeError, where the column holds something else."""
         return parse_scopes(self.scopes)
 
 
 class KeptResult(models.Model):
-    """The pieces of one large result, for its caller to fetch from any process. They go when their time is over."""
+    """The pieces of one large result, which its caller can fetch from any process until they expire."""
 
     digest: "models.CharField[str, str]" = models.CharField(max_length=_DIGEST, primary_key=True)
     owner: "models.CharField[str, str]" = models.CharField(max_length=LONGEST_OWNER)
@@ -84,7 +84,7 @@ class KeptResult(models.Model):
     items_key: "models.TextField[str, str]" = models.TextField()
     total_items: "models.BigIntegerField[int | None, int | None]" = models.BigIntegerField(null=True)
     size: "models.BigIntegerField[int, int]" = models.BigIntegerField()
-    # Milliseconds since 1970: a project without time zones has an hour twice a year, or one too few.
+    # Milliseconds since 1970: in local time without a zone one hour of the year occurs twice, and one is missing.
     expires: "models.BigIntegerField[int, int]" = models.BigIntegerField()
 
     objects: ClassVar["models.Manager[KeptResult]"] = models.Manager()

@@ -1,4 +1,4 @@
-"""Where a project has put the MCP endpoint among its urls."""
+"""The places of the MCP endpoint among the urls of a project."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ APP_NAME = "handfast"
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """One place of it. `path` is without its first slash; None where it has parameters that only a caller knows."""
+    """One url of the endpoint. `path` has no leading slash; None where it has parameters, which only a caller knows."""
 
     path: str | None
     callback: Any  # Any: a view function, and whatever the project has put around it
@@ -22,17 +22,17 @@ class Mount:
 
     @property
     def address(self) -> str | None:
-        """The path as a client has it, below the prefix that the server has for the whole project."""
+        """The path as a client sends it, with the script prefix of the whole project."""
         return None if self.path is None else get_script_prefix() + self.path
 
 
 def has_urls() -> bool:
-    """Whether the project has any; one that only runs commands need not."""
+    """Whether the project has urls; a project that only runs commands may have none."""
     return bool(getattr(settings, "ROOT_URLCONF", None))
 
 
 def find_mounts(resolver: URLResolver | None = None) -> list[Mount]:
-    """Every place, in the order of the urls."""
+    """Every url of the endpoint, in the order of the project's urls."""
     if resolver is None and not has_urls():
         return []
     return list(_mounts(resolver or get_resolver(), "", has_language=False, is_inside=False))
@@ -40,7 +40,7 @@ def find_mounts(resolver: URLResolver | None = None) -> list[Mount]:
 
 def _mounts(resolver: URLResolver, outer: str, *, has_language: bool, is_inside: bool) -> Iterator[Mount]:
     for pattern in resolver.url_patterns:
-        own: Any = pattern.pattern  # Any: the stubs take `regex` for the descriptor that makes it
+        own: Any = pattern.pattern  # Any: the stubs confuse `regex` with the descriptor that makes it
         regex = outer + str(own.regex.pattern).removeprefix("^")
         language = has_language or isinstance(pattern.pattern, LocalePrefixPattern)
         if isinstance(pattern, URLResolver):
@@ -51,7 +51,7 @@ def _mounts(resolver: URLResolver, outer: str, *, has_language: bool, is_inside:
 
 
 def _path(regex: str) -> str | None:
-    """The one way to write the path that the regex matches, the longest where a slash at its end is optional."""
+    """The path that the regex matches, the longest where a slash at its end is optional; None if it has parameters."""
     try:
         plain = [text for text, parameters in normalize(regex) if not parameters]
     except (ValueError, IndexError):

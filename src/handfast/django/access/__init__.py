@@ -1,4 +1,4 @@
-"""Access: who calls, what their token is good for, and which tools they are shown."""
+"""Access: the caller of a request, the scopes of its token, and the tools that it is shown."""
 
 from handfast.django.access.callers import ApiCaller, CallerRefused, identify_caller, label
 from handfast.django.access.permitted import is_in_scope, may_use, usable_tools

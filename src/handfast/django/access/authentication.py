@@ -1,4 +1,4 @@
-"""Who a caller is to the project's own authenticators: each set of them is asked once for a request."""
+"""Authentication by the project's own authenticators: each set runs once per request for reads, and once for writes."""
 
 import logging
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ from rest_framework.request import Request
 
 _OF_THE_MESSAGE = ("CONTENT_LENGTH", "CONTENT_TYPE", "HTTP_CONTENT_LENGTH", "HTTP_CONTENT_TYPE")
 Authenticators: TypeAlias = tuple[type[BaseAuthentication], ...]
-REFUSALS = (APIException, PermissionDenied, Http404)  # how the framework's own code, and Django's, says no
+REFUSALS = (APIException, PermissionDenied, Http404)  # the exceptions with which REST framework and Django refuse
 _log = logging.getLogger("handfast.django")
 
 
 def make_probe_request(request: HttpRequest, method: str) -> HttpRequest:
-    """For asking who calls and what they may. What authenticators put on it is not on the caller's own request."""
+    """A request for probing authenticators and permissions; what they set on it stays off the caller's own request."""
     # Not copy(): a WSGI request leaves out its `environ` there, and with it whether it came over HTTPS.
     other = type(request).__new__(type(request))
     other.__dict__.update(request.__dict__)
     other.__dict__.pop("headers", None)  # made from META when they are first asked for
     meta = {key: value for key, value in request.META.items() if key not in _OF_THE_MESSAGE}
     nothing = QueryDict("")
-    # The body is a message to us and not to any view, and so is what stands in the address.
+    # The body and the query of the address are meant for the endpoint and not for any view.
     other.__dict__.update(
         method=method,
         META={**meta, "REQUEST_METHOD": method, "QUERY_STRING": ""},
@@ -40,7 +40,7 @@ def make_probe_request(request: HttpRequest, method: str) -> HttpRequest:
 
 @dataclass(frozen=True, slots=True)
 class Authenticated:
-    """What a set of authenticators answered. Any: users, tokens and authenticators of the project's own."""
+    """The answer of a set of authenticators. Any: users, tokens and authenticators of the project's own."""
 
     user: Any = None
     auth: Any = None
@@ -48,7 +48,7 @@ class Authenticated:
     error: Exception | None = None  # one of REFUSALS
 
     def put_on(self, request: Request) -> None:
-        """As if the request had asked them itself. Raises: what they raised."""
+        """Sets the answer on a request as if it had run the authenticators itself. Raises: what they raised."""
         if self.error is not None:
             raise self.error
         request.user, request.auth = self.user, self.auth
@@ -56,14 +56,14 @@ class Authenticated:
 
 
 class Authentication:
-    """The answers for one request. Passwords are slow to check, and tokens cost a query, so each is asked once."""
+    """The answers for one request, each computed once: passwords are slow to check, and tokens cost a query."""
 
     def __init__(self, request: HttpRequest) -> None:
         self._request = request
         self._known: dict[tuple[Authenticators, bool], Authenticated] = {}
 
     def known(self, authenticators: Authenticators, method: str) -> Authenticated:
-        """Sessions are only known together with a CSRF token where something may change, so methods matter a little."""
+        """The answer of these authenticators, apart for reads and writes: to write, a session needs a CSRF token."""
         is_safe = method in SAFE_METHODS
         key = (authenticators, is_safe)
         if key not in self._known:

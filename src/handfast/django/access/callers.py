@@ -1,4 +1,4 @@
-"""Who calls: the user behind one of our tokens, or whomever the project's own authenticators know."""
+"""The caller of a request: the user of one of our tokens, or the user that the project's own authenticators know."""
 
 import logging
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ _log = logging.getLogger("handfast.django")
 
 
 class CallerRefused(Exception):
-    """A request that goes no further, and what to answer; `reason` is for the record."""
+    """The request is refused, with the answer to send; `reason` is for the record."""
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str], *, reason: str = "") -> None:
         super().__init__(message)
@@ -40,9 +40,9 @@ class CallerRefused(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True)  # without slots: who it is may be worked out later
+@dataclass(frozen=True)  # without slots: the user is cached when it is first read
 class ApiCaller:
-    """One request's caller. `scopes` bound what they may use beside the views' own permissions; None: nothing does."""
+    """The caller of one request. `scopes` limit it in addition to the views' own permissions; None: no limit."""
 
     request: HttpRequest
     token: "AgentToken | None" = None
@@ -57,14 +57,14 @@ class ApiCaller:
         """The user of the token, or the one that the project's default authenticators know; None without one."""
         if self.token is not None:
             return self.token.user
-        # As for a read: a session without a CSRF token may change nothing, and it is known whose it is.
+        # As for a read: a session without a CSRF token may change nothing, but its user is known.
         classes: Any = api_settings.DEFAULT_AUTHENTICATION_CLASSES  # Any: their names, to the stubs
         user = self.authentication.known(tuple(classes), "GET").user
         return user if getattr(user, "is_authenticated", False) else None
 
 
 def identify_caller(request: HttpRequest) -> ApiCaller:
-    """Who calls. With one of our tokens the request is its user's from here on; all else is left to the views.
+    """Finds the caller. With one of our tokens the request acts for its user from here on; the rest is left to views.
 
     Raises: CallerRefused, for a token of ours that is not good.
     """
@@ -83,7 +83,7 @@ def identify_caller(request: HttpRequest) -> ApiCaller:
 
 
 def label(caller: ApiCaller) -> str:
-    """How a record names the caller: `token:<name>`, `user:<name>`, or nothing. No two callers have the same."""
+    """The caller's name in records: `token:<name>`, `user:<name>` or `user-id:<key>`, unique; empty if unknown."""
     if caller.token is not None:
         return f"token:{caller.token.name}"
     user = caller.user
@@ -95,7 +95,7 @@ def label(caller: ApiCaller) -> str:
 
 
 def _is_recorded_whole(text: str) -> bool:
-    """Records have room for a line; what they would cut or mend might become the name of another."""
+    """Whether records keep the text as it is: one that they cut or clean might become the name of another caller."""
     return len(text) <= _LONGEST and text.isprintable() and text == text.strip()
 
 
@@ -114,7 +114,7 @@ def _objection(token: "AgentToken") -> str | None:
 
 
 def _refused(reason: str, token: "AgentToken | None") -> CallerRefused:
-    """The holder of a token's text may read why it is refused; no one else learns anything."""
+    """The refusal of a token. It says why, but only to a caller that has the token's text."""
     _log.warning("%s: %s %s", SECURITY_AUTH_FAILED, reason, "" if token is None else token.prefix)
     message = _REASONS[reason]
     challenge = f'Bearer error="invalid_token", error_description="{message}"'
@@ -122,7 +122,7 @@ def _refused(reason: str, token: "AgentToken | None") -> CallerRefused:
 
 
 def _act_as(token: "AgentToken", request: Any) -> None:  # Any: attributes that REST framework looks for
-    """Views see an authenticated user and decide by their own permissions, with no authenticator of theirs asked."""
+    """Sets the token's user on the request: views check their own permissions, but run none of their authenticators."""
     user = token.user
 
     async def auser() -> Any:  # Any: as above; what async views ask, and the session's user otherwise

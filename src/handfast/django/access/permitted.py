@@ -20,7 +20,7 @@ _log = logging.getLogger("handfast.django")
 
 
 def is_in_scope(caller: ApiCaller, tool: ViewTool) -> bool:
-    """Whether the caller's token is good for the tool. Out of scope is as good as not there."""
+    """Whether the scopes of the caller's token include the tool. A tool out of scope does not exist for the caller."""
     if caller.scopes is None:
         return True
     return match(caller.scopes, server=read_settings().name, tool=tool.name, kind=kind_of(tool.annotations))
@@ -34,7 +34,7 @@ def may_use(caller: ApiCaller, tool: ViewTool) -> bool:
 def usable_tools(caller: ApiCaller, tools: Iterable[ViewTool], request: HttpRequest) -> list[ViewTool]:
     """The tools that are listed to the caller, in their order.
 
-    Views are asked before anything is known of the call, so their permissions for single objects come later.
+    The views are asked before there is a call, so their permissions for single objects are checked in the call itself.
     """
     asking = _Asking(request, caller.authentication)
     return [tool for tool in tools if is_in_scope(caller, tool) and asking.permits(tool)]
@@ -50,7 +50,7 @@ class _Asking:
         self._broken: set[type[APIView]] = set()
 
     def permits(self, tool: ViewTool) -> bool:
-        # By identity: what a view was made with need not be hashable, and the tools hold on to it.
+        # By identity: what a view was made with need not be hashable, and the tools keep it alive.
         made_with = tuple((name, id(value)) for name, value in tool.initkwargs.items())
         key = (tool.view, made_with, tool.handler, tool.method)
         if key not in self._answers:
@@ -90,10 +90,10 @@ class _Asking:
 
 
 def _view(tool: ViewTool, outer: HttpRequest) -> APIView:
-    """The view of a tool with the caller's request, as far as it is made before the caller is let in."""
+    """The view of a tool with the caller's request, in the state in which it checks permissions."""
     view: Any = tool.view(**tool.initkwargs)  # Any: attributes that only viewsets have
     view.args, view.format_kwarg = (), None
-    # Nothing is known of the places in the path, and views ask for them by name.
+    # The arguments in the path are not known yet, and views read them by name.
     view.kwargs = {**{each.group: each.default for each in tool.path.parameters}, **tool.path.extra}
     method = tool.method.lower()
     if isinstance(view, ViewSetMixin):
@@ -107,7 +107,7 @@ def _view(tool: ViewTool, outer: HttpRequest) -> APIView:
 
 
 def _settle(view: APIView, request: Request) -> None:
-    """What is settled between caller and view before permissions are asked: the same for all that comes through us."""
+    """Sets the renderer and version that a view negotiates before permissions: the same for all requests from us."""
     for renderer in view.get_renderers()[:1]:
         request.accepted_renderer, request.accepted_media_type = renderer, renderer.media_type
     scheme = view.versioning_class() if view.versioning_class is not None else None

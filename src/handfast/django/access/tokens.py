@@ -1,4 +1,4 @@
-"""Tokens for agents: issuing one, and finding whose one is; the text of it is only ever with its holder."""
+"""Tokens for agents: issues, finds and revokes them; only its holder has the text of a token."""
 
 import logging
 import re
@@ -25,11 +25,11 @@ _log = logging.getLogger("handfast.django")
 
 
 def issue(user: Any, *, name: str, scopes: str, expires: datetime | None = None) -> tuple["AgentToken", str]:
-    """A new token that acts for the user, and its text: show it now, nothing can show it again.
+    """Creates a token that acts for the user. Returns it with its text, which cannot be shown again later.
 
     Any: a user of the project's own model. `scopes` are texts such as `*:read`, with spaces between them.
 
-    Raises: ValidationError, for a name that is taken or cannot be shown, what is no scope, and a time that is over.
+    Raises: ValidationError, for a name that is taken or cannot be shown, an invalid scope, or an expiry in the past.
     """
     from handfast.django.models import AgentToken
 
@@ -41,7 +41,7 @@ def issue(user: Any, *, name: str, scopes: str, expires: datetime | None = None)
 
 
 def prepare(token: "AgentToken") -> str:
-    """Give a token that is not stored yet its digest; returns its text."""
+    """Gives a token that is not stored yet its prefix and digest; returns its text."""
     plain = f"{PREFIX}{secrets.token_urlsafe(_BYTES)}"
     token.prefix = plain[: len(PREFIX) + _SHOWN]
     token.digest = _digest(plain)
@@ -49,29 +49,29 @@ def prepare(token: "AgentToken") -> str:
 
 
 def revoke(token: "AgentToken") -> None:
-    """From now on it is refused. The first revocation counts."""
+    """Revokes a token from now on; one that is revoked already keeps its time."""
     if token.revoked is None:
         token.revoked = timezone.now()
         token.save(update_fields=["revoked"])
 
 
 def find(plain: str) -> "AgentToken | None":
-    """The token with this text, with its user; also one that is no longer good.
+    """The token with this text, with its user; also one that was revoked or has expired.
 
-    The digest is looked up by an index, whose timing tells how far two digests agree. That helps nobody: nobody can
-    make a text whose digest begins as wanted without trying as many as it would take to guess.
+    The digest is looked up by an index, whose timing shows how far two digests agree. An attacker gains nothing by it:
+    finding a text whose digest begins as wanted takes as many tries as guessing.
     """
     from handfast.django.models import AgentToken
 
     if not _FORM.fullmatch(plain):
         return None
-    # Where writes go: on a copy that lags behind, a token that was just revoked would still be good.
+    # Read where writes go: on a replica that lags behind, a token that was just revoked would still be good.
     stored = AgentToken.objects.using(router.db_for_write(AgentToken))
     return stored.select_related("user").filter(digest=_digest(plain)).first()
 
 
 def note_use(token: "AgentToken") -> None:
-    """Write down that it was used, at most once a minute, whatever the number of processes."""
+    """Stores the time of use, at most once a minute, whatever the number of processes."""
     now = timezone.now()
     if token.last_used is not None and now - token.last_used < _BETWEEN_NOTES:
         return
@@ -81,7 +81,7 @@ def note_use(token: "AgentToken") -> None:
         with transaction.atomic(using=database):
             type(token).objects.using(database).filter(is_due, pk=token.pk).update(last_used=now)
     except DatabaseError as error:
-        # A table that is locked or only read is no reason to send a caller away.
+        # A locked or read-only table must not refuse a caller.
         _log.warning("token.use_not_noted: %s.", type(error).__name__)
 
 
@@ -90,7 +90,7 @@ def _digest(plain: str) -> str:
 
 
 def _as_stored(moment: datetime | None) -> datetime | None:
-    """With a time zone or without, as the project stores them."""
+    """The moment with or without a time zone, as the project stores it."""
     if moment is None or timezone.is_aware(moment) == settings.USE_TZ:
         return moment
     return timezone.make_aware(moment) if settings.USE_TZ else timezone.make_naive(moment)

@@ -1,8 +1,8 @@
 """System checks: what would hurt an agent, under the tag `handfast`. Importing this registers them with Django.
 
-Those that need every view and serializer cost about a millisecond for each tool and may end in errors. They run when
-somebody asks (`manage.py check`, `run_checks()`), and not as the formality before every other command: nobody's
-migration or nightly job should wait for them, or fail because an agent could not call something.
+Those that need every view and serializer cost about a millisecond for each tool and may report errors. They run on
+request (`manage.py check`, `run_checks()`), and not before every other command: a migration or a nightly job should
+not wait for them, or fail because an agent could not call something.
 """
 
 import sys
@@ -22,13 +22,13 @@ _LEVELS: Final[dict[Level, int]] = {"error": checks.ERROR, "warning": checks.WAR
 
 @checks.register(TAG)
 def check_setup(app_configs: Any, **_: Any) -> list[checks.CheckMessage]:  # Any: as Django calls it
-    """Settings, apps and urls."""
+    """Checks settings, apps and urls."""
     return _messages(setup_findings(), app_configs)
 
 
 @checks.register(TAG)
 def check_tools(app_configs: Any, **_: Any) -> list[checks.CheckMessage]:  # Any: as Django calls it
-    """Errors and warnings about the tools; what is only good to know is for `manage.py handfast doctor`."""
+    """Errors and warnings about the tools; notes are left to `manage.py handfast doctor`."""
     is_broken = any(one.level == "error" for one in setup_findings())
     if is_broken or not has_urls() or not is_asked_for(sys.argv, get_commands()):
         return []
@@ -48,7 +48,7 @@ def check_deployment(app_configs: Any, **_: Any) -> list[checks.CheckMessage]:  
 
 
 def is_asked_for(argv: Sequence[str], commands: Iterable[str]) -> bool:
-    """Whether checks are what this process was started for, and not another command that runs them first."""
+    """Whether this process runs checks on request, and not as the first step of another management command."""
     command = argv[1] if len(argv) > 1 else ""
     return command == "check" or command not in commands
 

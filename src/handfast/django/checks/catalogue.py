@@ -10,7 +10,7 @@ _LEVELS: Final[dict[str, Level]] = {"E": "error", "W": "warning", "I": "info"}
 
 
 class CheckId(StrEnum):
-    """What is found besides discovery's own problems, whose ids are `ProblemId`. The letter is the level."""
+    """The ids of findings besides discovery's own problems, whose ids are `ProblemId`. The letter is the level."""
 
     SETTINGS_WRONG = "handfast.E010"
     REST_FRAMEWORK_MISSING = "handfast.E011"
@@ -49,12 +49,12 @@ def level_of(check: str) -> Level:
 
 
 def in_order(findings: list[CheckFinding]) -> list[CheckFinding]:
-    """Errors first, then by id and place; the same one once."""
+    """Sorts findings without duplicates: errors first, then by id and place."""
     order = ("error", "warning", "info")
     return sorted(dict.fromkeys(findings), key=lambda one: (order.index(one.level), one.id, one.where, one.message))
 
 
-# By id and not by member: discovery, which has the other half of them, is imported late.
+# By id and not by member of an enum: discovery, which defines the other ids, is imported late.
 MEANINGS: Final = MappingProxyType(
     {
         "handfast.E001": "Several tools would have one name, so none of them is a tool.",

@@ -1,4 +1,4 @@
-"""Which keys a method reads out of what it is handed, as far as its source can prove."""
+"""Which keys a method reads from its argument, as far as its source proves it."""
 
 import ast
 import inspect
@@ -16,10 +16,10 @@ _Parents = dict[ast.AST, ast.AST]
 
 
 def keys_read(method: Callable[..., Any], parameter: int) -> frozenset[str] | None:
-    """The only keys that a method reads from its argument at this place, `self` being 0.
+    """The only keys that a method reads from the argument at position `parameter`, `self` being 0.
 
-    None where that is not certain: the argument goes somewhere as a whole, a key is made at run time, the same values
-    are reached in another way, or there is no source.
+    None where that is not certain: the argument is passed on as a whole, a key is made at run time, the same values are
+    reached in another way, or there is no source.
     """
     function = _parsed(method)
     name = None if function is None else _argument(function, parameter)
@@ -66,7 +66,7 @@ def _parsed(method: Callable[..., Any]) -> ast.FunctionDef | None:
 
 
 def _is_harmless(decorator: ast.expr) -> bool:
-    """Whether it is a transaction around the method; what other decorators read is unknown."""
+    """Whether a decorator only puts a transaction around the method; what other decorators read is unknown."""
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     return ast.unparse(called).split(".")[-1] == "atomic"
 
@@ -85,7 +85,7 @@ def _uses(function: ast.FunctionDef, name: str) -> Iterator[ast.Name]:
 
 
 def _own_attributes(function: ast.FunctionDef) -> Iterator[str]:
-    """What it takes from the object itself."""
+    """The attributes that a function takes from its first argument, the object itself."""
     own = _argument(function, 0)
     for node in ast.walk(function):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == own:
@@ -93,7 +93,7 @@ def _own_attributes(function: ast.FunctionDef) -> Iterator[str]:
 
 
 def _key_of(use: ast.Name | ast.Attribute, parents: _Parents) -> str | None:
-    """The key that one mention of the mapping reads: `x["key"]`, `x.get("key")`, `"key" in x`."""
+    """The key that one mention of the mapping reads: `x["key"]`, `x.get("key")`, `"key" in x`; else None."""
     outer = parents.get(use)
     if isinstance(outer, ast.Subscript) and outer.value is use:
         return _text(outer.slice)

@@ -1,4 +1,4 @@
-"""Writes that lose what an agent sends, or store what it never said. Each is reported only where the code proves it."""
+"""Writes that lose what an agent sends, or store what it did not send; reported only where the code proves it."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
@@ -17,11 +17,11 @@ from handfast.django.discovery.problems import dotted_name
 from handfast.django.discovery.views.overridden import is_own_way
 
 _KeyOf: TypeAlias = Callable[[AnyField], str]
-_PLACES: Final = {"create": 1, "update": 2}  # where each takes what was sent, `self` being 0
+_PLACES: Final = {"create": 1, "update": 2}  # the position of the argument that holds what was sent, `self` being 0
 
 
 def lost_input(write: Write) -> Iterator[CheckFinding]:
-    """All that is wrong with one write."""
+    """The findings about one write."""
     for rule in (_empty_call, _dropped_fields, _nothing_writable, _unreachable, _nested):
         yield from rule(write)
 
@@ -57,7 +57,7 @@ def _dropped_fields(write: Write) -> Iterator[CheckFinding]:
 
 
 def _readers(write: Write) -> Iterator[tuple[str, frozenset[str] | None, _KeyOf]]:
-    """The project's own code that reads what was sent: which keys, and what the key of a field is there."""
+    """The project's own code that reads what was sent: where it is, the keys it reads, and the key of a field there."""
     cls: Any = type(write.serializer)  # Any: the stubs know its methods on instances only
     view, handler = write.tool.view, write.tool.handler
     if not is_own_way(cls, "to_internal_value"):
@@ -69,7 +69,7 @@ def _readers(write: Write) -> Iterator[tuple[str, frozenset[str] | None, _KeyOf]
 
 
 def _unread(write: Write, read: frozenset[str], key_of: _KeyOf) -> list[str]:
-    """Fields whose key is not among those read, and of which nothing else of the project speaks either."""
+    """Fields whose key is not among those read, and which no other code of the project mentions."""
     known = read | write.mentions()
     return [
         name
@@ -88,7 +88,7 @@ def _name(field: AnyField) -> str:
     return str(field.field_name)
 
 
-# --- fields that are not there ---------------------------------------------------------------------------------------
+# --- fields that are missing -----------------------------------------------------------------------------------------
 
 
 def _nothing_writable(write: Write) -> Iterator[CheckFinding]:
@@ -134,7 +134,7 @@ def _saves_as_stock(model: type[Model]) -> bool:
 def _must_be_given(column: AnyModelField) -> bool:
     is_filled = column.null or column.blank or column.has_default() or column.has_db_default() or column.primary_key
     is_made = column.generated or getattr(column, "auto_now", False) or getattr(column, "auto_now_add", False)
-    # A column that fills itself in does so in `pre_save`; the order among siblings is the model's own business.
+    # A column that fills itself in does so in `pre_save`; Django itself fills in the order among siblings.
     return not is_filled and not is_made and not isinstance(column, OrderWrt) and is_own_way(type(column), "pre_save")
 
 
@@ -154,7 +154,7 @@ def _nested(write: Write) -> Iterator[CheckFinding]:
 
 
 def _is_object(field: AnyField) -> bool:
-    """Whether it becomes a dict or a list of them, and not a row that some code of its own has found."""
+    """Whether a field's value becomes a dict or a list of dicts, and not a row that the project's own code found."""
     if not isinstance(field, BaseSerializer):
         return len(field.source_attrs) > 1
     is_stock = all(is_own_way(type(field), name) for name in ("to_internal_value", "run_validation"))

@@ -1,4 +1,4 @@
-"""Whether handfast is set up so that an agent can reach it, and fit for a network. Cheap: no view is looked at."""
+"""Cheap checks, without views: whether an agent can reach the endpoint, and whether it is fit for a network."""
 
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -14,7 +14,7 @@ from handfast.django.mounted import Mount, find_mounts, has_urls
 
 _SETTINGS: Final = "settings.HANDFAST"
 _URLS: Final = "settings.ROOT_URLCONF"
-_REDIRECT_SETTLED: Final = "security.W008"  # Django's own word on the same; who silences it has TLS elsewhere
+_REDIRECT_SETTLED: Final = "security.W008"  # Django's own check for this; a project that silences it has TLS elsewhere
 
 
 def setup_findings() -> list[CheckFinding]:
@@ -40,7 +40,7 @@ def _rest_framework() -> Iterator[CheckFinding]:
 
 def _settings() -> Iterator[CheckFinding]:
     if not hasattr(settings, "HANDFAST"):
-        return  # nothing is said, so nothing is wrong, and reading them need not be paid for
+        return  # without settings nothing can be wrong, and the import is saved
     from handfast.django.conf import read_settings
 
     try:
@@ -75,7 +75,7 @@ def _mounting() -> Iterator[CheckFinding]:
 
 
 def _stopped(mount: Mount) -> Iterator[CheckFinding]:
-    """Agents have no session and no form: what asks for one must let this view through."""
+    """Middleware that stops agents, which have neither a session nor a form, because the view lost its exemption."""
     if not getattr(mount.callback, "csrf_exempt", False):
         yield from _by("django.middleware.csrf.CsrfViewMiddleware", "refuses every call for want of a CSRF token")
     if getattr(mount.callback, "login_required", True):
@@ -96,10 +96,10 @@ def _by(path: str, what: str) -> Iterator[CheckFinding]:
 
 
 def _kinds(name: str) -> set[str]:
-    """The classes that a middleware is of, by their names: some of Django's own need apps that need not be there."""
+    """The names of a middleware's class and its bases: some of Django's own classes need apps that may be missing."""
     try:
         found = import_string(name)
-    except ImportError:  # Django tells that itself, as soon as it serves
+    except ImportError:  # Django reports that itself as soon as it serves
         return set()
     return {f"{cls.__module__}.{cls.__qualname__}" for cls in getattr(found, "__mro__", ())}
 

@@ -1,4 +1,4 @@
-"""Everything that is wrong with the tools of a project: discovery's problems, and what their code would do to calls."""
+"""All findings about the tools of a project: discovery's problems, lost input, and writes that are open to all."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ from handfast.toolkit.registry import ToolRegistry
 
 
 def open_writes(tools: Iterable[ViewTool]) -> Iterator[CheckFinding]:
-    """One finding for each view, with all its tools that are open."""
+    """One finding for each view that lets every caller write, with the names of those tools."""
     found: dict[str, list[str]] = {}
     for tool in tools:
         if tool.kind != "read" and is_open(tool):
@@ -36,7 +36,7 @@ def open_writes(tools: Iterable[ViewTool]) -> Iterator[CheckFinding]:
 
 
 def is_open(tool: ViewTool) -> bool:
-    """Whether its permissions let everybody through. Where the project decides in its own way, that is believed."""
+    """Whether a tool's permissions let every caller through; False where the project's own code decides."""
     own = ("check_permissions", "initial", "dispatch")
     asked = ask_tool(tool)
     if asked is None or not all(is_own_way(tool.view, name) for name in own):
@@ -54,7 +54,7 @@ def _lets_all_through(permission: Any) -> bool:  # Any: permissions put together
 
 
 def try_to_serve(tools: Sequence[ViewTool]) -> ToolRegistry | CheckFinding:
-    """The tools as the endpoint has them, with nothing recorded and nothing kept; or why there would be none."""
+    """The registry as the endpoint builds it, without records and kept results; or a finding if it cannot."""
     try:
         return build_registry(tools, read_settings(), recorder=None)
     except ImproperlyConfigured as problem:
@@ -67,7 +67,7 @@ def try_to_serve(tools: Sequence[ViewTool]) -> ToolRegistry | CheckFinding:
 
 
 def surveyed_findings(found: Discovery, *, may_query: bool = False) -> list[CheckFinding]:
-    """`may_query`: serializers may read their fields from the database, as in discovery."""
+    """All findings of a survey. `may_query`: serializers may read their fields from the database, as in discovery."""
     with without_database(on_request=may_query):
         losses = [finding for write in find_writes(found.tools) for finding in lost_input(write)]
         told = [CheckFinding(one.id, one.message, one.hint, one.where) for one in found.problems]

@@ -16,14 +16,14 @@ from handfast.django.discovery.tool_view import ask_tool, input_serializer
 from handfast.django.discovery.views.overridden import is_framework, is_own_way, names_in
 
 _METHODS: Final = {"create": "create", "update": "update", "partial_update": "update"}
-# Where a serializer may refuse what it was sent, or change it.
+# Members by which a serializer may refuse what it was sent, or change it.
 _VALIDATION: Final = ("validate", "run_validation", "to_internal_value", "is_valid", "validated_data")
 _REFUSALS: Final = ("Error", "Exception", "Denied", "Invalid", "NotFound")
 
 
 @dataclass(frozen=True)
 class Write:
-    """One such tool. `method` is the serializer's own that stores what was sent."""
+    """A tool that writes through a serializer. `method` is the serializer's method that stores what was sent."""
 
     tool: ViewTool
     serializer: AnyObjectSerializer
@@ -35,7 +35,7 @@ class Write:
 
     @cached_property
     def fields(self) -> dict[str, AnyField]:
-        """Those that a caller can send."""
+        """The fields that a caller can send."""
         return {name: one for name, one in self.serializer.fields.items() if is_writable(one)}
 
     @property
@@ -53,7 +53,7 @@ class Write:
 
     @property
     def stores_as_stock(self) -> bool:
-        """Whether nothing of the project's own runs between the call and the row, the model itself apart."""
+        """Whether no code of the project runs between the call and the row, except that of the model."""
         in_view = (self.tool.handler, self.tool.action, f"perform_{self.method}")
         in_serializer = (self.method, "save")
         return all(is_own_way(self.tool.view, name) for name in in_view) and all(
@@ -62,7 +62,7 @@ class Write:
 
     @property
     def may_be_refused(self) -> bool:
-        """Whether code that stores something raises an error of its own."""
+        """Whether the project's code that stores what was sent raises errors of its own."""
         places = [
             (self.tool.view, f"perform_{self.method}"),
             *((type(self.serializer), n) for n in (self.method, "save")),
@@ -70,7 +70,7 @@ class Write:
         return any(_raises(getattr(cls, name)) for cls, name in places if not is_own_way(cls, name))
 
     def mentions(self) -> frozenset[str]:
-        """Every text in the project's own code of the view and the serializer."""
+        """Every string constant in the project's own code of the view and the serializer."""
         classes = [*type(self.serializer).__mro__, *self.tool.view.__mro__]
         own = [member for cls in classes if not is_framework(cls) for member in vars(cls).values()]
         return frozenset().union(*(names_in(member).words for member in own))

@@ -24,7 +24,7 @@ from handfast.django.discovery.views.renderers import own_renderer
 
 _WITH_BODY = ("post", "put", "patch")
 _USES_SERIALIZER = frozenset(("get_serializer", "get_serializer_class", "serializer_class"))
-_FIELDS = frozenset(("type", "properties", "required", "$defs", "title", "description"))  # of a root, told otherwise
+_FIELDS = frozenset(("type", "properties", "required", "$defs", "title", "description"))  # of a root; not in Taken.rest
 OBJECTS = "objects"  # where a tool takes a list that is its whole body
 
 
@@ -65,11 +65,11 @@ class Sent:
 
 
 class UnknownSerializer(Exception):
-    """A write through an unknown serializer; without arguments it would only make empty rows."""
+    """An operation writes through an unknown serializer; without arguments it would only make empty rows."""
 
 
 def effective_mark(view: FoundView, operation: Operation) -> ToolMark:
-    """What is said about the operation itself; a class that is one view speaks for it."""
+    """The mark of the operation; in a class that is a single view the mark of the class fills its gaps."""
     own = operation.mark or UNMARKED
     of_class = mark_of(view.cls) or UNMARKED
     if view.is_viewset:
@@ -85,7 +85,7 @@ def effective_mark(view: FoundView, operation: Operation) -> ToolMark:
 
 
 def kind_of(operation: Operation, mark: ToolMark) -> ToolKind:
-    """A plain DELETE stays a write: over HTTP no reason is asked for, and a caller may do the same here as there."""
+    """The kind of a tool. A plain DELETE stays a write: HTTP asks for no reason, and callers have the same rights."""
     return mark.kind or ("read" if operation.is_read else "write")
 
 
@@ -100,7 +100,7 @@ def annotations_of(operation: Operation, kind: ToolKind) -> dict[str, bool]:
 
 
 class Assembly:
-    """What the tools of one discovery share."""
+    """Assembles the tools of one discovery, with the shapes, findings and filters that they share."""
 
     def __init__(self, shapes: Shapes, findings: DiscoveryProblems) -> None:
         self._shapes = shapes
@@ -110,7 +110,7 @@ class Assembly:
     # --- what it takes -----------------------------------------------------------------------------------------------
 
     def taken(self, operation: Operation, asked: AskedView, mark: ToolMark) -> Taken:
-        """Raises: UnknownSerializer."""
+        """The arguments of an operation. Raises: UnknownSerializer."""
         has_body = operation.method in _WITH_BODY
         if mark.input is not None:
             is_partial = operation.method == "patch"
@@ -157,7 +157,7 @@ class Assembly:
         )
 
     def _shape(self, serializer: AnySerializer | None, direction: Direction, asked: AskedView) -> Shape | None:
-        """None where there is no serializer, or none that can be described."""
+        """The shape of a serializer; None where there is none, or it cannot be described."""
         if serializer is None:
             return None
         answer = ask_rows(lambda: self._shapes.of(serializer, direction))
@@ -178,7 +178,7 @@ class Assembly:
         direction: Direction,
         asked: AskedView,
     ) -> tuple[Shape, type[AnySerializer] | None]:
-        """A serializer, its class, or a JSON Schema as its author wrote it."""
+        """The shape of a declared serializer, of its class, or of a JSON Schema as its author wrote it."""
         if isinstance(declared, Mapping):
             schema = dict(declared)
             return Shape(schema, schema.pop("$defs", {})), None
@@ -221,7 +221,7 @@ class Assembly:
         return {**schema, "$defs": definitions} if schema and definitions else schema
 
     def _is_rewritten(self, asked: AskedView) -> bool:
-        """Whether what a serializer sends leaves in another form, which has no description."""
+        """Whether a renderer changes the form of what a serializer sends, so that it has no description."""
         renderer = own_renderer(asked.view)
         if renderer is None:
             return False

@@ -1,4 +1,4 @@
-"""What an agent reads about a tool: its name, and the words of its author or a sentence made from what it does."""
+"""What an agent reads about a tool: its name, and its author's description or a generated sentence."""
 
 import inspect
 import re
@@ -25,7 +25,7 @@ _SECTION: Final = re.compile(r"^([a-z][a-z0-9_]*):[ \t]*", re.MULTILINE)
 
 
 def segments_of(form: PathForm, language: str = "") -> list[str]:
-    """The segments of a path that say what it is about: not its root, and no parameters."""
+    """The segments of a path that say what it is about, without its root and its parameters."""
     path = _PLACE.join(form.literals).removeprefix(f"/{language}")
     found = [cleaned for part in path.split("/") if (cleaned := part.replace(_PLACE, "").strip("-._~$"))]
     while found and _ROOT.fullmatch(found[0]):
@@ -34,7 +34,7 @@ def segments_of(form: PathForm, language: str = "") -> list[str]:
 
 
 def root_of(url: str) -> str:
-    """What stands before the segments that make the name: `/api/v1/`."""
+    """The part of a url before the segments that make the name: `/api/v1/`."""
     found = "/"
     for part in url.strip("/").split("/"):
         if not _ROOT.fullmatch(part):
@@ -44,7 +44,7 @@ def root_of(url: str) -> str:
 
 
 def without_action(segments: Sequence[str], url_path: str | None) -> list[str]:
-    """An extra action's own part of the url is named by the action, not once more by the url."""
+    """The segments without an extra action's own part of the url, which the name of the action already says."""
     forms = read_forms(url_path) if url_path else ()
     own = segments_of(forms[0]) if forms else []
     if own and list(segments[-len(own) :]) == own:
@@ -53,12 +53,12 @@ def without_action(segments: Sequence[str], url_path: str | None) -> list[str]:
 
 
 def tool_name(segments: Sequence[str], action: str) -> str:
-    """`dcim__devices__list`: letters, digits, `_` and `-` as they are, anything else as `_`."""
+    """A name such as `dcim__devices__list`: letters, digits, `_` and `-` as they are, anything else as `_`."""
     return "__".join(_UNFIT.sub("_", part) for part in (*segments, action))
 
 
 def shorten_name(name: str) -> str:
-    """A name within bounds: the same one every time, still ending in its action."""
+    """Shortens a name to the bound, in the same way every time; it still ends in its action."""
     if len(name) <= LONGEST:
         return name
     digest = sha256(name.encode()).hexdigest()[:8]
@@ -68,7 +68,7 @@ def shorten_name(name: str) -> str:
 
 
 def describe_tool(view: FoundView, operation: Operation, asked: AskedView, segments: list[str]) -> str:
-    """The docstring of the action, else what it does and the docstring of the view."""
+    """The docstring of the action, else a generated sentence and the docstring of the view."""
     if view.is_function:
         own, sections = _class_words(view), {}
     else:
@@ -85,7 +85,7 @@ def _written(target: object) -> str:
 
 
 def _class_words(view: FoundView) -> str:
-    """What is said on the view, or its own docstring; a class inherits none from the framework."""
+    """The description in the view's mark, or the view's own docstring, never an inherited one."""
     mark = mark_of(view.cls)
     if mark is not None and mark.description:
         return mark.description
@@ -95,7 +95,7 @@ def _class_words(view: FoundView) -> str:
 
 @lru_cache(maxsize=1024)
 def _sections(text: str) -> dict[str, str]:
-    """REST framework's way to document the actions of a viewset in one docstring: `list:` and then what it does."""
+    """Splits a docstring in which REST framework documents the actions of a viewset: `list:` and then its text."""
     parts = _SECTION.split(text)
     found = {"": parts[0].strip()}
     for name, body in zip(parts[1::2], parts[2::2], strict=True):

@@ -93,15 +93,15 @@ def survey(
     exclude: Iterable[str] = (),
     may_query: bool = True,
 ) -> Discovery:
-    """The same with the problems. Call it late: urls are read now, and what is added afterwards is not there.
+    """The tools and the problems. Call it late: it reads the urls now, and misses those that are added afterwards.
 
-    It asks the database only for serializers that keep their fields there, and not even then without `may_query`.
+    It queries the database only for serializers that keep their fields there, and only with `may_query`.
 
-    Raises: ImproperlyConfigured, for settings that are no patterns and for urls that Django cannot read.
+    Raises: ImproperlyConfigured, for settings that are not patterns and for urls that Django cannot read.
     """
     findings = DiscoveryProblems()
     selection = read_selection(include, exclude)
-    # Texts are those of the project's own language, not of the first caller.
+    # Texts are in the project's own language, not in that of the first caller.
     with translation.override(settings.LANGUAGE_CODE), without_database(on_request=may_query):
         candidates = [
             one for one in _candidates(walk_routes(urlconf), findings) if selection.admits(one.name, one.url, one.where)
@@ -126,7 +126,7 @@ def _candidates(routes: Iterable[Route], findings: DiscoveryProblems) -> Iterato
             _note_left_out(view, findings)
             continue
         for one in _of_route(route, view, findings):
-            # Of two patterns that are spelt alike Django only ever reaches the first.
+            # Of two identical patterns Django only ever reaches the first.
             if (key := (route.regex, one.operation.method)) not in seen:
                 seen.add(key)
                 yield one
@@ -172,7 +172,7 @@ def _name(route: Route, view: FoundView, operation: Operation, form: PathForm) -
 
 
 def _with_own_names(candidates: list[_Candidate], findings: DiscoveryProblems) -> list[_Candidate]:
-    """Those with a name of their own: of two with one name neither is a tool."""
+    """The candidates with a unique name: of two with the same name neither becomes a tool."""
     named: dict[str, list[_Candidate]] = defaultdict(list)
     for one in candidates:
         named[shorten_name(one.name)].append(one)
@@ -191,10 +191,10 @@ def _with_own_names(candidates: list[_Candidate], findings: DiscoveryProblems) -
 
 
 def _how_to_part(roots: list[str]) -> str:
-    """Two versions of one API have all their names in common, so one line in the settings settles all of them."""
+    """The hint for a shared name. Two versions of one API share all names, so one line in the settings solves it."""
     if len(set(roots)) < len(roots):
         return _BY_NAME
-    longest = max(roots, key=len)  # the shortest may stand before everything there is
+    longest = max(roots, key=len)  # the shortest may be a prefix of every url
     return f"Leave one of them out: HANDFAST['EXCLUDE'] = ['{longest}*']. Or give it a name with @mcp_tool(name=…)."
 
 
@@ -213,7 +213,7 @@ def _note_length(name: str, one: _Candidate, findings: DiscoveryProblems) -> Non
 
 
 def _tool(one: _Candidate, assembly: Assembly, findings: DiscoveryProblems) -> ViewTool | None:
-    """None where nothing can be made of it, which then is among the problems."""
+    """The tool of a candidate; None where it cannot be made, which then is among the problems."""
     answer = call_guarded(lambda: _assembled(one, assembly, findings))
     if not isinstance(answer, Raised):
         return answer.value

@@ -1,4 +1,4 @@
-"""Names for types of Django and REST framework: their parameters say nothing here, and some exist only in the stubs."""
+"""Aliases for types of Django and REST framework without their parameters, which some have only in the stubs."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,7 +11,7 @@ from rest_framework.serializers import BaseSerializer, ListSerializer, Serialize
 Json: TypeAlias = dict[str, Any]  # Any: JSON Schema
 
 if TYPE_CHECKING:
-    AnyField: TypeAlias = Field[Any, Any, Any, Any]  # Any: whatever values a field turns into what
+    AnyField: TypeAlias = Field[Any, Any, Any, Any]  # Any: values of any type
     AnyRelation: TypeAlias = RelatedField[Any, Any, Any]  # Any: as above
     AnySerializer: TypeAlias = BaseSerializer[Any]  # Any: instances of any model, or of none
     AnyObjectSerializer: TypeAlias = Serializer[Any]  # Any: as above

@@ -1,4 +1,4 @@
-"""What discovery finds wrong: data with stable ids, for system checks and for the doctor."""
+"""The problems that discovery finds, as data with stable ids, for system checks and for the doctor."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ OF_FUNCTION: Final = "WrappedAPIView"  # what `@api_view` calls the classes that
 
 
 class ProblemId(StrEnum):
-    """E: a tool is missing for it. W: an agent reads less than it should, or something else. I: good to know."""
+    """E: a tool is missing because of it. W: what an agent reads is incomplete or wrong. I: good to know."""
 
     NAME_TAKEN = "handfast.E001"
     VIEW_UNUSABLE = "handfast.E002"
@@ -59,6 +59,6 @@ class DiscoveryProblems:
 
 
 def dotted_name(target: type) -> str:
-    """A class as an author would import it; of one that `@api_view` made, the function."""
+    """The name by which an author would import a class; for one that `@api_view` made, that of the function."""
     name = target.__name__ if target.__qualname__ == OF_FUNCTION else target.__qualname__
     return f"{target.__module__}.{name}"

@@ -21,7 +21,7 @@ class Selection:
     matched: set[str] = field(default_factory=set)
 
     def admits(self, *handles: str) -> bool:
-        """`handles` are what a tool is known by: its name, its url, its view and action."""
+        """Whether a tool is wanted; `handles` are its name, its url, and its view with the action."""
         excluded = self._matching(self.exclude, handles)
         included = [self._matching(patterns, handles) for patterns in self.include]
         return not excluded and all(included)
@@ -32,7 +32,7 @@ class Selection:
         return bool(hits)
 
     def note_unmatched(self, findings: DiscoveryProblems) -> None:
-        """A pattern that nothing matches is a slip of the pen, and may leave open what was meant to be closed."""
+        """Reports patterns that match no tool: a slip of the pen may leave a tool open that was meant to be closed."""
         patterns = dict.fromkeys([*self.exclude, *(one for patterns in self.include for one in patterns)])
         for pattern in patterns:
             if pattern not in self.matched:
@@ -45,7 +45,7 @@ class Selection:
 
 
 def read_selection(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> Selection:
-    """The patterns handed in, and those of `settings.HANDFAST`: both hold, so either can only take away.
+    """The given patterns and those of `settings.HANDFAST`: both apply, so each can only take tools away.
 
     Raises: ImproperlyConfigured.
     """

@@ -1,4 +1,4 @@
-"""ViewTool: one tool that a view can be, described once and never changed."""
+"""ViewTool: the description of one tool that a view becomes, made once and never changed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from handfast.django.decorators import ToolKind
 from handfast.django.discovery.drf_types import Json, ViewFunction
 from handfast.django.discovery.parameters.paths import PathTemplate
 
-# How several values of one parameter stand in a query: `a=1,2` or `a=1&a=2`. A single value is written as it is.
+# How several values of one parameter are written: `a=1,2` or `a=1&a=2`. A single value is written as it is.
 ListStyle: TypeAlias = Literal["comma", "repeat"]
 
 
@@ -52,11 +52,11 @@ class ViewTool:
     is_list: bool = False
     is_detail: bool = False
     is_partial: bool = False
-    takes_list: bool = False  # the body is the list that stands under `objects`
+    takes_list: bool = False  # the body is the list in the argument `objects`
     input_serializer: type[BaseSerializer[Any]] | None = None  # Any: of any model, or of none
     output_serializer: type[BaseSerializer[Any]] | None = None  # Any: as above
 
     @property
     def route(self) -> str:
-        """Its path for people, with the arguments in braces."""
+        """The path for people, with the arguments in braces."""
         return self.path.route

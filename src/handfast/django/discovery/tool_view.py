@@ -1,4 +1,4 @@
-"""The view behind a tool, as it would be in an anonymous call: for asking it more than discovery did."""
+"""The view behind a tool, as it would be in an anonymous call, for questions beyond those of discovery."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def ask_tool(tool: ViewTool) -> AskedView | None:
-    """What its view answers; None where it raises, which discovery has reported already."""
+    """The answers of a tool's view; None where it raises, which discovery has reported already."""
     view = find_view(tool.callback)
     if view is None:
         return None
@@ -47,7 +47,7 @@ def permissions_of(view: APIView) -> list[BasePermission] | None:
 
 
 def _answer(question: Callable[[], T]) -> T | None:
-    """None where it raises, or keeps its answer in a database that may not be asked."""
+    """The answer to a question; None where it raises, or needs a database that may not be queried."""
     try:
         answer = ask_rows(question)
     except DatabaseAsked:

@@ -1,1 +1,1 @@
-"""Rows that a wrapped call left behind: which they could be, which they are, and taking away the ones confirmed."""
+"""Empty rows that wrapped calls left behind: the rule for each model, the search, and the removal of confirmed rows."""

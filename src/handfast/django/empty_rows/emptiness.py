@@ -1,4 +1,4 @@
-"""Which rows of a model are empty: every field that a create tool writes is as if its caller had left it out."""
+"""The rule for empty rows of a model: every field that a create tool writes is as if the caller had left it out."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ _STEADY: Final = (dict, list, tuple, set, str, bytes, int, float, bool)
 
 @dataclass(frozen=True, slots=True)
 class DefaultValues:
-    """The values of a column that no caller filled in. `nulls`: as a database has it; `json_null`: as JSON has it."""
+    """The values of a column that no caller filled in. `nulls`: also the null of SQL; `json_null`: that of JSON."""
 
     values: tuple[object, ...] = ()
     nulls: bool = False
@@ -40,21 +40,21 @@ class DefaultValues:
 
 @dataclass(frozen=True, slots=True)
 class Undecidable:
-    """The column holds something else in every row, so its value does not show whether a caller chose it."""
+    """A column whose value does not show whether a caller chose it, such as one that is set to the time."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class AlwaysFilled:
-    """No row can be without it, so a row that exists was given one."""
+    """A column without a default, blank or null, so that every existing row was given a value."""
 
 
 Rest: TypeAlias = DefaultValues | Undecidable | AlwaysFilled
 
 
 def default_values_of(column: AnyModelField, *further: object) -> Rest:
-    """`further` are defaults that a serializer has for the column."""
+    """What a column holds if no caller fills it in; `further` are defaults that serializers have for the column."""
     if getattr(column, "auto_now", False) or getattr(column, "auto_now_add", False):
         return Undecidable("is set to the time")
     try:
@@ -93,7 +93,7 @@ def _steady(default: Any) -> object:  # Any: as above
 
 
 def _blank(column: AnyModelField) -> list[object]:
-    """An empty text, which is what Django stores where a text is missing."""
+    """The empty text or bytes that Django stores where a value is missing."""
     if isinstance(column, BinaryField):
         return [b""]
     return [""] if isinstance(column, CharField | TextField | FileField | FilePathField) else []
@@ -101,7 +101,7 @@ def _blank(column: AnyModelField) -> list[object]:
 
 @dataclass(frozen=True, slots=True)
 class EmptyColumn:
-    """A column that must be at rest. `name` is what a query calls it."""
+    """A column that must hold a default value. `name` is its name in queries."""
 
     name: str
     rest: DefaultValues
@@ -109,7 +109,7 @@ class EmptyColumn:
 
 @dataclass(frozen=True, slots=True)
 class NoRows:
-    """A relation that must lead to nothing: rows of `related` whose `key` is this row's `target`."""
+    """A relation that must be without rows, which are those of `related` whose `key` is this row's `target`."""
 
     name: str
     related: Model
@@ -122,7 +122,7 @@ Condition: TypeAlias = EmptyColumn | NoRows
 
 @dataclass(frozen=True, slots=True)
 class NotJudged:
-    """A field that does not tell whether a row is empty. `column`: whose value a person may judge by, if any."""
+    """A field that does not show whether a row is empty. `column`: one whose value a person may judge by, if any."""
 
     name: str
     why: str
@@ -131,7 +131,7 @@ class NotJudged:
 
 @dataclass(frozen=True, slots=True)
 class Emptiness:
-    """The rule for one model. A row that the API itself would still take is doubtful: it may have been meant."""
+    """The rule for one model. `is_doubtful`: the API still takes a call without fields, so a row may be intended."""
 
     model: Model
     tools: tuple[str, ...]
@@ -159,7 +159,7 @@ class Unsearchable:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """A create tool and a serializer as it uses it."""
+    """A create tool and the serializer that it uses."""
 
     tool: str
     serializer: AnyObjectSerializer
@@ -169,7 +169,7 @@ class Writer:
 
 
 def emptiness_of(model: Model, writers: Iterable[Writer]) -> Emptiness | Unsearchable:
-    """A row is empty by the fields of all the tools that write its model: what any of them can fill in counts."""
+    """The rule for a model, from the fields of all the tools that write it: a field counts if one can fill it in."""
     writers = tuple(writers)
     tools = tuple(writer.tool for writer in writers)
     judged = dict[str, Condition | NotJudged | AlwaysFilled]()
@@ -187,7 +187,7 @@ def emptiness_of(model: Model, writers: Iterable[Writer]) -> Emptiness | Unsearc
 
 
 def _by_source(writers: tuple[Writer, ...]) -> dict[str, list[AnyField]]:
-    """Where the fields of all writers lead to on the model, in their order."""
+    """The fields of all writers by the attribute of the model that they lead to, in their order."""
     found: dict[str, list[AnyField]] = {}
     for writer in writers:
         for field in writer.fields():
@@ -208,7 +208,7 @@ def _judged(model: Model, source: str, fields: list[AnyField]) -> Condition | No
 
 
 def _target(model: Model, source: str) -> Any:  # Any: a column, a relation or its other side share no base class
-    """The column or the relation behind a field; None for a property, and for what is no attribute at all."""
+    """The column or the relation behind a field; None for a property or a missing attribute."""
     if source == "pk":
         return model._meta.pk
     by_id = {column.attname: column for column in model._meta.concrete_fields}
@@ -232,7 +232,7 @@ def _no_rows(name: str, relation: Any) -> NoRows:  # Any: as above
 
 
 def _pointing(name: str, key: Any) -> NoRows:  # Any: a foreign key of any model
-    """The rows whose foreign key holds this row."""
+    """The condition that no row points at this one by the foreign key."""
     (own, target), *_ = key.related_fields
     return NoRows(name, key.model, own.attname, target.attname)
 

@@ -15,11 +15,11 @@ from handfast.django.empty_rows.emptiness import Emptiness
 from handfast.django.empty_rows.search import EmptyRow, Found, database_of, empty_rows, find_empty_rows
 
 Confirmed: TypeAlias = Sequence[tuple[Emptiness, Sequence[Any]]]  # Any: keys of any type
-Ask: TypeAlias = Callable[[str], str]  # a question in, what was typed out
+Ask: TypeAlias = Callable[[str], str]  # takes a question, returns the typed answer
 
 
 class RemovalRefused(Exception):
-    """Nothing was deleted, and why."""
+    """Nothing was deleted; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Removed:
 
 
 def remove_rows(confirmed: Confirmed, *, cascade: bool = False) -> Removed:
-    """Raises: RemovalRefused, and then nothing has changed."""
+    """Deletes the confirmed rows. Raises: RemovalRefused, and then nothing has changed."""
     rows, everything = Counter[str](), Counter[str]()
     with ExitStack() as transactions:
         for alias in dict.fromkeys(database_of(emptiness.model) for emptiness, _ in confirmed):
@@ -44,7 +44,7 @@ def remove_rows(confirmed: Confirmed, *, cascade: bool = False) -> Removed:
 
 
 def going_along(emptiness: Emptiness, pks: Sequence[Any]) -> dict[str, int]:  # Any: keys of any type
-    """The rows of other models, and further ones of this, that would be deleted with these. Raises: RemovalRefused."""
+    """How many further rows of each model would be deleted with these. Raises: RemovalRefused."""
     rows = empty_rows(emptiness, pks=pks)
     collector = _collected(emptiness, rows)
     along = Counter({model._meta.label: len(rows) for model, rows in collector.data.items()})
@@ -87,7 +87,7 @@ def _keepers(kept: ProtectedError | RestrictedError) -> str:
 
 
 def confirm_rows(found: Sequence[Found], ask: Ask, *, cascade: bool = False) -> Confirmed:
-    """The rows that were said yes to, by model. Whatever is not a plain yes is a no."""
+    """Asks about the rows and returns those that are confirmed, by model. Any answer but a plain yes is a no."""
     asked = [(one, deletable_rows(one, cascade=cascade)) for one in found]
     answers = [(one.emptiness, _confirmed(one, rows, ask)) for one, rows in asked if rows]
     return [(emptiness, pks) for emptiness, pks in answers if pks]
@@ -108,7 +108,7 @@ def _confirmed(found: Found, rows: list[EmptyRow], ask: Ask) -> list[Any]:  # An
 
 
 def _reach(row: EmptyRow) -> str:
-    """What else would change, for the one who decides."""
+    """The effects on other rows, as text for the question."""
     touched = ", ".join(f"{one.count} {one.label} {one.fate}" for one in row.pointing)
     return f" ({touched})" if touched else ""
 

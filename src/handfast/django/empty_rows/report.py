@@ -1,4 +1,4 @@
-"""Empty rows in words, and for programs."""
+"""Reports about empty rows: text for people, JSON for programs."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

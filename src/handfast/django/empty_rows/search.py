@@ -36,14 +36,14 @@ _FATES: Final = {
 _LET_GO: Final = "kept, without it"
 _TOTAL: Final = "handfast_total"
 _COUNT: Final = "handfast_count_{}"
-# Defaults that are the time at which a row was made, as much as `auto_now_add` is.
+# Defaults that, like `auto_now_add`, store the time at which a row was made.
 _CLOCKS: Final = (timezone.now, datetime.now, date.today)
 _NOTHING: Final[tuple[object, ...]] = (None, "", {}, [])
 
 
 @dataclass(frozen=True, slots=True)
 class PointingRows:
-    """How many rows point at one, by which key, and what becomes of them."""
+    """How many rows point at an empty row by one key, and what its deletion does to them."""
 
     label: str
     count: int
@@ -52,20 +52,20 @@ class PointingRows:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """Everything that points at a model by one key."""
+    """A key by which rows point at a model."""
 
     label: str
     model: Model
     key: str
     target: str
     fate: str
-    only: tuple[tuple[str, str], ...] = ()  # for keys that point at more than one model
+    only: tuple[tuple[str, str], ...] = ()  # filters, for keys that point at more than one model
 
     def count(self) -> Coalesce:
-        """How many rows point at the one that is being looked at."""
+        """The expression that counts the rows pointing at a row of the outer query."""
         outer: Any = OuterRef(self.target)  # Any: an expression like any other
         if self.only:
-            # A key for any kind of row is often a text, whatever the keys of this kind are.
+            # A generic key is often a text, whatever the type of this model's own key.
             outer = Cast(outer, self.model._meta.get_field(self.key))  # type: ignore[arg-type]  # a column
         rows = self.model._base_manager.filter(**{self.key: outer}, **dict(self.only)).order_by()
         counted = rows.values(self.key).annotate(number=Count("*")).values("number")
@@ -73,9 +73,9 @@ class Relation:
 
 
 def relations_to(model: Model) -> tuple[Relation, ...]:
-    """What Django goes through when it deletes a row, links of many to many and generic relations too.
+    """The keys that Django follows when it deletes a row, with many-to-many links and generic relations.
 
-    And what it passes over: rows that can be about any other.
+    Also those that it does not follow: generic keys of rows that can be about any other row.
     """
     pointing = [
         one.field  # type: ignore[union-attr]  # the other side of a key
@@ -102,11 +102,11 @@ def _generic(model: Model, relation: Any) -> Relation:  # Any: contenttypes need
 
 
 def _about_anything(model: Model) -> Iterator[Relation]:
-    """Rows with a generic key, of which nothing on this model tells."""
+    """Generic keys that can point at this model although it declares no relation to their rows."""
     beside = router.db_for_write(model)
     for other in apps.get_models():
         if not other._meta.managed or router.db_for_write(other) != beside:
-            continue  # a table that is elsewhere cannot be asked in the same query
+            continue  # a table in another database cannot be part of the same query
         for generic in other._meta.private_fields:
             kind, key = getattr(generic, "ct_field", None), getattr(generic, "fk_field", None)
             if kind and key and _holds_key_of(other._meta.get_field(key), model):
@@ -115,7 +115,7 @@ def _about_anything(model: Model) -> Iterator[Relation]:
 
 
 def _holds_key_of(column: Any, model: Model) -> bool:  # Any: a column of any type
-    """A text holds any key; a number only numbers, and a database need not let the others be compared with it."""
+    """Whether a column can hold keys of the model. A text can hold any; databases may refuse to compare other types."""
     own: Any = model._meta.pk  # Any: as above
     while own.remote_field is not None:
         own = own.target_field
@@ -124,14 +124,14 @@ def _holds_key_of(column: Any, model: Model) -> bool:  # Any: a column of any ty
 
 
 def _only(model: Model, kind: str) -> tuple[tuple[str, str], ...]:
-    """Those that say they are about this model."""
+    """The filters that select the rows about this model."""
     own = model._meta.concrete_model or model
     return ((f"{kind}__app_label", own._meta.app_label), (f"{kind}__model", str(own._meta.model_name)))
 
 
 @dataclass(frozen=True, slots=True)
 class EmptyRow:
-    """A row as a person needs it to decide. `rest`: what it holds besides the fields that are empty."""
+    """An empty row with what a person needs to decide. `rest`: its values besides the fields that are empty."""
 
     pk: Any  # Any: of whatever type the model's key is
     created: date | None
@@ -153,7 +153,7 @@ def database_of(model: Model) -> str:
 
 
 def empty_rows(emptiness: Emptiness, *, since: date | None = None, pks: Collection[Any] | None = None) -> AnyQuerySet:
-    """The rows themselves, unread; also those that the model's own manager hides. Any: keys of any type."""
+    """The query for empty rows, also those that the model's own manager hides. Any: keys of any type."""
     model = emptiness.model
     found = model._base_manager.using(database_of(model)).filter(*map(_as_query, emptiness.conditions))
     if pks is not None:
@@ -189,7 +189,7 @@ def created_column(model: Model) -> AnyModelField | None:
 
 
 def _beginning(since: date, column: AnyModelField) -> date:
-    """`since` as the column has it: a day begins at midnight in the project's own time zone."""
+    """`since` in the type of the column: a day begins at midnight in the project's own time zone."""
     if not isinstance(column, DateTimeField):
         return since.date() if isinstance(since, datetime) else since
     moment = since if isinstance(since, datetime) else datetime(since.year, since.month, since.day)
@@ -233,5 +233,5 @@ def _row(
 
 
 def _shown(value: object) -> object:
-    """Enough to decide by. A text may be a password's hash, so only that there is one is shown."""
+    """A value as a person sees it. A text may be a password's hash, so only `…` is shown for it."""
     return value if not isinstance(value, str | bytes | dict | list | memoryview) else "…"

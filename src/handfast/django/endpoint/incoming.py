@@ -1,4 +1,4 @@
-"""What comes in with one POST: from a trusted host and page, with a body of JSON within its bounds, and headers."""
+"""The checks of one POST: a trusted host and origin, media types, a body within its bounds, and the headers."""
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -19,7 +19,7 @@ _OWN: Final = "HTTP_MCP_"
 
 
 class HttpRefusal(Exception):
-    """Answered with a status and an error that says what to do; no request id is known yet."""
+    """The request is refused with a status and an error that says what to do; its id is not known yet."""
 
     def __init__(
         self, status: int, text: str, *, code: int = INVALID_REQUEST, headers: Mapping[str, str] | None = None
@@ -32,11 +32,11 @@ class HttpRefusal(Exception):
 
 
 def check_page(request: HttpRequest, allowed: Iterable[str]) -> None:
-    """No Origin means no web page. Raises: HttpRefusal."""
+    """Refuses unknown hosts and pages of other origins; without an Origin it is not a page. Raises: HttpRefusal."""
     try:
         host = request.get_host()
     except DisallowedHost:
-        # The status that Django itself has for it, where a middleware asks first.
+        # The status with which Django itself answers where a middleware reads the host first.
         text = "This Host is not served here. Add it to ALLOWED_HOSTS if it should be."
         raise HttpRefusal(400, text) from None
     origin = request.META.get("HTTP_ORIGIN")
@@ -49,7 +49,7 @@ def check_page(request: HttpRequest, allowed: Iterable[str]) -> None:
 
 
 def _is_among(origin: str, allowed: Iterable[str]) -> bool:
-    """As CSRF_TRUSTED_ORIGINS are written: whole, or with `*.` for every name below a domain."""
+    """Whether an entry matches; as in CSRF_TRUSTED_ORIGINS it is whole, or has `*.` for a domain and all below it."""
     try:
         said = urlsplit(origin)
     except ValueError:
@@ -64,7 +64,7 @@ def _is_among(origin: str, allowed: Iterable[str]) -> bool:
 
 
 def check_media(request: HttpRequest) -> None:
-    """Raises: HttpRefusal."""
+    """Refuses requests that are not plain JSON, or want another answer. Raises: HttpRefusal."""
     meta = request.META
     if not _takes_json(meta.get("HTTP_ACCEPT") or "*/*"):
         raise HttpRefusal(406, f"Answers are {_JSON}. Send an Accept header that takes it, or none.")
@@ -89,7 +89,7 @@ def _is_never(parameter: str) -> bool:
 
 
 def read_body(request: HttpRequest, limit: int) -> bytes:
-    """Raises: HttpRefusal."""
+    """The body, within the limit. Raises: HttpRefusal."""
     limit, setting = _bound(limit)
     declared = request.META.get("CONTENT_LENGTH") or ""
     try:
@@ -105,7 +105,7 @@ def read_body(request: HttpRequest, limit: int) -> bytes:
 
 
 def _read_unmeasured(request: HttpRequest, limit: int, setting: str) -> bytes:
-    """In chunks: under ASGI the body is there whatever its length, under WSGI Django sees none of it."""
+    """A body without a Content-Length: complete under ASGI; under WSGI Django sees nothing of one sent in chunks."""
     body = request.read(limit + 1)
     if len(body) > limit:
         raise _too_large(limit, setting)
@@ -128,7 +128,7 @@ def _too_large(limit: int, setting: str) -> HttpRefusal:
 
 
 def own_headers(request: HttpRequest) -> Headers:
-    """The headers of the protocol. One that was sent twice comes joined by a comma, and so agrees with no body."""
+    """The headers of the protocol. One that was sent twice arrives joined by a comma, and so matches no body."""
     return [
         (name[5:].replace("_", "-").lower().encode(), value.encode("latin-1", "replace"))
         for name, value in request.META.items()

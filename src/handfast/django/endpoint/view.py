@@ -28,7 +28,7 @@ _POST_ONLY: Final = "This is an MCP endpoint: send a JSON-RPC message with POST.
 _REDIRECTED: Final = "If you did, a redirect has made it a GET: use the address with its slash."
 
 
-@csrf_exempt  # who may is for `identify` to say, and a page of another origin is turned away before
+@csrf_exempt  # `identify_caller` decides who may call, and pages of other origins are refused before
 @login_not_required
 @non_atomic_requests
 def endpoint(request: HttpRequest) -> HttpResponse:
@@ -42,7 +42,7 @@ def endpoint(request: HttpRequest) -> HttpResponse:
 
 
 def _answer(request: HttpRequest) -> HttpResponse:
-    """Raises: HttpRefusal."""
+    """The answer to a request. Raises: HttpRefusal."""
     settings = read_settings()
     check_page(request, settings.allowed_origins)
     if request.method == "OPTIONS":
@@ -61,7 +61,7 @@ def _answer(request: HttpRequest) -> HttpResponse:
 
 
 def _json(status: int, body: bytes, headers: Mapping[str, str] | None = None) -> HttpResponse:
-    # With its length, so that a connection can be used again where no middleware adds it.
+    # With Content-Length, so that the connection can be used again where no middleware adds it.
     return HttpResponse(body, "application/json", status, headers={"Content-Length": str(len(body)), **(headers or {})})
 
 
@@ -72,7 +72,7 @@ def _bare(status: int, headers: dict[str, str] | None = None) -> HttpResponse:
 
 
 def _offer(caller: ApiCaller, settings: AdapterSettings) -> Offer:
-    """Views are looked for when a client asks for tools, so that its handshake does not wait for that."""
+    """What the caller is offered. Discovery runs when a client asks for tools, so that its handshake does not wait."""
     return Offer(
         name=settings.name,
         version=settings.version,
@@ -86,7 +86,7 @@ def _offer(caller: ApiCaller, settings: AdapterSettings) -> Offer:
 
 
 def _report(error: Exception, request: HttpRequest) -> str:
-    """Into the log, and to Django's own signal for unexpected exceptions; the id is in both."""
+    """Logs an error, sends Django's signal for unexpected exceptions, and returns the request id that the log has."""
     request_id = uuid4().hex
     extra = {"request_id": request_id, "status_code": 500, "request": request}
     _log.error("A request failed with %s (request %s)", type(error).__name__, request_id, exc_info=error, extra=extra)

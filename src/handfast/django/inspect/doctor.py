@@ -1,4 +1,4 @@
-"""What an agent would see of a project, and what is wrong with it."""
+"""The diagnosis of a project: the tools as an agent would see them, and the findings."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class SeenTool:
-    """One tool as an agent has it. `tool`: the view behind it, None for a dispatcher."""
+    """One tool as an agent sees it. `tool`: the view behind it, None for a dispatcher."""
 
     published: Json  # as tools/list has it
     tool: ViewTool | None
@@ -58,7 +58,7 @@ class Diagnosis:
     tools: tuple[SeenTool, ...]
     findings: tuple[CheckFinding, ...]
     silenced: int = 0
-    hidden: tuple[SeenTool, ...] = ()  # that only a dispatcher leads to
+    hidden: tuple[SeenTool, ...] = ()  # tools that only a dispatcher leads to
 
     def count(self, level: str) -> int:
         return sum(one.level == level for one in self.findings)
@@ -71,9 +71,9 @@ _Seen: TypeAlias = tuple[SeenTool, ...]
 
 
 def examine_project(seen_by: str | None = None) -> Diagnosis:
-    """Everything, errors first; of the tools only what `seen_by` is listed: a user, or `token:` and a token's name.
+    """The diagnosis; the tools are those that are listed to `seen_by`, a user or `token:` and a token's name.
 
-    Tools are looked for only where the settings are right. Raises: NoSuchCaller.
+    Discovery runs only where the settings are right. Raises: NoSuchCaller.
     """
     setup = setup_findings()
     if any(one.level == "error" for one in setup) or not has_urls():
@@ -101,7 +101,7 @@ def _sight(found: Discovery, seen_by: str | None) -> Callable[[str], bool]:
 
 
 def _seen_tools(registry: ToolRegistry, found: Discovery, sees: Callable[[str], bool]) -> tuple[_Seen, _Seen]:
-    """Those that are listed, and those that only a dispatcher leads to."""
+    """The tools that are listed, and those that only a dispatcher leads to."""
     views = {tool.name: tool for tool in found.tools}
     listed = {entry["name"]: entry for entry in registry.published_to(sees)}
     behind = [spec.name for spec in registry.list_registered() if not spec.is_listed and sees(spec.name)]
@@ -112,7 +112,7 @@ def _seen_tools(registry: ToolRegistry, found: Discovery, sees: Callable[[str], 
 
 
 def _seen(entry: Json, registry: ToolRegistry, view: ViewTool | None) -> SeenTool:
-    # The published schema also has room for lists and for pieces; this is what one call takes.
+    # The published schema also describes lists and pieces; this one describes a single call.
     schema = registry.registered(entry["name"]).spec.input_schema
     required = schema.get("required", ())
     arguments = tuple(Argument(name, name in required) for name in schema["properties"])

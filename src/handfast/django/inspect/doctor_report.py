@@ -1,4 +1,4 @@
-"""The doctor's words for people: a table of the tools, then what is wrong, errors first."""
+"""The doctor's report as text: a table of the tools, then the findings, errors first."""
 
 import json
 import textwrap
@@ -16,7 +16,7 @@ _WORDS: Final = {"error": ("error", "errors"), "warning": ("warning", "warnings"
 
 
 def render_report(diagnosis: Diagnosis, style: Style, width: int | None = None) -> Iterator[str]:
-    """Line by line; `width` is that of the terminal, None where nothing is wrapped."""
+    """The report, line by line; `width` is that of the terminal, None where nothing is wrapped."""
     yield f"MCP endpoint: {', '.join(diagnosis.endpoints) or 'nowhere'}"
     yield ""
     if diagnosis.tools:
@@ -31,7 +31,7 @@ def render_report(diagnosis: Diagnosis, style: Style, width: int | None = None) 
 
 
 def tool_report(seen: SeenTool, findings: Iterable[CheckFinding], style: Style) -> Iterator[str]:
-    """One tool whole, and what is wrong with its view and its serializers."""
+    """One tool in full, and the findings about its view and its serializers."""
     whole = whole_tool(seen)
     yield style.MIGRATE_HEADING(seen.name)
     yield from textwrap.wrap(whole["description"], 100)

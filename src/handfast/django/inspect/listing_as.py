@@ -1,4 +1,4 @@
-"""Which tools a caller would be listed: a user, or the holder of a token."""
+"""The tools that would be listed to a caller: a user, or the holder of a token."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
@@ -18,11 +18,11 @@ _HOLDER: Final = "token:"  # as records name the holder of one
 
 
 class NoSuchCaller(LookupError):
-    """There is no user and no token of that name."""
+    """No user or token has the name."""
 
 
 def tools_for(name: str, tools: Iterable[ViewTool]) -> list[ViewTool]:
-    """Those that `name` would be listed, a user's or `token:` and a token's. Raises: NoSuchCaller."""
+    """The tools listed to `name`, the name of a user or `token:` and that of a token. Raises: NoSuchCaller."""
     caller = _token_holder(name.removeprefix(_HOLDER)) if name.startswith(_HOLDER) else _user(name)
     return usable_tools(caller, tools, caller.request)
 
@@ -47,7 +47,7 @@ def _token_holder(name: str) -> ApiCaller:
 
 
 def _scopes(token: "AgentToken") -> tuple[Scope, ...]:
-    """None at all for a token that would be refused."""
+    """The scopes of a token; empty for a token that would be refused."""
     is_good = token.revoked is None and not token.is_expired and getattr(token.user, "is_active", True)
     try:
         return token.granted() if is_good else ()
@@ -56,7 +56,7 @@ def _scopes(token: "AgentToken") -> tuple[Scope, ...]:
 
 
 def _request(user: Any, token: Any) -> HttpRequest:  # Any: attributes that REST framework looks for
-    """One as the endpoint would have it of them."""
+    """A request as the endpoint would receive it from this user."""
     request: Any = HttpRequest()  # Any: as above
     request.method = "POST"
     request.META |= {"SERVER_NAME": "localhost", "SERVER_PORT": "80"}

@@ -1,4 +1,4 @@
-"""Invocation: a call of a tool goes through the view itself, so that it may do what an HTTP caller may, and no more."""
+"""Invocation: a call of a tool goes through the view itself, so that it may do exactly what an HTTP caller may."""
 
 from handfast.django.invocation.bulk import MOST_ITEMS, invoke_each, takes_many
 from handfast.django.invocation.invoke import invoke

@@ -1,4 +1,4 @@
-"""What a view answered, as plain JSON values; or why a tool cannot hand it on."""
+"""The answer of a view as plain JSON values, or an error that says why a tool cannot pass it on."""
 
 from contextlib import suppress
 from typing import Any, Final
@@ -13,7 +13,7 @@ _decode: Final = msgspec.json.Decoder().decode
 
 
 def read_answer(response: HttpResponseBase) -> Any:  # Any: JSON
-    """The data of an answer that says it went well. Raises: ToolError."""
+    """The data of a successful answer. Raises: ToolError."""
     status = response.status_code
     if status in _NO_CONTENT:
         return None
@@ -30,7 +30,7 @@ def read_answer(response: HttpResponseBase) -> Any:  # Any: JSON
 
 
 def is_json(response: HttpResponseBase) -> bool:
-    """By what it says of itself: `application/json`, or a kind of it."""
+    """Whether the answer's Content-Type is `application/json` or ends in `+json`."""
     kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     return kind == "application/json" or kind.endswith("+json")
 
@@ -47,7 +47,7 @@ def _decoded(content: bytes) -> Any:  # Any: JSON
 
 
 def _unusable(status: int, what: str) -> ToolError:
-    """Whether it did what was asked is unknown: a redirect may lead to a sign-in, or to what was made."""
+    """An answer that may or may not mean success: a redirect may lead to a sign-in, or to what was made."""
     return ToolError(
         ErrorCode.NOT_SUPPORTED,
         f"The view answered with {what}, which a tool cannot hand on."
@@ -57,7 +57,7 @@ def _unusable(status: int, what: str) -> ToolError:
 
 
 def close_quietly(response: HttpResponseBase) -> None:
-    """Let go of its files. Not `close()`: that also tells Django that the outer request is over."""
+    """Closes the files of an answer. Not by `close()`, which also signals to Django that the outer request is over."""
     for closer in response._resource_closers:  # type: ignore[attr-defined]  # not in the stubs
         with suppress(Exception):
             closer()

@@ -1,4 +1,4 @@
-"""invoke_each: a list of objects, each through the view itself, all of them or none."""
+"""invoke_each: runs the view for each object of a list, and stores all of them or none."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -14,14 +14,14 @@ from handfast.django.invocation.running import one_transaction, open_savepoint
 MOST_ITEMS: Final = 1_000  # in one transaction, which others may have to wait for
 _MOST_FAILED: Final = 20  # after so many, an agent has enough to correct
 _MOST_TOLD: Final = 30
-# What is wrong with one object and says nothing about the others.
+# Errors of one object that say nothing about the others.
 _OF_THE_ITEM: Final = frozenset(
     (ErrorCode.INVALID_INPUT, ErrorCode.NOT_FOUND, ErrorCode.CONFLICT, ErrorCode.STATE_ERROR)
 )
 
 
 def takes_many(tool: ViewTool) -> bool:
-    """Whether a list body can be meant for this tool: it creates something, or its body is a list anyway."""
+    """Whether a tool can take a list of objects: it creates something, or its body is a list anyway."""
     return tool.takes_list or (tool.method == "POST" and tool.action == "create")
 
 
@@ -32,10 +32,10 @@ def invoke_each(
     *,
     key: str = OBJECTS,
 ) -> Any:  # Any: a list of results; of a view that takes a list, its answer
-    """Run the view once for each object, or once for a list that is its body, in one transaction.
+    """Runs the view once for each object, or once for a list that is its body, in one transaction.
 
-    Each of them was judged as one call is before anything came here. `key` is what the caller called the list, for what
-    is said about it. Raises: ToolError; then nothing is stored.
+    Each object was judged before, as in a call of its own. `key` is the caller's name for the list, for error messages.
+    Raises: ToolError; then nothing is stored.
     """
     _check(tool, items, key)
     if tool.takes_list:
@@ -62,7 +62,7 @@ def _run(
     key: str,
     databases: Collection[str],
 ) -> list[Any]:  # Any: JSON
-    """The results. What is refused leaves the others to be tried, where that can tell more."""
+    """The results. After a refusal the other objects are still tried, where that can find more errors."""
     results: list[Any] = []
     failed: dict[int, ToolError] = {}
     tried = 0
@@ -81,7 +81,7 @@ def _run(
 
 
 def _refused(failed: Mapping[int, ToolError], untried: int, count: int, key: str) -> ToolError:
-    """One error for all; where they differ in code, that of the last, for it may have ended the rest."""
+    """One error for all that failed, with the code of the last one, which may have ended the run."""
     last = list(failed.values())[-1]
     told = [line for index, error in failed.items() for line in _told(f"{key}[{index}]", error)]
     shown = "; ".join(told[:_MOST_TOLD]) + (f"; and {len(told) - _MOST_TOLD} more" if len(told) > _MOST_TOLD else "")
@@ -99,7 +99,7 @@ def _refused(failed: Mapping[int, ToolError], untried: int, count: int, key: str
 
 
 def _told(place: str, error: ToolError) -> Iterator[str]:
-    """`objects[1].email: …` for what is wrong with a field, or what is said about the object."""
+    """Lines such as `objects[1].email: …` for a field, or `objects[1]: …` for the whole object."""
     fields, general = error.details.get("fields"), error.details.get("general", [])
     if not isinstance(fields, dict) or not isinstance(general, list) or not (fields or general):
         yield f"{place}: {error.message.rstrip('.')}"

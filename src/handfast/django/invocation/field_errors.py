@@ -1,4 +1,4 @@
-"""What a serializer objects to, by argument: `address.city`, `items[2].sku`, or no field at all."""
+"""The errors that a serializer reports, by argument: `address.city`, `items[2].sku`, or the whole call."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,29 +11,29 @@ from handfast.django.invocation.places import Path, shown_path
 
 _MASK: Final = "…"
 _QUOTES: Final = (('"', '"'), ("'", "'"), ("“", "”"), ("«", "»"), ("`", "`"))
-_MOST_VALUES: Final = 500  # that are looked for in a message
-_LONG: Final = 12  # what is as long as this is no word of the message's own
+_MOST_VALUES: Final = 500  # values that are looked for in a message
+_LONG: Final = 12  # characters: a value as long as this is not one of the message's own words
 _SHORTEST_SECRET: Final = 4
 _MOST_TEXT: Final = 300
 _MOST_TOLD: Final = 10
 _MOST_KEPT: Final = 50
 _DEEPEST: Final = 16
-# Where a message stands that is about the whole, or under which a handler of the project's own collects the errors.
+# Keys of messages about the whole call, or under which an exception handler of the project collects the errors.
 _NO_FIELD: Final = frozenset(
     ("detail", "details", "error", "errors", "message", "messages", "msg", "fields", "__all__")
 )
-# What such a handler says beside its messages, for programs.
+# Keys that such a handler adds to its messages, for programs.
 _ASIDE: Final = frozenset(
     ("code", "status", "status_code", "type", "title", "instance", "success", "timestamp", "path", "request_id")
 )
 _NAMED_BY: Final = ("attr", "field", "source", "loc", "name")
 _TEXT_IN: Final = ("detail", "message", "msg", "error")
-# Messages of REST framework's that quote the value even unquoted, by their codes.
+# Replacements, by their codes, for messages of REST framework that contain the value without quotes.
 _OWN_WORDS: Final = {"does_not_exist": "nothing that this caller may use is known by this value"}
 
 
 class Unquoting:
-    """The values of one call, to be kept out of what is said about it."""
+    """The values of one call, which are masked in messages about it."""
 
     def __init__(self, arguments: object) -> None:
         found: dict[str, bool] = {}
@@ -45,7 +45,7 @@ class Unquoting:
         self._values = sorted(found.items(), key=lambda pair: -len(pair[0]))
 
     def shown(self, text: str) -> str:
-        """One line, secrets masked, and none of the values where it can be told from the message's own words."""
+        """The message in one line; masks secrets, quoted values, and values that are not the message's own words."""
         for value, is_secret in self._values:
             if value not in text:
                 continue
@@ -57,7 +57,7 @@ class Unquoting:
 
 
 def _is_telling(value: str) -> bool:
-    """Whether it is no plain word, and no short number, which a message may well have of its own."""
+    """Whether a value is long, or neither a word nor a short number, so that a message does not have it by itself."""
     return len(value) >= _LONG or (len(value) >= _SHORTEST_SECRET and not value.isalpha())
 
 
@@ -76,13 +76,13 @@ def _scalars(value: Any, *, is_secret: bool) -> Iterator[tuple[str, bool]]:  # A
 
 @dataclass(frozen=True, slots=True)
 class FieldErrors:
-    """The objections, each under its place; '' is the whole call."""
+    """The messages by place; '' is the whole call."""
 
     places: Mapping[str, list[str]]
 
     @property
     def details(self) -> dict[str, object]:
-        """For programs: what is said of each place, and of the whole."""
+        """The messages for programs: those of each place, and those of the whole call."""
         found: dict[str, object] = {"fields": {place: texts for place, texts in self.places.items() if place}}
         return {**found, "general": self.places[""]} if "" in self.places else found
 
@@ -99,7 +99,7 @@ def read_errors(
     *,
     list_under: str | None = None,
 ) -> FieldErrors:
-    """`arguments` are the names that a field may have; `list_under` is the one of a list that is the whole body."""
+    """The errors in an answer. `arguments`: names of fields; `list_under`: name of a list that is the whole body."""
     places: dict[str, list[str]] = {}
     for found, text in _leaves(body, (), arguments, 0):
         path = found if list_under is None or (found and isinstance(found[0], str)) else (list_under, *found)
@@ -142,7 +142,7 @@ def _of_object(node: Mapping[Any, Any], path: Path, known: Collection[str], dept
 
 
 def _named(node: Mapping[Any, Any]) -> tuple[Path, str] | None:  # Any: as above
-    """An error as some handlers write it: an object that names its field and says what is wrong, and little else."""
+    """The place and message of an error that an exception handler wrote as one flat object; None for other objects."""
     text = next((node[key] for key in _TEXT_IN if isinstance(node.get(key), str)), None)
     name = next((node[key] or "" for key in _NAMED_BY if isinstance(node.get(key, 0), str | None)), None)
     if text is None or name is None or any(isinstance(inner, Mapping) for inner in node.values()):

@@ -1,4 +1,4 @@
-"""The request that a tool's url would get, made from the one that the agent sent: the same caller, another address."""
+"""Makes the request for a tool's url from the one that the agent sent: the same caller, another address."""
 
 from dataclasses import dataclass
 from io import BytesIO
@@ -8,16 +8,16 @@ from urllib.parse import unquote
 from django.http import HttpRequest, QueryDict
 from django.utils.datastructures import MultiValueDict
 
-# What is only true of the outer request. All other attributes go over: middleware has put them there for views to use.
+# Attributes of the outer request alone. All others are copied: middleware has set them for views to use.
 _OF_THE_OUTER: Final = (
     *("GET", "POST", "FILES", "_post", "_files", "_body", "_stream", "_read_started", "_post_parse_error"),
     *("_upload_handlers", "_encoding", "content_type", "content_params"),
     *("headers", "accepted_types", "accepted_types_by_precedence"),
-    # A session needs its token for this call too, whatever was waived for the endpoint.
+    # A session needs its CSRF token for this call too, although the endpoint is exempt.
     *("csrf_processing_done", "_dont_enforce_csrf_checks"),
 )
-# Headers of the outer body and of how its answer may look. Preconditions (If-Match) stay: they keep a write from being
-# done. A header that asks for another method goes: a tool is one method.
+# Headers about the outer body and the form of its answer. Preconditions (If-Match) stay: they can prevent a write.
+# Headers that ask for another method are dropped: a tool is one method.
 _DROPPED_HEADERS: Final = (
     *("CONTENT_TYPE", "CONTENT_LENGTH", "HTTP_CONTENT_TYPE", "HTTP_CONTENT_LENGTH", "HTTP_CONTENT_ENCODING"),
     *("HTTP_CONTENT_DISPOSITION", "HTTP_CONTENT_MD5", "HTTP_CONTENT_DIGEST", "HTTP_TRANSFER_ENCODING", "HTTP_EXPECT"),
@@ -29,7 +29,7 @@ _DROPPED_HEADERS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """What is asked of the view: the method, the path as in a url, the query, and what comes back."""
+    """What is asked of the view: the method, the path as in a url, the query, and the media type of the answer."""
 
     method: str
     path: str
@@ -39,17 +39,17 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A body, or as much of it as a request says in its headers."""
+    """A body, or only its type and length, as a request has them in its headers."""
 
     content_type: str
     length: int
-    stream: BytesIO | None = None  # None: the request makes it when it is asked for
+    stream: BytesIO | None = None  # None: the request makes the body when it is read
 
 
 def make_request(
     outer: HttpRequest, address: Address, content: Content | None, cls: type[HttpRequest] | None = None
 ) -> HttpRequest:
-    """`cls` is for a request that makes its body itself; else it is of the same class as the outer one."""
+    """Makes the inner request: of the class of the outer one, or of `cls` where the request makes its body itself."""
     kind = cls or type(outer)
     inner: Any = kind.__new__(kind)  # Any: attributes that Django sets on its requests in passing
     held: dict[str, Any] = inner.__dict__  # Any: as above
@@ -79,7 +79,7 @@ def make_request(
 
 
 def _meta(outer: HttpRequest, address: Address, content: Content | None, path_info: str) -> dict[str, Any]:
-    """The outer headers, and what a server adds to them. Any: a server may put anything there."""
+    """The META of the inner request, made from the outer one. Any: a server may put anything there."""
     meta = dict(outer.META)
     for name in _DROPPED_HEADERS:
         meta.pop(name, None)
@@ -94,7 +94,7 @@ def _meta(outer: HttpRequest, address: Address, content: Content | None, path_in
 
 
 def _accept(said: str, wanted: str) -> str:
-    """What the view is to answer with; a version that the caller asks for beside it stays."""
+    """The Accept header for the view; a version that the caller added to this media type stays."""
     if ";" not in said:
         return wanted
     for accepted in said.split(","):
@@ -106,7 +106,7 @@ def _accept(said: str, wanted: str) -> str:
 
 
 def _tell_server(held: dict[str, Any], address: Address) -> None:  # Any: as above
-    """What the request keeps of the server's own account of it, under WSGI and under ASGI."""
+    """Updates the server's description of the request: `environ` under WSGI, `scope` under ASGI."""
     if "environ" in held:
         held["environ"] = held["META"]
         held["META"]["wsgi.input"] = held.get("_stream")

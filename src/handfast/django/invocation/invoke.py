@@ -22,13 +22,13 @@ from handfast.django.invocation.running import call_view, one_transaction
 from handfast.django.invocation.uploads import read_upload
 from handfast.toolkit.running.json_text import write_json
 
-# A result may have 64 levels, and a page of rows inside rows puts some around what was stored: what is deeper than this
-# could never be read again, nor could any list that it is in.
+# A result may have 64 levels, and a page of rows inside rows adds some around a stored value: one deeper than this
+# could never be read again, and neither could any list that contains it.
 _DEEPEST: Final = 48
 
 
 def invoke(tool: ViewTool, arguments: Mapping[str, Any], request: HttpRequest) -> Any:  # Any: JSON
-    """Run the view once and return its data. `request` is the outer one, with the caller on it.
+    """Runs the view once and returns its data. `request` is the outer one, with the caller on it.
 
     Raises: ToolError, for whatever the view refuses.
     """
@@ -42,7 +42,7 @@ def invoke(tool: ViewTool, arguments: Mapping[str, Any], request: HttpRequest) -
         raise error_invalid_input(f"The arguments are nested deeper than {_DEEPEST} levels. Send them flatter.")
     late = _late_content(prepared, parts) if parts.has_body else None
     inner = _inner(prepared, parts, written, late, request)
-    # Over HTTP a view that takes a list may keep the first half of it; an agent would not know which.
+    # By itself a view that takes a list may store only part of it, and an agent would not know which part.
     with one_transaction(request) if tool.takes_list else nullcontext():
         response = call_view(tool.callback, inner, parts.target.kwargs)
         if response.status_code < 400:
@@ -58,7 +58,7 @@ def _inner(
         content = Content(prepared.content_type, len(written), BytesIO(written)) if parts.has_body else None
         inner = make_request(outer, address, content)
     else:
-        # How long it will be is not known yet; that there is one must be.
+        # The final length is not known yet, but the headers must show that there is a body.
         content = Content(FORM_TYPE if late.is_form else prepared.content_type, len(written))
         kind = late_class(type(outer))  # type: ignore[arg-type]  # a class, which has a hash
         inner = make_request(outer, address, content, kind)
@@ -68,7 +68,7 @@ def _inner(
 
 
 def _late_content(prepared: Prepared, parts: Parts) -> LateContent | None:
-    """None where the body can be written down as it is. Raises: ToolError."""
+    """The body that is made late; None where it can be sent as it is. Raises: ToolError."""
     if prepared.form == "bare_file" and parts.body:
         raise ToolError(
             ErrorCode.NOT_SUPPORTED,

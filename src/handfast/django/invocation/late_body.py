@@ -1,8 +1,8 @@
-"""A body that is made when the view asks for it: by then the caller is known, permitted and counted.
+"""A body that is made when the view asks for it: by then the caller is authenticated, permitted and throttled.
 
 Rows that are named by their fields must be found in the field's own queryset, which may depend on the caller, and
-nobody may learn from it what exists before the view has let them in. So the lookup waits until REST framework reads the
-body. What the view then reads is what an HTTP caller would have sent: ids, slugs and links.
+a caller must not learn what exists before the view has let it in. So the lookup waits until REST framework reads the
+body. The view then reads what an HTTP caller would have sent: ids, slugs and links.
 """
 
 import sys
@@ -35,7 +35,7 @@ FORM_TYPE = "multipart/form-data; boundary=handfast"
 
 @dataclass(frozen=True, slots=True)
 class BodyReader:
-    """Who reads the body: REST framework's request and its view, and whether it is still finding out who calls."""
+    """The reader of a body: REST framework's request and its view, and whether authentication is still under way."""
 
     request: Request
     view: APIView
@@ -43,9 +43,9 @@ class BodyReader:
 
 
 def who_asks() -> BodyReader | None:
-    """REST framework does not say which of its requests and views reads a body, so the stack is looked at.
+    """Finds the reader of the body on the stack, since REST framework does not pass on its request and view.
 
-    None: something else than REST framework reads it.
+    None: something other than REST framework reads it.
     """
     frame: FrameType | None = sys._getframe(1)
     found: Request | None = None
@@ -61,7 +61,7 @@ def who_asks() -> BodyReader | None:
 
 
 class LateContent:
-    """What is to be sent: JSON with files in their places, and rows that are still to be found."""
+    """The body to send: JSON with files in their places, and rows that are still to be looked up."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class LateContent:
 
     @property
     def is_settled(self) -> bool:
-        """Whether it is as the view may see it."""
+        """Whether the body is final, without rows to look up."""
         return not self._has_lookups
 
     def made(self, asking: BodyReader | None) -> Any:  # Any: JSON, and uploaded files
@@ -89,9 +89,9 @@ class LateContent:
         if not self._has_lookups or asking is None:
             return self._body
         if asking.is_authenticating:
-            # Only the check for forged requests reads the body that early; it takes this for an absent token field.
+            # Only the CSRF check reads the body that early; it takes this for an absent token field.
             raise UnreadablePostError("The caller is not known yet.")
-        _ = asking.request.user  # a view may have put off asking who calls
+        _ = asking.request.user  # authenticates, which a view may have put off
         self._body, self.problem = find_rows(self._tool, asking.view, self._body)
         if self.problem is not None:
             raise ValidationError(self.problem.message)
@@ -100,18 +100,18 @@ class LateContent:
 
 
 class ParsedForm(dict[str, Any]):  # Any: JSON, and uploaded files
-    """A form with the files in their places and the rest as JSON has it: an omitted boolean is not a false one."""
+    """A form with files in their places and JSON otherwise, so that an omitted boolean is not read as false."""
 
     def copy(self) -> "ParsedForm":
         return ParsedForm(self)
 
     def update(self, *given: Any, **more: Any) -> None:  # Any: as a dict's own
-        """REST framework lays `request.FILES` over the rest, where the files already are."""
+        """Ignores `request.FILES`, which REST framework adds to a form: the files are in their places already."""
         super().update(*(one for one in given if not isinstance(one, MultiValueDict)), **more)
 
 
 class LateBody(HttpRequest):
-    """The part of a request that knows how to make its body; the rest is of the outer request's class."""
+    """The part of a request that makes its body late; the other base is the class of the outer request."""
 
     _late: LateContent
     _post = None  # says to REST framework that a form was read already
@@ -124,7 +124,7 @@ class LateBody(HttpRequest):
 
     @_read_started.setter
     def _read_started(self, _: bool) -> None:
-        """Reading it changes nothing."""
+        """Ignores the flag: reading the body changes nothing."""
 
     @property
     def body(self) -> bytes:
@@ -164,5 +164,5 @@ class LateBody(HttpRequest):
 
 @lru_cache(maxsize=16)
 def late_class(cls: type[HttpRequest]) -> type[HttpRequest]:
-    """A class of requests like this one, which make their body late."""
+    """A class of requests like `cls` that make their body late."""
     return type(cls.__name__, (LateBody, cls), {"__module__": cls.__module__})

@@ -1,4 +1,4 @@
-"""Rows that a call names instead of sending their ids: each is found, and sent as its serializer's field takes it."""
+"""Finds the rows that a call names instead of sending ids, and replaces each by what its serializer field takes."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -28,7 +28,7 @@ _MOST_TOLD: Final = 10
 
 
 def find_rows(tool: ViewTool, view: APIView, body: Any) -> tuple[Any, ToolError | None]:  # Any: JSON
-    """The body with ids, slugs and links in place of what names a row; or everything that names none."""
+    """The body with ids, slugs or links for named rows; or the unchanged body, and an error for those not found."""
     serializer = _serializer(tool, view)
     if serializer is None:
         return body, None
@@ -52,7 +52,7 @@ def _refused(problems: Mapping[str, str]) -> ToolError:
 
 
 def _serializer(tool: ViewTool, view: Any) -> AnySerializer | None:  # Any: only generic views have serializers
-    """The one that this view makes for this caller, unless its author declared another for the tool."""
+    """The serializer that the view makes for this caller, unless its author declared another for the tool."""
     marks = (mark_of(getattr(tool.view, tool.handler, None)), mark_of(tool.view))
     is_declared = any(mark is not None and mark.input is not None for mark in marks)
     if hasattr(view, "get_serializer") and not is_declared:
@@ -69,13 +69,13 @@ def _serializer(tool: ViewTool, view: Any) -> AnySerializer | None:  # Any: only
 
 
 class _Lookups:
-    """The lookups of one call; what is named twice is looked up once."""
+    """The lookups of one call; a row that is named twice is looked up once."""
 
     def __init__(self) -> None:
         self.problems: dict[str, str] = {}
         self._found: dict[tuple[int, str], Any] = {}  # Any: what a field takes for a row
 
-    def resolved(self, field: Any, value: Any, path: Path) -> Any:  # Any: told apart below; JSON
+    def resolved(self, field: Any, value: Any, path: Path) -> Any:  # Any: a field of any kind; JSON
         match field:
             case Serializer() if isinstance(value, dict):
                 return self._in_object(field.fields, value, path)
@@ -113,15 +113,15 @@ class _Lookups:
 
 
 def _is_plain_relation(field: AnyField) -> bool:
-    """Whether it reads what it is sent in the framework's own way; else only its author knows what it takes."""
+    """Whether a relation reads its input in the framework's own way; else only its author knows what it takes."""
     return not field.read_only and hands_over(type(field), "to_internal_value")
 
 
 def _taken_value(field: Any, value: Any) -> Any:  # Any: a relation; JSON
-    """What the field takes for the row that is named. Raises: NoRow."""
+    """What the field takes for the named row, or the value unchanged. Raises: NoRow."""
     rows = field.get_queryset()
     if not isinstance(rows, QuerySet) or rows.query.is_sliced or rows.query.combinator:
-        return value  # nothing more can be asked of these rows
+        return value  # such a query cannot be filtered further
     try:
         row = row_by_fields(rows, value) if isinstance(value, dict) else row_by_text(field, rows, value)
     except SynchronousOnlyOperation:  # the view reads its body in an event loop
@@ -132,7 +132,7 @@ def _taken_value(field: Any, value: Any) -> Any:  # Any: a relation; JSON
 
 
 def _as_sent(field: Any, row: Model) -> Any:  # Any: a relation; JSON
-    """As the framework's own field shows it; a class of the project's may show more than it takes."""
+    """The row as the framework's own field shows it; a subclass of the project may show more than it takes."""
     kind = next(kind for kind in _KINDS if isinstance(field, kind))
     sent = kind.to_representation(field, row)
     return str(sent) if isinstance(field, relations.HyperlinkedRelatedField) else sent

@@ -1,4 +1,4 @@
-"""Rows that a call names by a text or by the values of fields that identify them, and by no others.
+"""Finds rows that a call names by a text or by the values of fields that identify them, and by no other fields.
 
 A lookup by any other field would let a caller find out, guess by guess, what it is not shown.
 """
@@ -17,9 +17,9 @@ from handfast.core.words.redaction import scrub_name, scrub_names
 from handfast.django.discovery.drf_types import AnyModelField, AnyQuerySet
 from handfast.django.discovery.schemas.model_values import Model, identifying_names, is_secret_column
 
-_NAMES: Final = ("name", "slug")  # what a row is called by, unique or not
-_DEEPEST: Final = 4  # rows that are named by rows
-_MOST_READ: Final = 10  # rows that one text may fit, by their key and by their names
+_NAMES: Final = ("name", "slug")  # columns with the name of a row, unique or not
+_DEEPEST: Final = 4  # levels of rows that are named by other rows
+_MOST_READ: Final = 10  # rows that are read for one text, by their key or by their names
 
 
 @lru_cache(maxsize=4096)
@@ -38,12 +38,12 @@ def lookup_columns(model: Model) -> dict[str, AnyModelField]:
 
 @lru_cache(maxsize=4096)
 def naming_columns(model: Model) -> tuple[AnyModelField, ...]:
-    """The columns that a plain text may be meant for: unique ones, or the name."""
+    """The columns that a plain text may refer to: unique ones, or else the name."""
     return tuple(model._meta.get_field(name) for name in identifying_names(model))  # type: ignore[misc]  # columns, by their own names
 
 
 def as_stored(column: AnyModelField, value: Any) -> Any:  # Any: JSON, and what a column makes of it
-    """The value as the column would compare it. Raises: ValueError, where it can be none of the column's."""
+    """The value as the column compares it. Raises: ValueError, where the column cannot hold it."""
     target: Any = column.target_field if isinstance(column, models.ForeignKey) else column  # Any: of any type
     if isinstance(value, list | dict) or (isinstance(value, bool) and not isinstance(target, models.BooleanField)):
         raise ValueError("no column that identifies a row holds such a value")
@@ -56,11 +56,11 @@ def as_stored(column: AnyModelField, value: Any) -> Any:  # Any: JSON, and what 
 
 
 class NoRow(Exception):
-    """Why a value names no row, in words for the agent: fields and numbers, never values."""
+    """A value does not name a single row; the text is for the agent, with fields and numbers, never values."""
 
 
 def row_by_fields(rows: AnyQuerySet, value: Mapping[str, Any]) -> models.Model:  # Any: JSON
-    """The one row that has these values; one query where there is one. Raises: NoRow."""
+    """The only row with these values, in one query where it exists. Raises: NoRow."""
     found = rows.filter(_condition(rows.model, value))
     first = list(found[:2])
     if len(first) == 1:
@@ -108,7 +108,7 @@ def _stored(column: AnyModelField, item: Any, key: str) -> Any:  # Any: JSON, an
 
 
 def row_by_text(field: Any, rows: AnyQuerySet, text: str) -> models.Model | None:  # Any: a relation
-    """None where the text is what the field takes itself, or can be nothing else: no query then. Raises: NoRow."""
+    """The row that a text names; None, without a query, where only the field itself can read it. Raises: NoRow."""
     own = _own_lookup(field, rows)
     if own is None and text.startswith(("http:", "https:", "/")):
         return None
@@ -125,7 +125,7 @@ def row_by_text(field: Any, rows: AnyQuerySet, text: str) -> models.Model | None
 
 
 def _own_lookup(field: Any, rows: AnyQuerySet) -> str | None:  # Any: a relation
-    """What the field goes by itself; a link is nothing that a row is stored under."""
+    """The lookup of the field itself; None for a link, which is not stored in a column."""
     if isinstance(field, relations.SlugRelatedField):
         return str(field.slug_field)
     return None if isinstance(field, relations.HyperlinkedRelatedField) else str(rows.model._meta.pk.name)
@@ -139,7 +139,7 @@ def _own_value(field: Any, rows: AnyQuerySet, own: str, text: str) -> Any:  # An
         except ValidationError:
             return None
     stored = text if "__" in own else _stored_text(rows.model._meta.get_field(own), text)
-    # Python reads "1_0" and " 10 " as ten; that is rather a name.
+    # Python reads "1_0" and " 10 " as ten; such a text is more likely a name.
     return None if isinstance(stored, int) and str(stored) != text else stored
 
 
@@ -151,7 +151,7 @@ def _stored_text(column: Any, text: str) -> Any:  # Any: a column, and what it h
 
 
 def _best(rows: AnyQuerySet, meant: dict[str, Any]) -> models.Model:  # Any: what columns hold
-    """One query for all that a text may be; a row that has it as its key comes before one that has it as its name."""
+    """The best row for a text, in one query; one that has it as its key comes before one that has it as its name."""
     condition = Q()
     for name, stored in meant.items():
         condition |= Q((name, stored))
@@ -162,7 +162,7 @@ def _best(rows: AnyQuerySet, meant: dict[str, Any]) -> models.Model:  # Any: wha
         if len(same) == 1:
             return same[0]
     if len(read) == 1:
-        return read[0]  # equal to the database, if not to the letter
+        return read[0]  # equal for the database, though not letter by letter
     if not read:
         raise no_row(rows, meant, "or")
     count = len(read) if len(read) < _MOST_READ else found.count()

@@ -1,4 +1,4 @@
-"""The arguments of a call, put where its url's caller would put them: the path, the query and the body."""
+"""Splits the arguments of a call as an HTTP caller would: into the path, the query and the body."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from handfast.toolkit.running.json_text import write_json
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Where a call goes, and with what. `body` is JSON that is not written yet; `has_body` tells it from none."""
+    """The target, query and body of a call. `body` is JSON not yet serialized; without `has_body` there is none."""
 
     target: UrlTarget
     query: str
@@ -23,7 +23,7 @@ class Parts:
 
 
 def split_arguments(tool: ViewTool, arguments: Mapping[str, Any]) -> Parts:  # Any: JSON
-    """Raises: ToolError, where an argument does not fit the path."""
+    """Splits the arguments of one call. Raises: ToolError, where an argument does not fit the path."""
     try:
         target = tool.path.target(arguments)
     except PathRefused as refused:
@@ -41,7 +41,7 @@ def _body(tool: ViewTool, arguments: Mapping[str, Any]) -> Any:  # Any: JSON
 
 
 def query_string(parameters: Iterable[QueryParameter], arguments: Mapping[str, Any]) -> str:  # Any: JSON
-    """As it stands in a url; null says nothing there, and neither does an empty list."""
+    """The query as it is in a url, which cannot express null or an empty list: these are left out."""
     pairs = (
         (one.name, text)
         for one in parameters

@@ -1,4 +1,4 @@
-"""Where a tool's arguments may hold what its view would not understand: a row by its name, or a file as text."""
+"""The places in a tool's arguments whose values need conversion for its view: rows by name, files as text."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Literal, TypeAlias
@@ -7,18 +7,18 @@ from handfast.django.discovery.drf_types import Json
 
 Kind: TypeAlias = Literal["relation", "file"]
 Path: TypeAlias = tuple[str | int, ...]
-# What becomes of a value that stands in such a place. Any: JSON, and what a file becomes.
+# Converts the value at such a place. Any: JSON, and what a file becomes.
 Change: TypeAlias = Callable[[Kind, Any, Path], Any]
 
-# How discovery writes a row that is named by its fields.
+# The schema that discovery gives a row that is named by its fields.
 _ROW: Final = {"type": "object", "minProperties": 1}
-# And a file.
+# The properties that it gives a file.
 _FILE: Final = {"filename", "content", "content_type"}
 _ROOT: Final = "#/$defs/"
 
 
 class ArgumentPlaces:
-    """The places of one tool, by the schema that its callers were given."""
+    """The places in the arguments of one tool, by its input schema."""
 
     def __init__(self, schema: Json) -> None:
         self._definitions: Json = schema.get("$defs", {})
@@ -28,7 +28,7 @@ class ArgumentPlaces:
         }
 
     def rewritten(self, name: str, value: Any, change: Change) -> Any:  # Any: JSON
-        """An argument with everything changed that stands in one of the places."""
+        """An argument with the values at all of these places changed."""
         return self._walk(value, self.arguments[name], (name,), change)
 
     def _holds(self, schema: Any, seen: frozenset[str]) -> bool:  # Any: JSON Schema
@@ -77,7 +77,7 @@ def _kind(schema: Json) -> Kind | None:
 
 
 def _is_meant(kind: Kind, schema: Json, value: object) -> bool:
-    """Whether it is one of those values: an object, or text where a row's own reference is not all that text may be."""
+    """Whether a value needs conversion: an object, or a text that may be more than the field's own reference."""
     if isinstance(value, dict):
         return True
     return kind == "relation" and isinstance(value, str) and value != "" and "format" not in schema["oneOf"][0]

@@ -1,4 +1,4 @@
-"""What is known of a tool before any call: how its view is spoken to, and which arguments it would not understand."""
+"""What is known of a tool before any call: the form of its view's requests, and arguments that need conversion."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from handfast.django.invocation.places import ArgumentPlaces
 
 Form: TypeAlias = Literal["json", "form", "bare_file"]
 _FORMS: Final = frozenset(("multipart/form-data", "application/x-www-form-urlencoded"))
-_MOST: Final = 10_000  # tools that are remembered; five times as many as one project was ever seen to have
+_MOST: Final = 10_000  # tools that are remembered; five times as many as the largest project seen has
 
 
 class UrlMatch:
-    """The match of one tool's url pattern; only what is captured differs between calls."""
+    """The resolver's match of one tool's url pattern; only the captured values differ between calls."""
 
     def __init__(self, tool: ViewTool) -> None:
         self._tool = tool
@@ -45,7 +45,7 @@ class UrlMatch:
         except Resolver404:
             return self._by_name()
         if found.func is not self._tool.callback:
-            # Another pattern is first with this very path; the next call may be clearer.
+            # Another pattern matches this path first; the path of the next call may be unambiguous.
             return self._by_name()
         self._fixed = {
             "url_name": found.url_name,
@@ -68,7 +68,7 @@ class Prepared:
     tool: ViewTool
     accept: str
     content_type: str
-    form: Form  # in which the view reads a body without files
+    form: Form  # of a body without files, as the view reads it
     places: ArgumentPlaces
     match: UrlMatch
 
@@ -77,7 +77,7 @@ _known: dict[int, Prepared] = {}
 
 
 def prepare(tool: ViewTool) -> Prepared:
-    """Made once for each tool: a tool cannot be hashed, so it is known by being the same object."""
+    """The prepared form of a tool, made once and found by the tool's identity, since a tool cannot be hashed."""
     found = _known.get(id(tool))
     if found is not None and found.tool is tool:
         return found
@@ -102,7 +102,7 @@ def _made(tool: ViewTool) -> Prepared:
 
 
 def _form(parsers: list[Any], content_type: str) -> Form:  # Any: parser classes
-    """What REST framework would read JSON with: the first parser that says it can; some take any body for a file."""
+    """The form in which a view reads JSON, by the first parser that accepts it; some take any body for a file."""
     reader = next((parser for parser in parsers if media_type_matches(parser.media_type, content_type)), None)
     if reader is not None and not issubclass(reader, FileUploadParser):
         return "json"

@@ -1,4 +1,4 @@
-"""What a view refused, as a code to branch on and one line that says what to do."""
+"""The refusals of a view as errors: a code to branch on, and one line that says what to do."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -52,12 +52,12 @@ _CRASHED: Final = (
 
 
 def refusal_of(tool: ViewTool, arguments: Mapping[str, Any], response: HttpResponseBase) -> ToolError:  # Any: JSON
-    """An answer of 400 and above as an error of the tool's."""
+    """Turns an answer with a status of 400 or above into an error of the tool."""
     status = response.status_code
     code = _CODES.get(status, ErrorCode.INTERNAL_ERROR if status >= 500 else ErrorCode.INVALID_INPUT)
     match code:
         case ErrorCode.INTERNAL_ERROR:
-            # Whatever it says of itself stays here: it may be a traceback, or a user's data.
+            # The text of the answer is not passed on: it may be a traceback, or a user's data.
             return crash_error()
         case ErrorCode.UNAVAILABLE:
             return _unavailable(response)
@@ -80,7 +80,7 @@ def _errors(tool: ViewTool, arguments: Mapping[str, Any], response: HttpResponse
 
 
 def _body(response: HttpResponseBase) -> Any:  # Any: what a view answered
-    """A view's own errors before they were rendered, where it has them: with their codes, under their own names."""
+    """A view's errors before rendering, where it has them, with codes and original names; else the decoded body."""
     data = getattr(response, "data", None)
     if data is not None:
         return data
@@ -94,7 +94,7 @@ def _body(response: HttpResponseBase) -> Any:  # Any: what a view answered
 
 
 def _not_found(tool: ViewTool, arguments: Mapping[str, Any], said: str) -> ToolError:  # Any: JSON
-    """Which arguments found nothing; or what the author says about it, where that is more."""
+    """The error that names the arguments that found nothing, or quotes the author's text where that says more."""
     names = [each.name for each in tool.path.parameters if each.name in arguments]
     what = "The API found nothing there"
     if said and not said.endswith((*_SAYS_NOTHING, str(NotFound.default_detail).rstrip("."))):

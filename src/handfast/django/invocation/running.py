@@ -1,4 +1,4 @@
-"""Calls a view as Django's handler would: in its transactions, awaited where need be, its exceptions told apart."""
+"""Calls a view as Django's handler would: in its transactions, awaited if async, with a status for each exception."""
 
 import logging
 from collections.abc import Collection, Iterator, Mapping
@@ -23,7 +23,7 @@ from handfast.django.invocation.refusals import crash_error
 
 _handler: Final = BaseHandler()  # never loaded with middleware: that has run for the outer request
 _KEPT: Final = "other rows refer to this one and keep it from being deleted"
-# What Django answers for an exception that is no crash.
+# What Django answers for an exception that is not a crash.
 _STATUS: Final[tuple[tuple[type[Exception], int], ...]] = (
     (Http404, 404),
     (PermissionDenied, 403),
@@ -34,7 +34,7 @@ _STATUS: Final[tuple[tuple[type[Exception], int], ...]] = (
 
 
 def call_view(callback: ViewFunction, request: HttpRequest, kwargs: Mapping[str, object]) -> HttpResponseBase:
-    """What the view answers, rendered. What it raises becomes the answer that Django would give, without a page."""
+    """The rendered answer of a view. An exception becomes the answer that Django would give, without a page."""
     try:
         response = _called(callback, request, kwargs)
     except Exception as error:  # noqa: BLE001 - the edge to the project's code, as in Django's own handler; it logs
@@ -58,7 +58,7 @@ def _called(callback: ViewFunction, request: HttpRequest, kwargs: Mapping[str, o
 
 
 def answer_for(error: Exception, request: HttpRequest) -> HttpResponseBase:
-    """The status that Django would answer with; a crash is logged and signalled as there."""
+    """An answer with the status that Django would send; a crash is logged and signalled as Django does."""
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
     response = HttpResponse(status=status)
     if status == 500:
@@ -84,7 +84,7 @@ def answer_for(error: Exception, request: HttpRequest) -> HttpResponseBase:
             exception=error if status == 500 else None,
         )
     if isinstance(error, ProtectedError | RestrictedError):
-        # To the operator it stays the crash that it is over HTTP; an agent reads what it can act on.
+        # The operator sees the same crash as over HTTP; an agent gets an error that it can act on.
         response.status_code = 409
         response.data = {"detail": _KEPT}  # type: ignore[attr-defined]  # as a response of REST framework's has it
     return response
@@ -92,7 +92,7 @@ def answer_for(error: Exception, request: HttpRequest) -> HttpResponseBase:
 
 @contextmanager
 def one_transaction(request: HttpRequest) -> Iterator[Collection[str]]:
-    """Keeps what is done inside, or none of it. Raises: ToolError, for what a database refuses only at the end."""
+    """Keeps all that is done inside, or none of it. Raises: ToolError, for what a database refuses only at the end."""
     databases = _written_databases()
     try:
         with open_savepoint(databases):
@@ -104,18 +104,18 @@ def one_transaction(request: HttpRequest) -> Iterator[Collection[str]]:
 
 @contextmanager
 def open_savepoint(databases: Collection[str]) -> Iterator[None]:
-    """A transaction on each of them, or a savepoint in one."""
+    """Opens a transaction on each database, or a savepoint where one is open."""
     with ExitStack() as stack:
         for alias in databases:
             stack.enter_context(transaction.atomic(using=alias))
         yield
         if any(transaction.get_rollback(using=alias) for alias in databases):
-            # The view says that it went well, and what it did will be undone.
+            # The view reports success, but its changes will be rolled back.
             raise crash_error()
 
 
 def _written_databases() -> list[str]:
-    """Those that routers send writes of any model to, and those that Django itself would open a transaction on."""
+    """The databases that routers send writes to, and those on which Django itself would open a transaction."""
     found = {router.db_for_write(model) for model in apps.get_models()} if router.routers else {DEFAULT_DB_ALIAS}
     found |= {alias for alias, options in connections.settings.items() if options["ATOMIC_REQUESTS"]}
     return sorted(alias for alias in found if alias in connections.settings)

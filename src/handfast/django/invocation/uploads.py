@@ -1,4 +1,4 @@
-"""Files in a call: an object with the content in base64 becomes what Django makes of an upload."""
+"""Files in a call: turns an object with its content in base64 into the object that Django makes of an upload."""
 
 import binascii
 import mimetypes
@@ -47,7 +47,7 @@ def _refused(path: Path, what: str) -> ToolError:
 
 
 def files_by_field(files: dict[Path, InMemoryUploadedFile]) -> "MultiValueDict[str, InMemoryUploadedFile]":
-    """As `request.FILES` has them: those of a field, or of a list that is the field."""
+    """The files as `request.FILES` holds them: those that are a field, and those in a list that is a field."""
     found: MultiValueDict[str, InMemoryUploadedFile] = MultiValueDict()
     for path, file in files.items():
         if len(path) == 1 or (len(path) == 2 and isinstance(path[1], int)):

@@ -1,1 +1,1 @@
-"""The adapter's tables, step by step. What is released is never changed."""
+"""The migrations of the adapter's tables. A released migration is never changed."""

@@ -23,10 +23,10 @@ _log = logging.getLogger("handfast.django")
 
 
 class DatabaseResults:
-    """A ResultStore in a table: bounded for each caller, the oldest make way, and nothing is found beyond its time.
+    """A ResultStore in a table: bounded for each caller, dropping the oldest first; expired results are not found.
 
     Its coroutines never wait, so that they can be driven in a thread without an event loop, where Django's queries may
-    be made. A database that refuses is no reason to take an answer back: then a result is forgotten.
+    be made. An error of the database does not fail the call: the result is then not kept.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class DatabaseResults:
         try:
             with transaction.atomic(using=_database()):
                 _stored().create(**_columns(kept), digest=_digest(key), expires=self._moment() + self._milliseconds)
-            # Apart: whatever stands in the way of tidying up, the result is there.
+            # In a transaction of its own: if the cleanup fails, the result is still kept.
             with transaction.atomic(using=_database()):
                 _stored().filter(expires__lte=self._moment()).delete()
                 self._make_room(kept.owner, newest=_digest(key))
@@ -77,7 +77,7 @@ class DatabaseResults:
 
 
 def _database() -> str:
-    """Where writes go, for reading too: a copy of the database may lag behind an agent that asks for the rest."""
+    """The database that writes go to, for reading too: a replica may lag behind an agent that asks for the rest."""
     from handfast.django.models import KeptResult as Row
 
     return router.db_for_write(Row)
@@ -90,7 +90,7 @@ def _stored() -> "QuerySet[Row]":
 
 
 def _digest(key: str) -> str:
-    """A reader of the table, or of a backup, cannot make tokens of what is in it."""
+    """What is stored for a key: a reader of the table, or of a backup, cannot make tokens from it."""
     return sha256(key.encode()).hexdigest()
 
 

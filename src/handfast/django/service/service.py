@@ -30,7 +30,7 @@ _MIRROR: Final = b"x-mcp-header"
 
 
 class Service:
-    """What an agent can do here. Discovery is late, so that views and urls of plugins count."""
+    """The tools of the project, to be listed and called. Discovery is late, so that views and urls of plugins count."""
 
     def __init__(self, settings: AdapterSettings, discovery: Discovery) -> None:
         """Raises: ImproperlyConfigured; StoreError, where calls are to be recorded and cannot be."""
@@ -49,12 +49,12 @@ class Service:
         return {name: schema for name, schema in published.items() if _MIRROR in schema}
 
     def tools(self, caller: ApiCaller) -> list[dict[str, Any]]:  # Any: JSON
-        """What this caller is shown: tools in the scopes of its token whose views would let it in."""
+        """The tools that the caller is shown: those in the scopes of its token whose views would let it in."""
         seen = {tool.name for tool in usable_tools(caller, self.views.values(), caller.request)}
         return self.registry.published_to(seen.__contains__)
 
     def call(self, name: str, arguments: bytes | None, caller: ApiCaller) -> Answer:
-        """Run one tool; `arguments` are JSON text as it came. Raises: UnknownTool, RecordingFailed."""
+        """Runs one tool; `arguments` are JSON text as received. Raises: UnknownTool, RecordingFailed."""
         who = label(caller)
         told = dispatch.ToolCaller(
             actor=Actor(id=who) if who else None, context=caller.request, sees=self._sight(name, caller)
@@ -62,9 +62,9 @@ class Service:
         return run_here(self.registry.dispatch(name, _read(arguments), caller=told))
 
     def _sight(self, name: str, caller: ApiCaller) -> Callable[[str], bool]:
-        """Out of scope is not there. Beyond that a view decides itself which callers it lets in, when it is called.
+        """Whether a tool exists for the caller: not if it is out of scope. The view itself decides in the call.
 
-        A dispatcher names its actions, so only those that would be listed are there.
+        A dispatcher names its actions, so of these only the ones that would be listed exist.
         """
         sees = is_in_scope if name in self.views else may_use
         known: dict[str, bool] = {}
@@ -83,14 +83,14 @@ class Service:
         return 0 if self._recorder is None else self._recorder.pending
 
     def close(self) -> None:
-        """Write what is still to be recorded, and end what calls have started."""
+        """Writes the pending records, and ends what calls have started."""
         run_here(self.registry.close())
         if self._recorder is not None:
             self._recorder.close()
 
 
 def _read(arguments: bytes | None) -> object:
-    """What two readers could take differently stays as it came, and is refused on the way."""
+    """The decoded arguments; text that two parsers could read differently stays undecoded, and is refused later."""
     if arguments is None:
         return None
     try:
@@ -104,7 +104,7 @@ _service: Service | None = None
 
 
 def service() -> Service:
-    """Raises: ImproperlyConfigured, StoreError; the next request tries again."""
+    """The service of this process. Raises: ImproperlyConfigured, StoreError; the next request tries again."""
     global _service
     if _service is None:
         with _lock:
@@ -115,7 +115,7 @@ def service() -> Service:
 
 
 def forget_service() -> None:
-    """Tests change settings and urls; a running project does not."""
+    """Closes the service for tests, which change settings and urls; a running project does not."""
     global _service
     with _lock:
         if _service is not None:
@@ -124,7 +124,7 @@ def forget_service() -> None:
 
 
 def _forget_after_fork() -> None:
-    """A recorder's thread does not live on in a child. What the parent had not written yet is the parent's to write."""
+    """Drops the service in a forked child, which lacks the recorder's thread; the parent writes pending records."""
     global _service, _lock
     _lock = threading.Lock()
     _service = None

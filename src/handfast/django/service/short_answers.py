@@ -1,4 +1,4 @@
-"""Lean answers to writes: of a row that would be a large answer, its key and what the call said about it."""
+"""Lean answers to writes: instead of a large row, its key and the fields that the call sent."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,10 +16,10 @@ _ABOUT: Final = "An answer that would be large has only the key and what was sen
 
 @dataclass(frozen=True, slots=True)
 class LeanForm:
-    """Made once for a tool that writes and answers with its row."""
+    """The lean form of a tool that writes and answers with its row, made once for each."""
 
-    keys: frozenset[str]  # what is always sent
-    whole_bytes: int  # up to which an answer is sent whole
+    keys: frozenset[str]  # members that are always sent
+    whole_bytes: int  # an answer up to this size is sent whole
     output_schema: Mapping[str, Any]  # Any: JSON Schema
 
     def of(self, answer: Any, sent: Mapping[str, Any]) -> Any:  # Any: JSON
@@ -28,7 +28,7 @@ class LeanForm:
         return {key: value for key, value in answer.items() if key in self.keys or (key in sent and _is_short(value))}
 
     def of_each(self, answers: Sequence[Any], sent: Sequence[Mapping[str, Any]]) -> list[Any]:
-        """Of a list: all of them whole, or all of them lean."""
+        """The answers for a list of objects: all of them whole, or all of them lean."""
         if self._fits(answers):
             return list(answers)
         least = replace(self, whole_bytes=0)
@@ -43,7 +43,7 @@ def _is_short(value: object) -> bool:
 
 
 def lean_form(tool: ViewTool, when: LeanWrites, piece_bytes: int) -> LeanForm | None:
-    """None where answers are sent as they are: a read, a tool whose answer is not known, or a row without a key."""
+    """None where answers are sent as they are: a read, a tool with an unknown answer, or a row without a key."""
     if when == "never" or tool.method not in _WRITES or tool.kind == "read":
         return None
     root = _root(tool.output_schema)

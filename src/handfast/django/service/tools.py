@@ -1,4 +1,4 @@
-"""The tools of a project in the toolkit's registry: each view tool with its contract, and dispatchers before them."""
+"""The tools of a project in the toolkit's registry: each view tool with its contract, and dispatchers over them."""
 
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
@@ -32,7 +32,7 @@ _ABOUT_RESOURCE: Final = "Everything that can be done with {resource}."
 
 
 def policy_of(settings: AdapterSettings) -> ToolPolicy:
-    """Strict both ways; undeclared scalars pass by default and are named in the answer."""
+    """Strict for arguments and results; undeclared scalars pass by default and are named in the answer."""
     return ToolPolicy(
         InputPolicy(mode=Mode.STRICT, unknown_arguments=settings.unknown_arguments, errors=settings.errors),
         OutputPolicy(mode=Mode.STRICT, missing_structured_content=Posture.BLOCK),
@@ -90,13 +90,13 @@ def spec_of(tool: ViewTool, settings: AdapterSettings) -> ToolSpec:
 
 
 def _held(schema: Mapping[str, Any]) -> dict[str, Any]:  # Any: JSON Schema
-    """An author's own schema may leave its root open. Here nothing undeclared passes unnamed, so that is not said."""
+    """The schema without the author's rule for undeclared arguments, since here none of them passes unnamed."""
     closed = {key: part for key, part in schema.items() if key not in ("additionalProperties", "patternProperties")}
     return {"type": "object", "properties": {}, **closed}
 
 
 def _takes_several(tool: ViewTool) -> bool:
-    """Whether a list of bodies can be told from one: nothing else has to be said beside it."""
+    """Whether a call can send a list of bodies: the tool creates, and requires no arguments beside the body."""
     is_create = tool.action == "create" and tool.method == "POST"
     needs_more = any(each.is_required for each in tool.path.parameters) or any(each.is_required for each in tool.query)
     return is_create and not needs_more and not tool.takes_list and tool.body is not None and tool.kind != "admin"
@@ -132,7 +132,7 @@ def _run_list(tool: ViewTool, lean: LeanForm | None) -> Run:
 def _add_dispatchers(registry: ToolRegistry, tools: list[ViewTool], settings: AdapterSettings) -> None:
     if settings.dispatchers == "resources":
         for resource, actions in _by_resource(tools).items():
-            if len(actions) > 1:  # one tool in front of one tool would only be longer
+            if len(actions) > 1:  # a dispatcher for a single tool would only be longer
                 about = _ABOUT_RESOURCE.format(resource=resource.replace("__", " "))
                 registry.dispatcher(resource, about, actions=actions, hides_tools=settings.hide_dispatched)
     elif isinstance(settings.dispatchers, Mapping):
@@ -154,7 +154,7 @@ def _add_group(
 
 
 def _by_resource(tools: Iterable[ViewTool]) -> dict[str, dict[str, str]]:
-    """Tools by the part of their name before the action; one with a name of its own stands alone."""
+    """Groups tools by the part of their name before the action; leaves out those with a name of their own."""
     found: dict[str, dict[str, str]] = {}
     for tool in tools:
         for action in (tool.action, f"{tool.action}__{tool.method.lower()}"):

@@ -1,1 +1,1 @@
-"""What a path and a query may hold: places, filters, pages."""
+"""The parameters of a path and of a query: path arguments, filters, pages."""

@@ -14,19 +14,19 @@ from handfast.django.discovery.views.bare_view import AskedView
 from handfast.django.discovery.views.guarded_calls import Raised, call_guarded
 from handfast.django.discovery.views.overridden import is_framework
 
-# What the framework's own backends go by; the rest of a view is nothing to them.
+# The attributes that the framework's own backends use; they ignore the rest of a view.
 _ASKED_FOR = ("filter_backends", "filterset_class", "filterset_fields", "search_fields", "ordering_fields")
 
 
 class Filters:
-    """The filters of all views; those of one view are read once, unless a backend may answer each action otherwise."""
+    """The filters of all views; those of one view are read once, unless a backend may answer differently per action."""
 
     def __init__(self, findings: DiscoveryProblems) -> None:
         self._findings = findings
         self._known: dict[type, tuple[list[object], list[QueryParameter]]] = {}
 
     def of(self, asked: AskedView) -> list[QueryParameter]:
-        """What each backend of the view takes; of two parameters of one name the first."""
+        """The parameters of the view's backends; of two with the same name the first."""
         cls = type(asked.view)
         basis = [*(getattr(asked.view, name, None) for name in _ASKED_FOR), asked.model, type(asked.serializer)]
         before, found = self._known.get(cls, ([], []))
@@ -55,7 +55,7 @@ def read_filters(asked: AskedView, findings: DiscoveryProblems) -> list[QueryPar
     return list(found.values())
 
 
-def _read(backend: Any, asked: AskedView) -> Iterator[QueryParameter]:  # Any: told apart by what they are and can
+def _read(backend: Any, asked: AskedView) -> Iterator[QueryParameter]:  # Any: a backend of any class
     if isinstance(backend, SearchFilter):
         yield from _search(backend, asked)
     elif isinstance(backend, OrderingFilter):
@@ -67,7 +67,7 @@ def _read(backend: Any, asked: AskedView) -> Iterator[QueryParameter]:  # Any: t
 
 
 def _search(backend: SearchFilter, asked: AskedView) -> Iterator[QueryParameter]:
-    """Without fields to search in, the parameter is ignored: then there is none."""
+    """The search parameter; none without fields to search in, since the backend would ignore it."""
     fields = backend.get_search_fields(asked.view, asked.view.request)
     if fields:
         names = ", ".join(str(name).lstrip("".join(backend.lookup_prefixes)) for name in fields)
@@ -85,7 +85,7 @@ def _ordering(backend: OrderingFilter, asked: AskedView) -> Iterator[QueryParame
 
 
 def _ordering_names(backend: OrderingFilter, asked: AskedView) -> Sequence[str]:
-    """Only what is not in this list is dropped by the backend without a word."""
+    """The names that one can order by; the backend silently drops all others."""
     declared = getattr(asked.view, "ordering_fields", backend.ordering_fields)
     if asked.queryset is None and (declared is None or declared == "__all__"):
         return []

@@ -29,12 +29,12 @@ _FORM_FIELDS: Final[tuple[tuple[type, Json], ...]] = (
     (forms.CharField, {"type": "string"}),
 )
 _NUMBERS: Final = (forms.FloatField, forms.DecimalField, forms.IntegerField)
-# Django makes dates of these to compare with, and crashes over years that have none. Seen from another time zone, some
-# days of the first and the last one are in none, either.
+# Django makes dates of these to compare with, and crashes over years that dates cannot have. In another time zone that
+# is true of some days of the first and the last year, too.
 _YEARS: Final = ("year", "iso_year")
 _YEAR: Final[Json] = {"type": "integer", "minimum": 2, "maximum": 9998}
 _COMMAS: Final = "Multiple values may be separated by commas."  # what django-filter says of every list
-# A comma inside a value would make two of it.
+# A comma inside a value would split it in two.
 _NO_COMMA: Final = "^[^,]*$"
 _LOOKUPS: Final = {
     "gt": "More than this",
@@ -71,9 +71,9 @@ def filterset_parameters(backend: Any, asked: AskedView) -> Iterator[QueryParame
 
 def _parameters(name: str, one: Any) -> Iterator[QueryParameter]:  # Any: a filter
     said = _said(one)
-    one.label = one._label or ""  # or else one would be made up, at length and in vain
+    one.label = one._label or ""  # else django-filter would make one up, slowly and without use
     made = call_guarded(lambda: one.field)
-    if isinstance(made, Raised):  # it lists the values that are in the table, which is not asked now
+    if isinstance(made, Raised):  # its choices are values of the table, which is not queried now
         yield QueryParameter(name, described(_column(one) or {"type": "string"}, said, _how(one)))
         return
     field = made.value
@@ -117,7 +117,7 @@ def _schema(field: forms.Field, one: Any) -> Json:  # Any: a filter
 
 
 def _column(one: Any) -> Json:  # Any: a filter
-    """The column that a filter compares with, where it compares with the column itself."""
+    """The schema of the column that a filter compares with; {} where it does not compare with the column itself."""
     name = str(one.field_name or "")
     reached = follow(getattr(one, "model", None), name.split("__"))
     is_whole = isinstance(reached.column, models.IntegerField)
@@ -139,7 +139,7 @@ def _choices(field: Any) -> Json:  # Any: choices may be grouped, and of any kin
 
 
 def _telling(pairs: Iterable[tuple[object, object]]) -> list[tuple[object, object]]:
-    """Without the reversed orderings, whose labels only say that they are."""
+    """The choices without the reversed orderings, whose labels only say that they are reversed."""
     return [(key, label) for key, label in pairs if not str(key).startswith("-")]
 
 
@@ -152,7 +152,7 @@ def _flat(choices: Iterable[Any]) -> Iterator[tuple[object, object]]:  # Any: pa
 
 
 def _said(one: Any) -> str:  # Any: a filter
-    """What its author says of it."""
+    """The description that a filter's author has given."""
     given = str(one.extra.get("help_text") or "")
     is_made_up = hasattr(one, "base_field_class") and given == gettext(_COMMAS)
     return "" if is_made_up else given or str(one._label or "")

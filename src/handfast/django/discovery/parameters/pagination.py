@@ -20,21 +20,21 @@ _ITEMS: Final = "all-items"  # no class can have this name
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """How a list is cut; `of` makes the schema of the answer from that of all its items."""
+    """How a list is paged; `of` makes the schema of the answer from that of all its items."""
 
     parameters: tuple[QueryParameter, ...]
     of: Callable[[Json], Json]
 
 
 def read_pages(view: APIView, findings: DiscoveryProblems) -> Pages:
-    """By the pagination class of a view, as far as the view leaves paging to it."""
+    """Reads the pagination class of a view, where the view leaves paging to it."""
     if not all(is_untouched(type(view), name) for name in ("paginate_queryset", "get_paginated_response", "paginator")):
         return Pages((), lambda _: {})
     cls = getattr(view, "pagination_class", None)
     return Pages((), lambda items: items) if cls is None else _pages(cls(), view, findings)
 
 
-def _pages(paginator: Any, view: APIView, findings: DiscoveryProblems) -> Pages:  # Any: told apart by class below
+def _pages(paginator: Any, view: APIView, findings: DiscoveryProblems) -> Pages:  # Any: a paginator of any class
     match paginator:
         case pagination.PageNumberPagination():
             parameters, size, by = _by_number(paginator), paginator.page_size, paginator.page_size_query_param
@@ -54,12 +54,12 @@ def _pages(paginator: Any, view: APIView, findings: DiscoveryProblems) -> Pages:
 
 
 def _always_cuts(cls: type) -> bool:
-    """Whether every call has pages: no code decides from call to call."""
+    """Whether every answer is a page: no code of the project decides it for each call."""
     return all(is_own_way(cls, name) for name in ("paginate_queryset", "get_page_size", "get_limit"))
 
 
 def _either(page: Callable[[Json], Json], items: Json) -> Json:
-    """A page or all of them; what they have in common is written once."""
+    """The schema of one page or of all items; the schema of the items is written once."""
     once = {"$ref": f"#/$defs/{_ITEMS}"}
     cut = page(once)
     return {"anyOf": [cut, once], "$defs": {_ITEMS: items}} if cut and items else {}

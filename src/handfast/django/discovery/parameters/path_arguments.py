@@ -1,4 +1,4 @@
-"""The places of a path as arguments of a tool: their names, and what may stand in them."""
+"""The parameters of a path as arguments of a tool: their names and their schemas."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -40,7 +40,7 @@ def path_template(route: Route, forms: tuple[PathForm, ...], asked: AskedView, t
 
 
 def _version(group: str, asked: AskedView, taken: Collection[str]) -> PathParameter | None:
-    """The version of the API, where it is a part of the path: it has a default, and few values."""
+    """The parameter for the version of the API, where that is in the path; it may have a default and few values."""
     scheme = asked.view.request.versioning_scheme
     if scheme is None or group != scheme.version_param:
         return None
@@ -51,7 +51,7 @@ def _version(group: str, asked: AskedView, taken: Collection[str]) -> PathParame
 
 
 def _lookup_group(asked: AskedView, forms: tuple[PathForm, ...]) -> str | None:
-    """The group that says which of the view's own rows is meant: a viewset knows; else the end of the path tells."""
+    """The group that selects one of the view's own rows: in a viewset by its `detail`, else where it ends the path."""
     group = getattr(asked.view, "lookup_url_kwarg", None) or getattr(asked.view, "lookup_field", "pk")
     groups, detail = forms[0].groups, getattr(asked.view, "detail", None)
     if detail is not None:
@@ -61,7 +61,7 @@ def _lookup_group(asked: AskedView, forms: tuple[PathForm, ...]) -> str | None:
 
 
 def _argument(group: str, model: Model | None, taken: Collection[str]) -> str:
-    """Rows show their key under its own name, so a plain `pk` takes that name, as in REST framework's own schemas."""
+    """The name of the argument. `pk` becomes the name of the key in rows, as in REST framework's own schemas."""
     name = group
     if group == "pk" and model is not None and api_settings.SCHEMA_COERCE_PATH_PK:
         name = _root_key(model)
@@ -71,7 +71,7 @@ def _argument(group: str, model: Model | None, taken: Collection[str]) -> str:
 
 
 def _root_key(model: Model) -> str:
-    """A row of a model that extends another shows the key of that one; the link to it is left out."""
+    """The name of a model's key; for a model that extends another, that of the base: rows do not show the link."""
     key: Any = model._meta.pk  # Any: columns of several kinds
     while getattr(key.remote_field, "parent_link", False):
         key = key.remote_field.model._meta.pk
@@ -81,7 +81,7 @@ def _root_key(model: Model) -> str:
 def _schema(group: str, allowed: str, route: Route, asked: AskedView, *, is_own: bool) -> Json:
     own = lookup_schema(asked.model, getattr(asked.view, "lookup_field", "pk")) if is_own else {}
     schema = _by_converter(route.converters.get(group))
-    # In a text of digits, zeros in front are part of it.
+    # In a text of digits leading zeros count.
     if schema is None and own.get("type") != "string" and _DIGITS.fullmatch(allowed):
         schema = _WHOLE
     schema = schema or own or _by_relation(group, asked.model) or _ANY_KEY
@@ -100,7 +100,7 @@ def _by_converter(converter: object) -> Json | None:
 
 
 def _by_relation(group: str, model: Model | None) -> Json | None:
-    """`site_pk` before `devices/`: the key of what the rows point to by `site`."""
+    """The schema of a parent's key: for `site_pk` before `devices/`, of the model that the rows refer to by `site`."""
     match = _PARENT.fullmatch(group)
     related = follow(model, [match[1]]).related if match is not None else None
     return None if related is None or group.endswith("slug") else key_schema(related)

@@ -1,4 +1,4 @@
-"""How the path of a call is made from its arguments, and what Django would make of that path."""
+"""Makes the path of a call from its arguments, and reads it back as Django would."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _LARGEST_KEY: Final = 2**63 - 1
 
 
 class PathRefused(ValueError):
-    """An argument that no path of this tool can hold; `parameter` is its name."""
+    """An argument does not fit the path of its tool; `parameter` is its name."""
 
     def __init__(self, parameter: str) -> None:
         super().__init__(f"Argument '{parameter}' does not fit the address of this tool. Send one as its schema says.")
@@ -24,24 +24,24 @@ class PathRefused(ValueError):
 
 
 class AddressUnclear(ValueError):
-    """A url pattern from which no path can be made, and why."""
+    """No path can be made from a url pattern; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class PathParameter:
-    """A part of the path that the caller chooses: `name` is the argument, `group` what the view is handed it as."""
+    """A part of the path that the caller chooses: `name` is the argument, `group` the keyword of the view."""
 
     name: str
     group: str
     schema: Json
     is_required: bool = True
-    is_lookup: bool = False  # it says which of the view's own rows is meant
-    default: str | None = None  # stands there where the caller says nothing
+    is_lookup: bool = False  # it selects one of the view's own rows
+    default: str | None = None  # in the path where the caller leaves the argument out
 
 
 @dataclass(frozen=True, slots=True)
 class UrlTarget:
-    """Where one call goes: the path, encoded as in a url, and what Django would hand the view with it."""
+    """The target of one call: the path, encoded as in a url, and the keywords that Django would pass to the view."""
 
     path: str
     kwargs: Mapping[str, object]
@@ -49,7 +49,7 @@ class UrlTarget:
 
 @dataclass(frozen=True, slots=True)
 class PathTemplate:
-    """A path with places for arguments. It has no script prefix: that is the request's."""
+    """A path with places for arguments, without the script prefix, which depends on the request."""
 
     route: str
     forms: tuple[PathForm, ...]
@@ -59,7 +59,7 @@ class PathTemplate:
     extra: Mapping[str, object]
 
     def target(self, arguments: Mapping[str, object]) -> UrlTarget:
-        """Raises: PathRefused."""
+        """The target of a call with these arguments. Raises: PathRefused."""
         said = {each.group: _given(each, arguments.get(each.name, each.default)) for each in self.parameters}
         given = {group: value for group, value in said.items() if value is not None}
         for form in self.forms:
@@ -93,7 +93,7 @@ class PathTemplate:
             raise PathRefused(self._misfit(found)) from None
 
     def _misfit(self, texts: Mapping[str, str]) -> str:
-        """The argument to name: the first that its own group would not take, or the only one there could be."""
+        """The argument to name in the refusal: the first that does not match its own group, else the first of all."""
         allowed = group_patterns(self.regex)
         misfits = (group for group, text in texts.items() if not re.fullmatch(allowed[group], text))
         return self._argument(next(misfits, next(iter(texts))))
@@ -103,7 +103,7 @@ class PathTemplate:
 
 
 def _given(parameter: PathParameter, value: object) -> object:
-    """A whole number as such: `1.0` is one, and one that no key can be is refused here, or databases would raise."""
+    """Makes `1.0` a whole number, and refuses numbers that are too large for a key, for which databases would raise."""
     if parameter.schema.get("type") != "integer" or not isinstance(value, int | float):
         return value
     if abs(value) > _LARGEST_KEY:
@@ -113,7 +113,7 @@ def _given(parameter: PathParameter, value: object) -> object:
 
 @lru_cache(maxsize=4096)
 def _compiled(regex: str) -> re.Pattern[str]:
-    """Compiled when a path is first made: discovery would only wait for thousands of them."""
+    """Compiles a regex when a path is first made, so that discovery does not wait for thousands of them."""
     return re.compile(f"^{regex}")
 
 

@@ -17,7 +17,7 @@ from handfast.django.discovery.views.overridden import is_framework, is_own_way,
 
 _QUERIES: Final = ("query_params", "GET")
 _READS: Final = ("get", "getlist")
-# What the framework's own methods call of a view.
+# The methods of a view that the framework's own methods call.
 _CALLED_BY: Final = {
     "get_object": ("get_queryset",),
     "get_serializer": ("get_serializer_class", "get_serializer_context"),
@@ -27,7 +27,7 @@ _ONE: Final = ("string", "number", "boolean")
 
 
 def parameters_in_code(operation: Operation, asked: AskedView) -> list[QueryParameter]:
-    """What the project's own code reads from the query of a read; what may stand there, it does not say."""
+    """The parameters that the project's own code reads from the query of a read; their values are not known."""
     found: dict[str, str] = {}
     for function in _functions(operation, asked):
         found.update(names_read(function))
@@ -61,7 +61,7 @@ def _functions(operation: Operation, asked: AskedView) -> Iterator[Any]:  # Any:
 
 
 def _own(cls: type) -> dict[str, list[Any]]:  # Any: as above
-    """What the project's own classes have under each name."""
+    """The members of the project's own classes, by name."""
     found: dict[str, list[Any]] = {}
     for base in cls.__mro__:
         if not is_framework(base) and base is not object:
@@ -73,7 +73,7 @@ def _own(cls: type) -> dict[str, list[Any]]:  # Any: as above
 def _undeclared(
     cls: Any, names: tuple[str, ...]
 ) -> Iterator[Any]:  # Any: a class of the project's, or what it has there
-    """The methods of a class that reads the query and says nothing about it."""
+    """The methods of these names, in a class that does not describe the parameters that it reads."""
     if isinstance(cls, type) and is_own_way(cls, "get_schema_operation_parameters"):
         own = _own(cls)
         for name in names:

@@ -1,4 +1,4 @@
-"""What validators ask of a value, in the words of JSON Schema."""
+"""The constraints of validators, as keywords of JSON Schema."""
 
 import decimal
 import json
@@ -20,16 +20,16 @@ from django.core.validators import (
 from handfast.core.schema.compiled import CompiledSchema, compile_schema
 from handfast.django.discovery.drf_types import Json
 
-MOST_CHARACTERS: Final = 300  # a longer one says nothing to an agent, and the serializer judges by it anyway
+MOST_CHARACTERS: Final = 300  # of a pattern: a longer one does not help an agent, and the serializer applies it anyway
 
-# Flags change what a pattern means and cannot be written down; without ASCII these classes hold other letters than
-# elsewhere; the rest is known to Python alone, or to engines that can be made to search without end.
+# Flags change the meaning of a pattern and cannot be written into a schema; without ASCII these classes match other
+# letters than in other engines; the rest exists in Python alone, or in engines that may search without end.
 _FLAGS: Final = re.IGNORECASE | re.MULTILINE | re.DOTALL | re.VERBOSE
 _BY_ALPHABET: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[wWsSbB]")
 _BEYOND: Final = re.compile(r"\(\?(?!P<|:)|(?<!\\)(?:\\\\)*\\(?:[1-9]|[kgGN])|\(\?P=|[*+?}]\+")
 _ENDINGS: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\[zZ]")
 _STARTS: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\A")
-# Comparing with a number beyond this takes a judge as long as a whole object; the serializer knows its column's range.
+# Comparing with a number beyond this takes as long as judging a whole object; the serializer checks the range anyway.
 _FARTHEST: Final = 10**18
 _SIZES: Final = {
     "string": {MinLengthValidator: "minLength", MaxLengthValidator: "maxLength"},
@@ -42,7 +42,7 @@ _SIZES: Final = {
 
 @lru_cache(maxsize=1024)
 def portable_pattern(pattern: str, flags: int = 0) -> str | None:
-    """The same pattern for a schema's `pattern`, or None where no schema should have it."""
+    """The pattern as a schema's `pattern`; None where it is too long, too slow, or not portable."""
     if len(pattern) > MOST_CHARACTERS or flags & _FLAGS or _BEYOND.search(pattern):
         return None
     if _BY_ALPHABET.search(pattern) and not flags & re.ASCII:
@@ -55,13 +55,13 @@ def portable_pattern(pattern: str, flags: int = 0) -> str | None:
 
 
 def whole(pattern: str) -> str | None:
-    """A pattern for the whole text, as a part of a path is matched."""
+    """The pattern anchored at both ends, as a part of a path is matched."""
     written = portable_pattern(pattern)
     return None if written is None else f"^(?:{written})$"
 
 
 def with_constraints(schema: Json, validators: Iterable[Callable[..., Any]]) -> Json:  # Any: whatever a validator is
-    """The schema with all that its field's validators say and a schema can say."""
+    """The schema with the constraints of its field's validators, as far as a schema can express them."""
     found: Json = {}
     for validator in validators:
         if isinstance(validator, BaseValidator):
@@ -81,7 +81,7 @@ def _limit(schema: Json, validator: BaseValidator) -> tuple[str, int | float | N
 
 
 def _take(found: Json, keyword: str, limit: int | float | None) -> None:
-    """Of two limits the narrower one holds."""
+    """Adds a limit; of two limits the narrower one holds."""
     if limit is None:
         return
     narrower = max if keyword.startswith("min") else min

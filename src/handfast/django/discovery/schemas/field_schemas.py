@@ -17,7 +17,7 @@ from handfast.django.discovery.views.overridden import hands_over, is_own_way
 
 
 class FieldScope(Protocol):
-    """Where a field stands: the model of its serializer, and who describes the serializers inside it."""
+    """The context of a field: the model of its serializer, and the way to describe nested serializers."""
 
     @property
     def model(self) -> Model | None: ...
@@ -28,14 +28,14 @@ class FieldScope(Protocol):
         """The schema of a serializer, or a reference to it."""
 
     def note_open(self, why: str, hint: str) -> None:
-        """Nothing can be said about the field that is being described."""
+        """Reports that nothing can be said about the current field."""
 
 
 # --- what a call may send --------------------------------------------------------------------------------------------
 
 
 def input_of(field: AnyField, scope: FieldScope) -> Json:
-    """A writable field, with all that its author says about it."""
+    """The schema of a writable field, with its author's description."""
     schema = _or_blank(_taken(field, scope), field)
     if field.allow_null:
         schema = nullable(schema)
@@ -55,13 +55,13 @@ def _taken(field: AnyField, scope: FieldScope) -> Json:
 
 
 def _hands_over(field: AnyField) -> bool:
-    """A file that a field of the project's own takes may come in any form, as base64 or as a link say."""
+    """Whether the framework reads the value in the end; a project's file field may take any form, such as a link."""
     is_file = isinstance(field, fields.FileField)
     return (is_own_way if is_file else hands_over)(type(field), "to_internal_value")
 
 
 def _wider(schema: Json, field: AnyField) -> Json:
-    """What a field says it takes, where that is more than the framework's class takes that it hands over to."""
+    """The schema of a field's annotation where it has more types than the framework's schema, else the latter."""
     function = getattr(type(field), "to_internal_value")  # noqa: B009 - the stubs know it on instances only
     said = (
         None if is_own_way(type(field), "to_internal_value") else returned_schema(function, _second_parameter(function))
@@ -93,7 +93,7 @@ def _sizes(field: Any) -> Json:  # Any: three classes with the same options and 
 
 
 def _or_blank(schema: Json, field: AnyField) -> Json:
-    """An empty text where the field lets it through although the rest of its schema would not."""
+    """Adds the empty text where the field accepts it although the rest of its schema would not."""
     is_bound = any(keyword in schema for keyword in ("minLength", "pattern", "format"))
     if not getattr(field, "allow_blank", False) or not is_bound:
         return schema
@@ -111,7 +111,7 @@ def _default(field: AnyField) -> Json:
 
 
 def _words(field: Any) -> object:  # Any: the keywords it was made with are in no stub
-    """Its help text, or a label that says more than its name."""
+    """The help text of a field, or a label that says more than its name."""
     label = field._kwargs.get("label")
     says_more = label is not None and str(label).casefold() != str(field.field_name).replace("_", " ").casefold()
     return field.help_text or (label if says_more else None)
@@ -121,7 +121,7 @@ def _words(field: Any) -> object:  # Any: the keywords it was made with are in n
 
 
 def output_of(field: AnyField, scope: FieldScope) -> tuple[Json, bool]:
-    """A readable field, and whether its key is always there."""
+    """The schema of a readable field, and whether its key is always there."""
     reached = _reached(field, scope)
     schema = _sent(field, scope, reached)
     if reached.may_be_null or (reached.schema and admits_null(reached.schema)):
@@ -169,7 +169,7 @@ def _value_sent(field: AnyField, scope: FieldScope, reached: Reached) -> Json:
 
 
 def list_of(cls: type, items: Json) -> Json:
-    """Many of them, unless the list serializer has its own way to send many."""
+    """The schema of a list of items; {} where the list serializer has its own way to send them."""
     if not is_own_way(cls, "to_representation") or not is_own_way(cls, "data"):
         return {}
     return {"type": "array", "items": items}
@@ -185,7 +185,7 @@ def _from_method(field: fields.SerializerMethodField, scope: FieldScope) -> Json
 
 
 def _custom(field: AnyField, method: str, scope: FieldScope) -> Json:
-    """A field with its own way to read or write: only an annotation knows what comes of it."""
+    """The schema of a field with its own way to read or write, of which only an annotation gives the type."""
     function = getattr(type(field), method)
     is_input = method == "to_internal_value"
     parameter = _second_parameter(function) if is_input else "return"

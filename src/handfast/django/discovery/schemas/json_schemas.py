@@ -11,7 +11,7 @@ from typing import Any, Final
 from handfast.django.discovery.drf_types import Json
 from handfast.django.discovery.tool import ListStyle, QueryParameter
 
-# What costs too much to compare in every call, or says more than an agent would read, is left to the serializer.
+# More would cost too much to compare in every call, or exceed what an agent would read; the serializer checks them.
 MOST_OPTIONS: Final = {"integer": 40, "number": 8, "string": 500, "boolean": 2, "null": 1}
 
 _TYPES: Final[Mapping[type, str]] = {
@@ -23,18 +23,18 @@ _TYPES: Final[Mapping[type, str]] = {
     list: "array",
     dict: "object",
 }
-# Known to OpenAPI alone; a reference leads into a document that is not here.
+# Keywords that only OpenAPI has.
 _FOREIGN: Final = frozenset(
     ("nullable", "example", "externalDocs", "xml", "discriminator", "readOnly", "writeOnly", "deprecated")
 )
-_OURS: Final = "#/$defs/"  # what was handed to a pagination class, and comes back inside its page
+_OURS: Final = "#/$defs/"  # references in the items that a pagination class was given, and returns inside its page
 _MAPS: Final = ("properties", "patternProperties")
 _LISTS: Final = ("allOf", "anyOf", "oneOf", "prefixItems")
 _ONE: Final = ("items", "not", "additionalProperties")
 
 
 def nullable(schema: Json) -> Json:
-    """The same schema, and null."""
+    """The schema extended by null."""
     if not schema or "null" in _listed(schema.get("type")):
         return schema
     for keyword in ("anyOf", "oneOf"):
@@ -57,7 +57,7 @@ def json_type(value: object) -> str:
 
 
 def types_of(values: Iterable[object]) -> Json:
-    """The JSON types of some values, as a schema says it."""
+    """The JSON types of some values, as a schema."""
     types = list(dict.fromkeys(map(json_type, values)))
     return {"type": types[0] if len(types) == 1 else types} if types else {}
 
@@ -69,7 +69,7 @@ def types_in(schema: Json) -> set[str]:
 
 
 def options(values: Iterable[object]) -> Json:
-    """One of these values; where they are too many to list, only what kind they are."""
+    """The schema of one of these values; where they are too many to list, only of their types or their range."""
     listed = list({(type(value), value): value for value in values}.values())  # to Python, True is 1
     schema = types_of(listed)
     kinds = Counter(map(json_type, listed))
@@ -109,7 +109,7 @@ def plain_default(value: object) -> object:
 
 
 def described(schema: Json, *parts: object) -> Json:
-    """The schema with what is said about it, in sentences, before what it says already."""
+    """The schema with the parts, as sentences, in front of its own description."""
     said = [
         text
         for part in (*parts, schema.get("description"))
@@ -121,18 +121,18 @@ def described(schema: Json, *parts: object) -> Json:
 
 
 def admits_null(schema: Json) -> bool:
-    """Whether a schema that was made here lets null through."""
+    """Whether a schema that this adapter made accepts null."""
     return not schema or "null" in _listed(schema.get("type")) or {"type": "null"} in schema.get("anyOf", [])
 
 
 def object_schema(properties: Json, required: Iterable[str] = ()) -> Json:
-    """Never closed: what an agent sends beside the declared is judged by one rule, not by every schema."""
+    """The schema of an object, never closed: undeclared arguments are judged by one rule, not by every schema."""
     names = list(required)
     return {"type": "object", "properties": properties, **({"required": names} if names else {})}
 
 
 def from_openapi(schema: object) -> Json:
-    """The same in JSON Schema; never closed, and open where it refers to elsewhere."""
+    """An OpenAPI schema as JSON Schema: never closed, and open where it refers to another document."""
     if not isinstance(schema, dict):
         return {}
     if "$ref" in schema:
@@ -160,7 +160,7 @@ def _translated(key: str, value: Any) -> Any:  # Any: JSON
 
 
 def query_parameters(written: Iterable[Any]) -> list[QueryParameter]:  # Any: whatever foreign code returns
-    """Parameters as `get_schema_operation_parameters` gives them, those of the query alone."""
+    """The query parameters among those that `get_schema_operation_parameters` returns."""
     found = []
     for one in written:
         if isinstance(one, dict) and isinstance(one.get("name"), str) and one.get("in", "query") == "query":

@@ -1,4 +1,4 @@
-"""What a model's attributes hold, as JSON: by their columns, and along the dotted source of a serializer's field."""
+"""The values of a model's attributes as JSON: by their columns, and along the dotted source of a serializer's field."""
 
 import re
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from handfast.django.discovery.views.overridden import is_framework, is_own_way
 
 Model = type[models.Model]
 
-# In the names of columns these are words of their own: a `key` opens something, a `keyboard` does not.
+# Matched only as whole words in the names of columns: a `key` may be a secret, a `keyboard` is not.
 _SECRET_COLUMN: Final = re.compile(
     r"(?:^|_)(?:key|pin|otp|salt|nonce|signature|\w*hash|\w*digest)(?:_|$)", re.IGNORECASE
 )
@@ -40,12 +40,12 @@ _COLUMNS: Final[tuple[tuple[type, Json], ...]] = (
     (models.GenericIPAddressField, {"type": "string"}),
     (models.FilePathField, {"type": "string"}),
 )
-# Where a column's class may put another kind of object in the place of what the table holds.
+# Members by which a column's class may replace what the table holds by another kind of object.
 _CONVERSIONS: Final = ("from_db_value", "descriptor_class", "contribute_to_class")
 
 
 def column_schema(column: AnyModelField) -> Json:
-    """The value of a column that is sent as it is; {} where nothing can be said."""
+    """The schema of a column's value that is sent as it is; {} where it is not known."""
     if isinstance(column, ForeignObject):
         return column_schema(column.target_field)
     if not (is_framework(type(column)) or all(is_own_way(type(column), name) for name in _CONVERSIONS)):
@@ -61,7 +61,7 @@ def column_schema(column: AnyModelField) -> Json:
 
 
 def datetime_schema(*, is_aware: bool | None = None) -> Json:
-    """A moment as ISO 8601; only one with an offset is what readers of schemas call a date-time."""
+    """The schema of a moment as ISO 8601; only one with an offset is a `date-time` of JSON Schema."""
     aware = settings.USE_TZ if is_aware is None else is_aware
     return {"type": "string", "format": "date-time"} if aware else {"type": "string"}
 
@@ -75,7 +75,7 @@ def key_schema(model: Model | None) -> Json:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What stands at the end of a source. `schema` is its raw value's, {} where that is not known."""
+    """What is at the end of a source. `schema` is that of the raw value, {} where it is not known."""
 
     schema: Json
     column: AnyModelField | None = None
@@ -88,7 +88,7 @@ UNKNOWN: Final = Reached({})
 
 
 def follow(model: Model | None, source: Sequence[str]) -> Reached:
-    """Walk a source from an instance of a model. Nothing is promised that the models do not promise."""
+    """Follows a source from an instance of a model, and promises only what the models promise."""
     if model is None or not source:
         return UNKNOWN
     reached = _attribute(model, source[0])
@@ -96,7 +96,7 @@ def follow(model: Model | None, source: Sequence[str]) -> Reached:
         if reached.related is None:
             return UNKNOWN
         inner = _attribute(reached.related, name)
-        # Behind an object that may not be there, REST framework leaves the key out or sends null.
+        # Where an object on the way may be missing, REST framework leaves the key out or sends null.
         gone = reached.may_be_null or reached.may_be_missing
         reached = Reached(
             inner.schema, inner.column, inner.related, gone or inner.may_be_null, gone or inner.may_be_missing
@@ -114,7 +114,7 @@ def _attribute(model: Model, name: str) -> Reached:
     is_many = bool(found.many_to_many or found.one_to_many)
     if found.is_relation and (is_many or name != getattr(found, "attname", None)):
         related = found.related_model if isinstance(found.related_model, type) else None
-        # A generic relation is no column, and without a constraint nothing keeps an object from being gone.
+        # A generic relation is not a column, and without a constraint the object may be gone.
         is_held = found.concrete and getattr(found, "db_constraint", False)
         may_be_null = not is_many and (found.null or not is_held)
         return Reached({}, found, related, may_be_null=may_be_null, may_be_missing=False)
@@ -135,7 +135,7 @@ def _field(model: Model, name: str) -> Any:  # Any: a column, a relation or its 
 
 
 def _computed(model: Model, name: str) -> Reached:
-    """A property or a method of the model, by what it says that it returns."""
+    """A property or a method of the model, by its return annotation."""
     attribute = next((vars(cls)[name] for cls in model.__mro__ if name in vars(cls)), None)
     if attribute is None:
         return UNKNOWN
@@ -150,7 +150,7 @@ def _computed(model: Model, name: str) -> Reached:
 
 
 def _display(column: AnyModelField) -> Reached:
-    """`get_status_display`: a choice's label, or the value itself where it is none of the choices."""
+    """The value of `get_status_display`: a choice's label, or the value itself where it is not among the choices."""
     raw = column_schema(column)
     own = raw.get("type")
     schema: Json = {"type": "string"} if own == "string" else {"type": ["string", own]} if isinstance(own, str) else {}
@@ -166,7 +166,7 @@ def _function_of(attribute: Any) -> Any:  # Any: whatever stands in a class body
 
 
 def lookup_schema(model: Model | None, lookup: str) -> Json:
-    """The value by which a row is looked up, `site__slug` among them; {} where it is not known."""
+    """The schema of the value by which a row is looked up, also through relations (`site__slug`); {} if not known."""
     reached = follow(model, lookup.split("__"))
     if reached.related is not None:
         return key_schema(reached.related)
@@ -174,7 +174,7 @@ def lookup_schema(model: Model | None, lookup: str) -> Json:
 
 
 def is_secret_column(name: str) -> bool:
-    """Whether a column is likely to hold a secret: no row is named by it, and none is found by guessing it."""
+    """Whether a column is likely to hold a secret, so that rows are neither named nor looked up by it."""
     return is_secret_name(name) or _SECRET_COLUMN.search(name) is not None
 
 

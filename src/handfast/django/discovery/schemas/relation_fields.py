@@ -1,4 +1,4 @@
-"""Relations of serializers: an id, a slug or a link, or in a call an object that says which row is meant."""
+"""Relations of serializers: an id, a slug or a link, or in a call an object of fields that identify a row."""
 
 from typing import Final
 
@@ -22,14 +22,14 @@ _ANY_KEY: Final[Json] = {"type": ["integer", "string"]}
 
 
 def relation_input(field: AnyRelation, model: Model | None) -> Json:
-    """`oneOf` a reference and an object: finding the row that is meant is the call's business, not the schema's."""
+    """The schema of a relation in a call: `oneOf` a reference and an object by which the call finds the row."""
     related = related_model(field, model)
     reference = _reference(field, related)
     return described({"oneOf": [reference, dict(_OBJECT)]}, _how_to_name(field, related))
 
 
 def _reference(field: AnyRelation, related: Model | None) -> Json:
-    """What the API itself takes, and text where a row has a name of its own."""
+    """The schema of what the API itself takes, and of text where a row has a name of its own."""
     if isinstance(field, relations.HyperlinkedRelatedField):
         return {"type": "string"} if _names(field, related) else dict(_LINK)
     if isinstance(field, relations.SlugRelatedField):

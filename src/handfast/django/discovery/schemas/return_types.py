@@ -1,4 +1,4 @@
-"""What a function says it returns, as the JSON Schema of what REST framework's encoder makes of that."""
+"""The annotations of functions, as the JSON Schema of what REST framework's encoder makes of such values."""
 
 import datetime
 import decimal
@@ -31,23 +31,23 @@ _PLAIN: Final[Mapping[type, Json]] = {
     bytes: {"type": "string"},
     Promise: {"type": "string"},
 }
-_NESTED_AT_MOST: Final = 8  # a type that contains itself ends here
+_NESTED_AT_MOST: Final = 8  # levels: the schema of a type that contains itself ends here
 
 
 def returned_schema(function: Callable[..., Any], parameter: str = "return") -> Json | None:
-    """The schema of an annotation of a function, the one of its result if no other is named; None without one."""
+    """The schema of a function's return annotation, or of that of the named parameter; None without an annotation."""
     hints = _hints(inspect.unwrap(function))
     return annotation_schema(hints[parameter]) if parameter in hints else None
 
 
 def _hints(target: object) -> dict[str, Any]:  # Any: whatever an author annotates with
-    """Nothing where an annotation has names that exist only for a type checker."""
+    """The resolved annotations; empty where one has names that exist only for a type checker."""
     hints = call_guarded(lambda: typing.get_type_hints(target))
     return hints.value if isinstance(hints, Answered) else {}
 
 
 def annotation_schema(annotation: object, depth: int = 0) -> Json:
-    """{} for what says nothing, or nothing that JSON knows."""
+    """The schema of an annotation; {} where it says nothing, or nothing that JSON knows."""
     if depth > _NESTED_AT_MOST:
         return {}
     origin = get_origin(annotation)

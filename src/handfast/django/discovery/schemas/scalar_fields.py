@@ -13,11 +13,11 @@ from handfast.django.discovery.drf_types import AnyField, Json
 from handfast.django.discovery.schemas.json_schemas import described, options, plain_scalar, types_of
 from handfast.django.discovery.schemas.model_values import datetime_schema
 
-_MOST_LABELS: Final = 20  # what a label adds is worth reading for a handful of choices
+_MOST_LABELS: Final = 20  # labels are worth reading only for a handful of choices
 _MOST_EXAMPLES: Final = 20
 _EXAMPLE: Final = datetime.datetime(2026, 3, 1, 14, 30)
 _DATE: Final[Json] = {"type": "string", "format": "date"}
-# Not the format "time": that one asks for an offset, which a time of day has not.
+# Not the format "time": that one asks for an offset, which a time of day does not have.
 _TIME_OF_DAY: Final = described({"type": "string", "examples": ["14:30:00"]}, "A time of day as HH:MM or HH:MM:SS")
 _DURATION: Final = "days, hours, minutes and seconds, such as 1 02:30:00, or ISO 8601, such as P1DT2H30M"
 Described = Callable[[Any], Json]  # Any: the field class that stands beside it in the table
@@ -44,7 +44,7 @@ def choice_input(field: fields.ChoiceField) -> Json:
 def choice_output(field: fields.ChoiceField) -> Json:
     """Any value of the choices' kind: a row may hold one from before the choices changed."""
     values = _values(field)
-    # Text of no choice stays text, and a blank or foreign value of another kind is not worth a promise.
+    # The empty text adds the type "string": a row may also hold a blank, or a text that is not among the choices.
     return {**types_of([*values, ""]), "examples": values[:_MOST_EXAMPLES]} if values else {}
 
 
@@ -59,7 +59,7 @@ def _values(field: fields.ChoiceField) -> list[object]:
 
 
 def labels(choices: Iterable[tuple[object, object]]) -> str:
-    """What the choices mean, where their labels say more than they do."""
+    """The meanings of the choices whose labels say more than their values."""
     pairs = [(str(plain_scalar(key)), " ".join(str(label).split())) for key, label in choices]
     telling = [f"{key} = {label}" for key, label in pairs if key and _plain(key) != _plain(label)]
     return ", ".join(telling) if 0 < len(telling) <= _MOST_LABELS else ""
@@ -76,7 +76,7 @@ def duration_input(field: fields.DurationField) -> Json:
 
 
 def _in_input_formats(setting: str, words: Callable[[Any], str], iso: Json) -> Described:  # Any: formats, in the stubs
-    """A date or a time as its field takes it: in ISO 8601, or in formats that the field or the setting says."""
+    """Describes a date or a time that a field takes: in ISO 8601, or in the formats of the field or the setting."""
 
     def describe(field: object) -> Json:
         formats: Sequence[str] = getattr(field, "input_formats", getattr(api_settings, setting))
@@ -89,7 +89,7 @@ def _in_input_formats(setting: str, words: Callable[[Any], str], iso: Json) -> D
 
 
 def _in_output_format(setting: str, iso: Described) -> Described:
-    """A date or a time as its field sends it: in ISO 8601, or in the format that the field or the setting says."""
+    """Describes a date or a time that a field sends: in ISO 8601, or in the format of the field or the setting."""
 
     def describe(field: object) -> Json:
         form: str | None = getattr(field, "format", getattr(api_settings, setting))
@@ -123,7 +123,7 @@ def _decimal_input(field: fields.DecimalField) -> Json:
     if not field.localize:
         fraction = "" if places == 0 else rf"(?:\.{_digits(places)})?"
         schema["pattern"] = f"^-?{_digits(whole)}{fraction}$"
-    if whole is not None and whole <= 15:  # beyond that a float has no digit left to be wrong about
+    if whole is not None and whole <= 15:  # a float holds at most 15 digits exactly
         schema |= {"exclusiveMinimum": -(10**whole), "exclusiveMaximum": 10**whole}
     return schema
 
@@ -150,7 +150,7 @@ def _uuid_output(field: fields.UUIDField) -> Json:
 
 
 def _json_input(field: fields.JSONField) -> Json:
-    """Anything but null, which a field lets through only by saying so."""
+    """Anything but null, which a field accepts only with `allow_null`."""
     if field.binary:
         return {"type": "string", "contentMediaType": "application/json"}
     return {"type": ["object", "array", "string", "number", "boolean"]}
@@ -160,7 +160,7 @@ def _always(schema: Json) -> Described:
     return lambda _: dict(schema)
 
 
-# Where a class is not listed, the nearest of its bases is. Containers are in field_schemas, which knows their children.
+# A class that is not listed is described as its nearest base. Containers are in field_schemas, with their children.
 INPUT: Final[Mapping[type, Described]] = {
     fields.BooleanField: _always({"type": "boolean"}),
     fields.CharField: _text,
@@ -185,8 +185,8 @@ INPUT: Final[Mapping[type, Described]] = {
     fields._UnvalidatedField: _always({}),
 }
 
-# What was stored before a validator was written is sent all the same, so nothing is promised here that only a validator
-# would hold: no lengths, no ranges, no patterns, no list of choices, and no format that an empty text would break.
+# What was stored before a validator was written is still sent, so nothing is promised here that only a validator
+# ensures: no lengths, no ranges, no patterns, no list of choices, and no format that an empty text would break.
 OUTPUT: Final[Mapping[type, Described]] = {
     fields.BooleanField: _always({"type": "boolean"}),
     fields.CharField: _always({"type": "string"}),
@@ -208,6 +208,6 @@ OUTPUT: Final[Mapping[type, Described]] = {
 
 
 def listed(table: Mapping[type, Described], field: AnyField) -> Json:
-    """What a table says of a field, by the nearest class that is in it."""
+    """The schema that a table has for a field, by the nearest class of the field that is in the table."""
     found = next((table[cls] for cls in type(field).__mro__ if cls in table), None)
     return {} if found is None else found(field)

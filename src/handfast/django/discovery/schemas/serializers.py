@@ -33,7 +33,7 @@ _PLAIN: Final = frozenset(
         *("instance", "data", "partial", "context", "many", "child"),
     )
 )
-# Fields with others inside them, which are asked for by other rules when a row is changed.
+# Fields with others inside them, for whose schemas a partial change has other rules.
 _CONTAINERS: Final = (BaseSerializer, DictField, ListField)
 
 
@@ -47,12 +47,12 @@ class Shape:
 
     @property
     def whole(self) -> Json:
-        """The schema by itself."""
+        """The schema with its definitions, complete by itself."""
         return {**self.schema, "$defs": self.definitions} if self.definitions else self.schema
 
     @property
     def body(self) -> Json:
-        """The schema of the object itself, where it is only a reference to it."""
+        """The schema of the object itself, also where `schema` is only a reference to it."""
         reference = self.schema.get("$ref", "")
         found: Json = self.definitions.get(reference.removeprefix(_ROOT), self.schema)
         return found
@@ -68,7 +68,7 @@ class Shapes:
         self._names: dict[type, str] = {}
 
     def of(self, serializer: AnySerializer, direction: Direction, outer: tuple[type, ...] = ()) -> Shape:
-        """What a serializer takes or sends; `outer` are the classes it stands inside of."""
+        """What a serializer takes or sends; `outer` are the classes of the serializers around it."""
         if isinstance(serializer, ListSerializer):
             child = self.of(serializer.child, direction, outer)  # type: ignore[arg-type]  # a serializer
             return Shape({"type": "array", "items": child.schema}, child.definitions, child.pending)
@@ -82,7 +82,7 @@ class Shapes:
             if outer.count(cls) >= _DEEPEST:
                 return Shape({})
         is_typical = _is_plain(serializer) and _is_fixed(cls)
-        if is_typical:  # making the fields is most of the work, and one instance has those of all
+        if is_typical:  # making the fields is most of the work, and all instances have the same
             serializer = self._typical.setdefault(cls, serializer)
         shape = self._loosened(serializer, direction) if is_typical else None
         if shape is None:
@@ -92,7 +92,7 @@ class Shapes:
         return shape
 
     def _loosened(self, serializer: Any, direction: Direction) -> Shape | None:  # Any: its fields are not in all stubs
-        """What changes a row is what makes one, with nothing required and no defaults; None where it is not known."""
+        """The partial shape: the input shape without required fields and defaults; None where that cannot be done."""
         known = self._known.get((type(serializer), "input"))
         if direction != "partial" or known is None or "properties" not in known.schema:
             return None
@@ -104,7 +104,7 @@ class Shapes:
         )
 
     def _closed(self, shape: Shape, cls: type) -> Shape:
-        """A class that stands inside itself becomes a definition."""
+        """Moves the schema of a class that contains itself into a definition."""
         name = self._names.get(cls, "")
         if name not in shape.pending:
             return shape
@@ -128,7 +128,7 @@ class Shapes:
         return Shape(schema, scope.definitions, frozenset(scope.pending))
 
     def _rewritten(self, cls: type) -> Json:
-        """The output of a serializer with its own way to make one, as far as it says what it is."""
+        """The schema of a serializer that makes its output in its own way, as far as its annotation says."""
         said = returned_schema(getattr(cls, "to_representation"))  # noqa: B009 - the stubs know it on instances only
         if said is None:
             self._findings.add(
@@ -154,7 +154,7 @@ def _sends_its_fields(cls: type) -> bool:
 
 
 def is_writable(one: AnyField) -> bool:
-    """Many of a kind that is only ever read are not marked as read-only themselves, and may even be asked for."""
+    """Whether a call can send the field. A list of read-only relations is not read-only itself, and may be required."""
     only_read = one.read_only or isinstance(one, HiddenField)
     return not (only_read or (isinstance(one, ManyRelatedField) and one.child_relation.read_only and not one.required))
 

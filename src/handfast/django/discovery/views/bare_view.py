@@ -20,7 +20,7 @@ from handfast.django.discovery.views.overridden import CRUD, is_own_way
 
 
 def bare_view(view: FoundView, operation: Operation, groups: Iterable[str]) -> APIView:
-    """A view with an anonymous request, its action, and nothing in the places of its path."""
+    """A view with an anonymous request, its action, and None for each argument in its path."""
     instance: Any = view.cls(**view.initkwargs)  # Any: attributes that only viewsets have
     instance.args = ()
     instance.kwargs = dict.fromkeys(groups)
@@ -85,7 +85,7 @@ def _is_specific(chosen: type, view: FoundView, operation: Operation) -> bool:
 
 
 def _serializer(view: APIView, where: str, findings: DiscoveryProblems) -> AnySerializer | None:
-    """What the view would use, or its `serializer_class` where it cannot say."""
+    """The serializer that the view would use, or that of its `serializer_class` where it cannot say."""
     if not hasattr(view, "get_serializer_class"):
         return _made(getattr(view, "serializer_class", None), view, where, findings)
     if getattr(view, "serializer_class", None) is None and is_own_way(type(view), "get_serializer_class"):

@@ -1,4 +1,4 @@
-"""Asking foreign code questions: it may raise what it likes, and reaches the database only for what is kept there."""
+"""Guarded calls of the project's code: exceptions are caught, and queries run only for answers kept in the database."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ _ASKED: Final = "the database was asked"
 
 
 class DatabaseAsked(Exception):
-    """Discovery may run before the database is migrated, and what needs no query must cost none."""
+    """A query was tried: discovery may run before the database is migrated, and must not cost needless queries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ def call_guarded(question: Callable[[], T]) -> Answered[T] | Raised:
 
 
 def ask_rows(question: Callable[[], T]) -> Answered[T] | Raised:
-    """The same, for what a project may keep in its database, such as the fields that a customer added.
+    """Like call_guarded, for what a project may keep in its database, such as the fields that a customer added.
 
-    Raises: DatabaseAsked, where it is kept there and the database is closed.
+    Raises: DatabaseAsked, where the answer needs a query and queries are refused.
     """
     answer = call_guarded(question)
     if not (isinstance(answer, Raised) and answer.is_query):
@@ -70,7 +70,7 @@ def _in_one_line(error: Exception) -> str:
 
 @contextmanager
 def without_database(*, on_request: bool = False) -> Iterator[None]:
-    """Every query that is tried inside raises DatabaseAsked; `on_request` leaves those to ask_rows()."""
+    """Makes every query inside raise DatabaseAsked; with `on_request` those made through ask_rows() are allowed."""
     with ExitStack() as stack:
         try:
             for connection in connections.all():

@@ -1,4 +1,4 @@
-"""Which of a project's views are REST framework's, and what each of them can be asked to do."""
+"""The views of a project that are REST framework's, and the operations of each."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -40,13 +40,13 @@ class FoundView:
 
     @property
     def name(self) -> str:
-        """What its author would look for."""
+        """The dotted name that its author would look for."""
         return dotted_name(self.cls)
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One thing that a view can be asked to do: one tool, if it becomes one."""
+    """One operation of a view, which may become one tool."""
 
     method: str
     action: str
@@ -62,7 +62,7 @@ class Operation:
 
 
 def find_view(callback: ViewFunction) -> FoundView | None:
-    """The view that a url pattern leads to; None where REST framework has no part in it."""
+    """The view that a url pattern leads to; None where it is not REST framework's."""
     marks: list[ToolMark] = []
     for inner in _layers(callback):
         if (mark := mark_of(inner)) is not None:
@@ -76,7 +76,7 @@ def find_view(callback: ViewFunction) -> FoundView | None:
 
 
 def _layers(callback: Any) -> Iterator[Any]:  # Any: functions, partials, objects that can be called
-    """A view function, what it wraps, and what that wraps; also where a decorator forgot to say what it wraps."""
+    """A view function and everything that it wraps, also where a decorator does not set `__wrapped__`."""
     pending = [callback]
     for _ in range(_DEEPEST):
         if not pending:
@@ -102,7 +102,7 @@ def _closed_over(function: object) -> Iterator[Any]:  # Any: as above
 
 
 def _marks_inside(cls: type) -> Iterator[ToolMark]:
-    """`@mcp_tool` below `@api_view` marks a function that only the handler of the class still knows."""
+    """The marks of `@mcp_tool` below `@api_view`, on functions that only the handlers of the class still refer to."""
     if cls.__qualname__ != OF_FUNCTION:
         return
     for method in METHODS:
@@ -112,7 +112,7 @@ def _marks_inside(cls: type) -> Iterator[ToolMark]:
 
 
 def is_left_alone(view: FoundView) -> bool:
-    """Views that are no part of what an API offers: its root, its schema, and what its author keeps out."""
+    """Whether a view is not part of what an API offers: its root, its schema, or one that its author keeps out."""
     if issubclass(view.cls, APIRootView) or is_excluded(view.cls) or (view.mark or UNMARKED).exclude:
         return True
     is_hidden = view.initkwargs.get("schema", view.cls.schema) is None
@@ -120,7 +120,7 @@ def is_left_alone(view: FoundView) -> bool:
 
 
 def is_offered(view: FoundView) -> bool:
-    """Viewsets and generic views say what they take and send; of others only the author can."""
+    """Whether a view can become tools: viewsets and generic views say what they take and send; others need a mark."""
     return view.is_viewset or issubclass(view.cls, GenericAPIView) or is_marked(view)
 
 
@@ -131,7 +131,7 @@ def is_marked(view: FoundView) -> bool:
 
 
 def operations_of(view: FoundView) -> list[Operation]:
-    """What the view can be asked to do, in the order of METHODS."""
+    """The operations of a view, in the order of METHODS."""
     handled = dict(_handled(view))
     url_path = _url_path(view, handled.values())
     found = []
@@ -163,7 +163,7 @@ def _handled(view: FoundView) -> Iterator[tuple[str, str]]:
 
 
 def _named(code: HandlerCode, method: str) -> str:
-    """A generic view has no actions of its own; it is known by the one it calls."""
+    """The action of a view without actions of its own: the standard action that it calls, else the method."""
     return code.calls[0] if len(code.calls) == 1 else method
 
 

@@ -1,4 +1,4 @@
-"""Whether a class does something in the framework's own way, and what the code that it has instead makes use of."""
+"""Whether a class does something in the framework's own way, and which names its own code uses instead."""
 
 import dis
 from collections.abc import Iterator
@@ -10,9 +10,9 @@ from typing import Any, Final
 CRUD: Final = ("list", "retrieve", "create", "update", "partial_update", "destroy")
 _FRAMEWORKS: Final = ("rest_framework.", "django.", "django_filters.")
 _DEEPEST: Final = 8  # decorators around a function
-# Code that names one of these may send back something else than what it got.
+# Code that uses one of these names may return something other than what it received.
 _REWRITERS: Final = frozenset(("Response", "JsonResponse", "HttpResponse", "data"))
-# What a request is read by.
+# The attributes by which the body of a request is read.
 _BODY: Final = frozenset(("data", "POST", "FILES", "body", "stream"))
 
 
@@ -35,14 +35,14 @@ def _is_theirs(module: str) -> bool:
 
 
 def is_untouched(cls: type, name: str) -> bool:
-    """Whether a method is the framework's, or returns what the framework's returns, as it is."""
+    """Whether a method is the framework's, or returns the result of the framework's unchanged."""
     return is_framework(cls) or all(
         is_theirs or (used.calls_base(name) and not used.rewrites) for used, is_theirs in _chain(cls, name)
     )
 
 
 def hands_over(cls: type, name: str) -> bool:
-    """Whether a method is the framework's, or ends in it after all."""
+    """Whether a method is the framework's, or calls the framework's through super()."""
     return is_framework(cls) or any(is_theirs for _, is_theirs in _chain(cls, name))
 
 
@@ -62,7 +62,7 @@ class NamesUsed:
 
     @property
     def rewrites(self) -> bool:
-        """Whether it may send back something else than what it got."""
+        """Whether the code may return something other than what it received."""
         return not _REWRITERS.isdisjoint(self.variables | self.answers)
 
 
@@ -120,7 +120,7 @@ def _words(code: CodeType) -> Iterator[str]:
 
 
 def with_inner(code: CodeType) -> Iterator[CodeType]:
-    """A function's code, and that of all that is defined in it."""
+    """The code of a function, and of everything defined in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -129,7 +129,7 @@ def with_inner(code: CodeType) -> Iterator[CodeType]:
 
 @dataclass(frozen=True, slots=True)
 class HandlerCode:
-    """What a handler comes down to."""
+    """What the code of a handler uses, reads and answers."""
 
     uses: frozenset[str]  # what it takes from the view, with what the standard actions it calls take
     words: frozenset[str]
@@ -139,7 +139,7 @@ class HandlerCode:
 
 
 def read_handler(view: type, name: str) -> HandlerCode:
-    """Follow a handler through its bases and through the standard actions it calls."""
+    """Follows a handler through its bases and through the standard actions that it calls."""
     uses, asked, words, is_stock = set[str](), set[str](), set[str](), hasattr(view, name)
     pending, seen = [name], set[str]()
     while pending:
@@ -173,6 +173,6 @@ def _chain(view: type, name: str) -> Iterator[tuple[NamesUsed, bool]]:
 
 
 def _passes_on(view: type, used: NamesUsed, name: str) -> bool:
-    """Whether a function of the project returns what a base or one standard action answers, as it is."""
+    """Whether a function of the project returns the answer of a base or of one standard action unchanged."""
     leads_on = used.calls_base(name) or len(_standard(view, used.own)) == 1
     return leads_on and not used.rewrites

@@ -11,13 +11,13 @@ JSON: Final = "application/json"
 
 
 def json_type(classes: Iterable[Any]) -> str | None:  # Any: parsers or renderers
-    """Plain JSON, or a kind of it such as `application/vnd.api+json`."""
+    """The media type of the JSON that the classes handle: plain, or else one such as `application/vnd.api+json`."""
     types = [_plain_type(cls) for cls in classes if cls.media_type]
     return JSON if JSON in types else next((kind for kind in types if kind.endswith("+json")), None)
 
 
 def own_renderer(view: APIView) -> type | None:
-    """The class that writes the view's JSON in its own way, with other names say, or more around it; None for none."""
+    """The class that writes the view's JSON in its own way, such as with other names; None if it is the framework's."""
     classes = view.renderer_classes or ()
     wanted = json_type(classes)
     chosen = next((cls for cls in classes if cls.media_type and _plain_type(cls) == wanted), None)

@@ -1,4 +1,4 @@
-"""The url patterns of a project, flattened: every view with the whole way to it."""
+"""The url patterns of a project, flattened: every view with its whole pattern."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,8 +27,8 @@ class Route:
     regex: str
     callback: ViewFunction
     converters: Mapping[str, Any] = field(default_factory=dict)  # Any: Django asks for two methods and no base class
-    extra: Mapping[str, object] = field(default_factory=dict)  # what the patterns hand to the view besides
-    language: str = ""  # a prefix by language, which is no part of a tool's name
+    extra: Mapping[str, object] = field(default_factory=dict)  # further arguments that the patterns pass to the view
+    language: str = ""  # a prefix by language, which is not part of a tool's name
     namespaces: tuple[str, ...] = ()
     url_name: str | None = None
 
@@ -68,7 +68,7 @@ def _resolver(urlconf: UrlConf | None) -> URLResolver:
 
 
 def _nothing() -> None:
-    """Stands where no view is yet."""
+    """A placeholder for the view while there is none."""
 
 
 def _walk(resolver: URLResolver, outer: Route) -> Iterator[Route]:
@@ -96,7 +96,7 @@ def _below(outer: Route, inner: URLPattern | URLResolver) -> Route:
     )
 
 
-def _regex_of(pattern: Any) -> str:  # Any: the stubs take `regex` for the descriptor that makes it
+def _regex_of(pattern: Any) -> str:  # Any: the stubs confuse `regex` with the descriptor that makes it
     if isinstance(pattern, RegexPattern):
         return str(pattern)  # as it is written, without compiling it
     return str(pattern.regex.pattern)
@@ -116,18 +116,18 @@ _OPENING = re.compile(r"\(\?P<(\w+)>")
 
 
 def group_names(regex: str) -> list[str]:
-    """The names of the groups of a regex, as often as each is there."""
+    """The names of the groups of a regex, including repeated ones."""
     return _OPENING.findall(regex)
 
 
 @lru_cache(maxsize=1024)
 def group_patterns(regex: str) -> Mapping[str, str]:
-    """What each named group of a regex lets through, as it is written."""
+    """The pattern inside each named group of a regex, as it is written."""
     return {match[1]: regex[match.end() : _closing(regex, match.end())] for match in _OPENING.finditer(regex)}
 
 
 def _closing(regex: str, start: int) -> int:
-    """Where the group that is open at `start` ends."""
+    """The position where the group that is open at `start` ends."""
     depth, place, in_class = 1, start, False
     while place < len(regex):
         char = regex[place]

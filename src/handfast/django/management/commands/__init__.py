@@ -1,1 +1,1 @@
-"""Where Django looks for commands: one, `handfast`."""
+"""The folder where Django looks for commands: there is one, `handfast`."""

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from handfast.django.management.subcommands import client_config, doctor, empty_rows, token
 
-# Flags of every command, which people write behind the subcommand as well.
+# Flags of every command of Django, which users also write after the subcommand.
 _EVERYWHERE: Final[tuple[tuple[str, dict[str, Any]], ...]] = (  # Any: whatever argparse takes
     ("--settings", {}),
     ("--pythonpath", {}),
@@ -22,7 +22,7 @@ _EVERYWHERE: Final[tuple[tuple[str, dict[str, Any]], ...]] = (  # Any: whatever 
 
 
 def refuse(parser: CommandParser, message: str) -> NoReturn:
-    """Wrong usage is one line that says where to look."""
+    """Reports wrong usage in one line that says where to look."""
     if not parser.called_from_command_line:
         raise CommandError(message)
     parser.exit(2, f"{parser.prog}: {message}; see: {parser.prog} --help\n")
@@ -42,7 +42,7 @@ class OneLineParser(CommandParser):
 
 class Command(BaseCommand):
     help = "Tools for agents out of this project's REST API: look at them, connect a client, clean up."
-    # The doctor tells what the checks would, and a project with an error in it is when it is needed most.
+    # The doctor reports what the checks would, and is needed most where a project has an error.
     requires_system_checks = ()
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:  # Any: as Django has it

@@ -1,1 +1,1 @@
-"""What `manage.py handfast` can do, one file each."""
+"""The subcommands of `manage.py handfast`, one file each."""

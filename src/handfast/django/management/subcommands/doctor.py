@@ -75,7 +75,7 @@ def _show_tool(command: BaseCommand, diagnosis: "Diagnosis", name: str, *, is_js
 
 
 def _concerns(finding: CheckFinding, tool: "ViewTool") -> bool:
-    """Whether it is about the tool's view or one of its serializers."""
+    """Whether a finding is about the tool's view or one of its serializers."""
     from handfast.django.discovery.problems import dotted_name
 
     handler = f"{dotted_name(tool.view)}.{tool.handler}"

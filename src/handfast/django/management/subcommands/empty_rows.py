@@ -1,4 +1,4 @@
-"""`manage.py handfast empty-rows`: records that wrapped calls left behind, and taking away the ones confirmed."""
+"""`manage.py handfast empty-rows`: finds rows that wrapped calls left behind, and deletes those confirmed."""
 
 import argparse
 import json
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from handfast.django.empty_rows.removal import Confirmed, Removed
     from handfast.django.empty_rows.search import Found
 
-_SHOWN = 100  # of a model: as many as a person may look through before saying yes
+_SHOWN = 100  # rows of a model: as many as a person may look through before saying yes
 Options = dict[str, Any]  # Any: what argparse read
 
 
@@ -175,7 +175,7 @@ def _asked(command: BaseCommand, found: "list[Found]", options: Options) -> "Con
 
 
 def _say_what_else(found: "Found", say: Callable[..., None], *, cascade: bool) -> None:
-    """Which rows stay because others point at them, or what would go with them."""
+    """Says which rows stay because others point at them, or which others would be deleted with them."""
     from handfast.django.empty_rows.removal import going_along
 
     label = found.emptiness.label
