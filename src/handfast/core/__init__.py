@@ -1,1 +1,1 @@
-"""What is right: pure rules, no clock, files, network, threads or frameworks."""
+"""The rules for calls, results and schemas. Pure: no clock, files, network, threads or frameworks."""

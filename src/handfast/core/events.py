@@ -4,7 +4,7 @@ _registered: dict[str, str] = {}
 
 
 def register_event(name: str, event: str) -> str:
-    """Take a constant's name and its event; returns the event.
+    """Registers an event under its constant's name, and returns the event.
 
     Raises:
         ValueError: the name or the event is taken.

@@ -1,4 +1,4 @@
-"""Scopes: which tools of which servers a token is good for, as `server`, `server/tool` and `server/tool:read`."""
+"""Scopes: which tools of which servers a token allows, written `server`, `server/tool` or `server/tool:read`."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -16,12 +16,12 @@ _FORM: Final = "Write server, server/tool or either with :read, :write or :admin
 
 
 class ScopeError(ValueError):
-    """A text that is no scope; what is wrong with it and what to write, in one line."""
+    """A text that is not a scope; the message says in one line what is wrong and what to write."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One scope. Either name may hold `*`; without a kind it is good for tools of every kind."""
+    """One scope. Either name may hold `*`; a scope without a kind allows tools of every kind."""
 
     server: str
     tool: str = "*"
@@ -37,12 +37,12 @@ class Scope:
 
 
 def match(scopes: Iterable[Scope], *, server: str, tool: str, kind: str) -> bool:
-    """Whether one of the scopes is good for this tool. No scopes: good for nothing."""
+    """Whether one of the scopes allows this tool. An empty set of scopes allows no tool."""
     return any(scope.allows(server=server, tool=tool, kind=kind) for scope in scopes)
 
 
 def kind_of(annotations: Mapping[str, object] | None) -> ScopeKind:
-    """What a tool's annotations say that it does. As in the protocol, what is not said to be harmless is not."""
+    """The kind that a tool's annotations give it. As in the protocol, a tool without hints counts as destructive."""
     said = annotations or {}
     if said.get("readOnlyHint") is True:
         return "read"
@@ -50,12 +50,12 @@ def kind_of(annotations: Mapping[str, object] | None) -> ScopeKind:
 
 
 def parse_scopes(text: str) -> tuple[Scope, ...]:
-    """Scopes with white space between them, each once. Raises: ScopeError."""
+    """Parses scopes separated by white space, and drops repeated ones. Raises: ScopeError."""
     return tuple(dict.fromkeys(parse_scope(one) for one in text.split()))
 
 
 def parse_scope(text: str) -> Scope:
-    """Raises: ScopeError."""
+    """Parses one scope. Raises: ScopeError."""
     names, colon, kind = text.rpartition(":") if ":" in text else (text, "", "")
     server, slash, tool = names.partition("/")
     problem = _problem(server, slash, tool, colon, kind)
@@ -74,13 +74,13 @@ def _problem(server: str, slash: str, tool: str, colon: str, kind: str) -> str:
         return "a server's name has only letters, digits, dot, dash and underscore"
     if slash and not tool:
         return "after the slash stands no tool"
-    # Tools of other people's servers may be called anything, so only what would be read in two ways is refused.
+    # Other servers may give a tool any name, so only names that could be read in two ways are refused.
     is_plain = ":" not in tool and tool.isprintable() and " " not in tool
     return "" if is_plain else "a tool's name has no colon or space here"
 
 
 def _fits(pattern: str, name: str) -> bool:
-    """Whether the name fits; without a regular expression, which would take forever for some patterns."""
+    """Whether the name fits the pattern. A regular expression would need exponential time for some patterns."""
     first, *others = pattern.split("*")
     if not others:
         return pattern == name

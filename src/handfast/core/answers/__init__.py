@@ -1,1 +1,1 @@
-"""How a tool of ours ends: outcomes, error codes, envelopes, and results in pieces."""
+"""The end of a toolkit tool's call: outcomes, error codes, envelopes, and results in pieces."""

@@ -1,4 +1,4 @@
-"""What each error code stands for: the closed set, and the codes that a server declares when it is built."""
+"""The meaning of each error code: the closed set, and the codes that a server declares when it is built."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ DOMAIN_CODES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """How the `status` envelope names a code, and whether trying again in another way may help."""
+    """A code's domain code in the `status` envelope, and whether a changed call may succeed."""
 
     domain_code: str
     is_recoverable: bool
@@ -45,7 +45,7 @@ CORE_MEANINGS: Final[Mapping[ErrorCode, Meaning]] = MappingProxyType(
     }
 )
 
-# A foreign `status` payload may carry only the domain code: the code that says no more than it does.
+# For a `status` payload of another server with only a domain code: the most general code of that domain.
 CODE_OF_DOMAIN: Final[Mapping[str, ErrorCode]] = MappingProxyType(
     {
         INVALID_ARGUMENT: ErrorCode.INVALID_INPUT,
@@ -60,7 +60,7 @@ CODE_OF_DOMAIN: Final[Mapping[str, ErrorCode]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredCode:
-    """A code of a server's own. `is_reserved`: no tool fails with it yet, and callers may already know it."""
+    """A code that a server declares. `is_reserved`: no tool fails with it yet, but callers may already know it."""
 
     name: str
     is_recoverable: bool = True
@@ -94,5 +94,5 @@ class CodeBook:
         return tuple(self._meanings)
 
     def meaning(self, code: str) -> Meaning:
-        """Raises: KeyError, for a code that was not declared."""
+        """The meaning of a code. Raises: KeyError, for a code that was not declared."""
         return self._meanings[code]

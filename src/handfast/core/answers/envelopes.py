@@ -1,4 +1,4 @@
-"""The three forms in which one outcome may be sent, each with its schema and the way back."""
+"""The three forms in which an outcome may be sent: rendering, schema, and reading it back."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -42,9 +42,9 @@ class NotAnEnvelope(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """One outcome in one form: `payload` is the structured content and, as JSON, the text; a failure may be only text.
+    """One outcome in one form: `payload` is the structured content and, as JSON, the text; failures may be text only.
 
-    What should be an object and is none stays what it is: the schema says so, and nothing is made up around it.
+    A payload that should be an object but is not stays unchanged and is not wrapped; the schema check reports it.
     """
 
     payload: Any  # Any: JSON; None where there is only text
@@ -53,7 +53,7 @@ class Rendered:
 
 
 def render(envelope: Envelope, outcome: Outcome, *, tool: str, codes: CodeBook, wraps: bool = False) -> Rendered:
-    """`wraps`: the plain form puts this tool's data under `result`, because it is no object."""
+    """Renders an outcome. `wraps`: the plain form puts the tool's data under `result`, because it is not an object."""
     if isinstance(outcome, Succeeded):
         return Rendered(success_payload(envelope, outcome, wraps=wraps))
     match envelope:
@@ -68,7 +68,7 @@ def render(envelope: Envelope, outcome: Outcome, *, tool: str, codes: CodeBook, 
 
 
 def success_payload(envelope: Envelope, outcome: Succeeded, *, wraps: bool = False) -> Any:  # Any: JSON
-    """The structured content of what went well: all that most calls need of this file."""
+    """The structured content of a success; most calls need only this function of the file."""
     if envelope is Envelope.PLAIN:
         data = _paged(outcome)
         return {"result": data} if wraps else data
@@ -127,7 +127,7 @@ def _paged(outcome: Succeeded) -> object:
 
 
 def error_type(code: str) -> str:
-    """`not_found` is a NotFoundError; two codes have the names that callers of this form know."""
+    """The `error_type` of a code: `not_found` is NotFoundError; two codes have names that callers already know."""
     known = _ERROR_TYPES.get(code)
     return known or "".join(part.title() for part in code.removesuffix("_error").split("_")) + "Error"
 
@@ -136,7 +136,7 @@ def error_type(code: str) -> str:
 
 
 def read_plain(rendered: Rendered, *, wraps: bool = False) -> Outcome:
-    """Raises: NotAnEnvelope."""
+    """Reads an outcome from the plain form. Raises: NotAnEnvelope."""
     if rendered.payload is not None:
         return Succeeded(rendered.payload["result"] if wraps else rendered.payload)
     meta = rendered.meta or {}
@@ -147,7 +147,7 @@ def read_plain(rendered: Rendered, *, wraps: bool = False) -> Outcome:
 
 
 def read_result(payload: object) -> Outcome:
-    """Raises: NotAnEnvelope."""
+    """Reads an outcome from the result form. Raises: NotAnEnvelope."""
     match payload:
         case {"success": True, "data": data, "error": None}:
             return Succeeded(data)
@@ -161,7 +161,7 @@ def read_result(payload: object) -> Outcome:
 
 
 def read_status(payload: object, codes: CodeBook) -> Outcome:
-    """Raises: NotAnEnvelope."""
+    """Reads an outcome from the status form. Raises: NotAnEnvelope."""
     more: Json = payload if isinstance(payload, dict) else {}
     match payload:
         case {"status": "ok", "data": data, **rest} if rest.keys() <= {"pagination"}:
@@ -189,7 +189,7 @@ def envelope_schema(envelope: Envelope, data: Mapping[str, Any] | None, codes: C
     match envelope:
         case Envelope.PLAIN:
             if is_object_schema(data or {}):
-                # Said at the root itself: clients of 2025 refuse the whole list for one schema that does not.
+                # `type` at the root itself, because clients of 2025 refuse a whole list for one schema without it.
                 return {"type": "object", **inner, **definitions}, False
             schema, wraps = _object({"result": inner}, required=("result",)), True
         case Envelope.RESULT:
@@ -202,7 +202,7 @@ def envelope_schema(envelope: Envelope, data: Mapping[str, Any] | None, codes: C
 
 
 def is_object_schema(schema: Mapping[str, Any]) -> bool:
-    """Whether every value of a schema is an object, as far as its root says so itself or through one reference."""
+    """Whether a schema's root says, itself or through one reference, that every value is an object."""
     reference = schema.get("$ref")
     if isinstance(reference, str) and reference.startswith("#/$defs/"):
         target = schema.get("$defs", {}).get(reference.removeprefix("#/$defs/"))
@@ -239,7 +239,7 @@ def _status_schema(data: Json) -> Json:
             "domain_code": {"enum": sorted(DOMAIN_CODES)},
             "message": text,
             "tool": text,
-            "code": text,  # not listed: this form serves hundreds of tools, and callers of it branch on domain_code
+            "code": text,  # codes not listed: this form serves hundreds of tools, and callers branch on domain_code
             "recoverable": {"type": "boolean"},
             "details": {"type": "object"},
         },

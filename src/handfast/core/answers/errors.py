@@ -1,4 +1,4 @@
-"""The one closed set of error codes, and the exception that carries one."""
+"""The closed set of error codes, and the exception that carries one."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -26,7 +26,7 @@ class ErrorCode(StrEnum):
 class ToolError(Exception):
     """A tool's own failure: a code to branch on, words for the agent, and details that may grow.
 
-    `recoverable` says whether another call may succeed; None leaves it to what the code stands for.
+    `recoverable` says whether another call may succeed; None means the default of the code.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class ToolError(Exception):
         recoverable: bool | None = None,
     ) -> None:
         if not isinstance(message, str):
-            # Most likely an exception that was passed on whole: its text is not for the agent.
+            # Most likely an exception object, whose text is not meant for the agent.
             raise TypeError(
                 "The message of a ToolError must be text for the agent; write what happened and what to do."
             )
@@ -58,5 +58,5 @@ def error_not_found(message: str, **details: object) -> ToolError:
 
 
 def error_not_implemented(message: str, **details: object) -> ToolError:
-    """For a tool that ships in two phases; `slice` says which one brings it."""
+    """For a tool that ships in two phases; the detail `slice` names the phase that brings it."""
     return ToolError(ErrorCode.NOT_IMPLEMENTED, message, details)

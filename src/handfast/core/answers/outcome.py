@@ -1,4 +1,4 @@
-"""How a tool of ours ended: the one outcome that every envelope renders."""
+"""The outcome of a toolkit tool's call, which every envelope renders."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ _NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
 class Succeeded(msgspec.Struct, frozen=True):
-    """`data` is JSON. `pagination` (total, offset, limit) stands beside it where a handler gives it separately."""
+    """A success. `data` is JSON; `pagination` (total, offset, limit) is set if a handler gives it separately."""
 
     data: object
     pagination: Mapping[str, int] | None = None
@@ -21,7 +21,7 @@ class Succeeded(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """`message` is for the agent: what happened, then what to do. Callers branch on `code`."""
+    """A failure. `message` tells the agent what happened, then what to do. Callers branch on `code`."""
 
     code: str
     message: str
@@ -37,7 +37,7 @@ def make_failure(code: str, message: str, codes: CodeBook, **details: object) ->
 
 
 def outcome_of_error(error: ToolError, codes: CodeBook) -> Failed:
-    """A tool's own failure. Raises: KeyError, for a code that its server did not declare."""
+    """The outcome for a tool's own failure. Raises: KeyError, for a code that its server did not declare."""
     meaning = codes.meaning(error.code)
     is_recoverable = meaning.is_recoverable if error.recoverable is None else error.recoverable
     return Failed(error.code, error.message, is_recoverable, error.details)

@@ -1,4 +1,4 @@
-"""How a large result is narrowed, and cut into pieces that together are the whole: between items, or as text."""
+"""Narrowing a large result, and cutting it into pieces that join to the whole: between items, or as text."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,7 +6,7 @@ from handfast.core.call.protocol_arguments import DEFAULT_PAGE_SIZE, ProtocolArg
 
 
 def narrow(items: Sequence[object], wishes: ProtocolArguments) -> tuple[list[object], int]:
-    """The items that were asked for, with the keys that were asked for, and how many there were before a page."""
+    """The requested items with the requested keys, and the number of items that pass the filters, before paging."""
     found = list(items) if wishes.filters is None else [item for item in items if _meets(item, wishes.filters)]
     total = len(found)
     if wishes.page is not None or wishes.page_size is not None:
@@ -40,10 +40,10 @@ def is_same(one: object, other: object) -> bool:
 
 
 def cut_list(texts: Sequence[bytes], most: int) -> list[bytes]:
-    """JSON arrays of these items, in order, none longer than `most` bytes unless one item alone is."""
+    """Splits items into JSON arrays, in order, none longer than `most` bytes unless a single item is."""
     pieces: list[bytes] = []
     held: list[bytes] = []
-    size = 1  # two brackets, and no comma after the last
+    size = 1  # two brackets, less the comma after the last item
     for text in texts:
         if held and size + len(text) + 1 > most:
             pieces.append(_array(held))
@@ -59,7 +59,7 @@ def _array(texts: Sequence[bytes]) -> bytes:
 
 
 def cut_text(text: bytes, most: int) -> list[bytes]:
-    """Pieces of at most `most` bytes, none of which ends in the middle of a character. `most` is at least 4."""
+    """Splits text into pieces of at most `most` bytes without splitting a character. `most` is at least 4."""
     pieces: list[bytes] = []
     start = 0
     while start < len(text):

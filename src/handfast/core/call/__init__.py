@@ -1,1 +1,1 @@
-"""What a call is held to: its arguments, its result, how firmly, and the record of it."""
+"""One call: the rules for its arguments and result, its policy, its caller and its record."""

@@ -1,4 +1,4 @@
-"""What a call's arguments must be: an object, flat, declared, and valid against the tool's input schema."""
+"""Rules for a call's arguments: an object, flat, declared, and valid against the tool's input schema."""
 
 import json
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ TOO_MANY = Violation(
 
 
 def is_list_body(arguments: Mapping[str, object]) -> bool:
-    """Exactly one argument, its key a bulk key, its value a list."""
+    """Whether there is exactly one argument, under a bulk key, whose value is a list."""
     if len(arguments) != 1:
         return False
     ((key, value),) = arguments.items()
@@ -67,7 +67,7 @@ def declared_line(declared: Declared) -> str:
 
 
 def _quoted(names: list[str]) -> str:
-    # The mark of a list that was cut is a literal ..., not the name of a field.
+    # The mark of a shortened list is a literal ..., not a field name.
     return ", ".join(name if name == "..." else json.dumps(name, ensure_ascii=False) for name in names)
 
 
@@ -83,7 +83,7 @@ def unknown_message(names: list[str], declared: Declared) -> str:
 def almost_declared_message(
     arguments: Mapping[str, object], declared: Declared, ignore: frozenset[str] = frozenset()
 ) -> str | None:
-    """The text about undeclared names that a lax reader takes for a declared one, or for another one sent; or None."""
+    """The text about undeclared names that a lax parser takes for a declared name or another one sent, or None."""
     sent: dict[str, str] = {}
     offenders: list[tuple[str, str, bool]] = []  # the name, what it is mistaken for, and whether that is declared
     for key in arguments:
@@ -112,7 +112,7 @@ def _almost_line(key: str, twin: str, is_declared: bool) -> str:
 
 
 def check_unknown(arguments: Mapping[str, object], declared: Declared, policy: InputPolicy) -> Violation | None:
-    """What `unknown_arguments` names is refused, in warn and in strict alike."""
+    """The violation for arguments that `unknown_arguments` refuses, in warn and strict alike, or None."""
     if policy.unknown_arguments is UnknownArguments.SCHEMA or arguments.keys() <= declared.known:
         return None
     wrapped = nested_wrapper_message(arguments, declared, policy.ignore)
@@ -130,7 +130,7 @@ def check_unknown(arguments: Mapping[str, object], declared: Declared, policy: I
 
 
 def schema_violation(words: tuple[str, ...], *, declared: Declared, mode: Mode) -> Violation:
-    """The text for arguments that do not meet the schema; in strict it also says how a coercing server is let be."""
+    """The violation for arguments that do not meet the schema; in strict mode it also lists the declared fields."""
     what = "; ".join(words) if words else "they do not meet the tool's input schema"
     text = f"The arguments do not fit what the tool declares: {what}. Correct them and call again."
     if mode is Mode.STRICT:
@@ -139,7 +139,7 @@ def schema_violation(words: tuple[str, ...], *, declared: Declared, mode: Mode) 
 
 
 def unreadable_violation(problem: Ambiguous) -> Violation:
-    """The text for arguments that two readers could take differently, or that hold more than is read."""
+    """The violation for arguments that two parsers could read differently, or that exceed a bound."""
     if problem.reason is Ambiguity.TOO_MANY:
         text = f"The arguments hold more than {MOST_VALUES} values. Send fewer at a time and call again."
         return Violation(rules.ARGUMENTS_BOUNDS, text)

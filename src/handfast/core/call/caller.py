@@ -1,4 +1,4 @@
-"""Who calls: one object that goes with a request from the client's connection to its record. Pure."""
+"""The caller of a request: one object that goes with it from the client's connection to its record. Pure."""
 
 from collections.abc import Hashable
 from functools import lru_cache
@@ -9,13 +9,13 @@ import msgspec
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """For whom a request is made.
+    """The party for which a request is made.
 
-    Authenticated it is its actor. Without that a session is its own caller, and requests without a session are those of
-    one caller where the peer's address and what the client calls itself are the same.
+    An authenticated caller is its actor. Without authentication each session is one caller, and requests without a
+    session belong to the same caller if their peer address and clientInfo are the same.
     """
 
-    actor: str = ""  # as authentication gives it; a client cannot write it
+    actor: str = ""  # from authentication; a client cannot choose it
     session: str = ""  # the id of its session
     peer: str = ""  # the address of its connection, without the port, which every connection changes
     client: bytes = b""  # its clientInfo, as it was sent
@@ -23,16 +23,16 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     @property
     def key(self) -> Hashable:
-        """What turns and refusals are counted by; no digest is made of a name that is kept nowhere."""
+        """The key for counting turns and refusals; it is not stored, so it needs no digest of the client's name."""
         if self.actor:
             return self.actor
         return (self.session,) if self.session else (self.peer, self.client)
 
     @property
     def name(self) -> str:
-        """What belongs to this caller alone is kept under it. Sessions of one actor are told apart.
+        """The name under which this caller's own things are kept. Sessions of one actor have different names.
 
-        A client can choose the id of a session where its server takes any, so no id is another's actor or digest.
+        The prefixes keep apart actors, digests and session ids, which clients may choose at some servers.
         """
         if self.session:
             return f"session {self.session}"
@@ -40,9 +40,9 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     @property
     def address(self) -> str:
-        """Whose room counts together: all callers at one address, whatever they call themselves.
+        """The key for counting room: shared by all callers at one network address, whatever their clientInfo.
 
-        On loopback everybody has the same address, and an actor is one wherever it comes from.
+        An actor counts as itself from any address. On loopback, where all have one address, clientInfo counts too.
         """
         if self.actor:
             return self.actor
@@ -52,24 +52,24 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     @property
     def label(self) -> str:
-        """What records tell it apart by: no id of a session, which would let their reader use it."""
+        """The caller's label in records: never a session id itself, which a reader of the records could use."""
         if self.actor or not (self.session or self.peer or self.client):
             return self.actor
         return sha256(self.name.encode()).hexdigest()[:16]
 
     def introduced(self, client: bytes) -> "Caller":
-        """The same caller with its clientInfo, which tells apart only those that have nothing else."""
+        """The same caller with its clientInfo, which counts only for a caller without actor and session."""
         if self.actor or self.session or client == self.client:
             return self
         return Caller(peer=self.peer, client=client)
 
     def in_session(self, session: str) -> "Caller":
-        """Its clientInfo, which may be long, is not kept for as long as a session is."""
+        """The same caller in a session. Keeps a digest of its clientInfo, which may be too long to hold that long."""
         digest = self._digest_of_client() if self.peer or self.client else self._digest
         return Caller(actor=self.actor, session=session, peer=self.peer, _digest=digest)
 
     def _digest_of_client(self) -> str:
-        """A client may call itself anything of any length. Made when it is first asked for."""
+        """A digest of address and clientInfo, whose length a client chooses; computed on first use."""
         if not self._digest:
             digest = sha256(b"%b %b" % (self.peer.encode(), self.client)).hexdigest()
             msgspec.structs.force_setattr(self, "_digest", digest)
@@ -81,9 +81,9 @@ ANYONE = Caller()
 
 @lru_cache(maxsize=1024)
 def network_of(peer: str) -> str:
-    """What one client's connections are counted by; nothing for this machine, where a proxy or a person starts them.
+    """The network that connections of one client are counted by; empty for loopback, where a proxy or a user connects.
 
-    Of IPv6 a client has at least 64 bits for itself, so those count as one.
+    An IPv6 client has at least a /64 network to itself, so a /64 counts as one.
     """
     try:
         address = ip_address(peer.partition("%")[0])

@@ -1,4 +1,4 @@
-"""ToolContract: one tool's promise, as its server declared it, and a fingerprint to notice when it changes."""
+"""ToolContract: one tool's schemas and annotations as its server declared them, with a fingerprint for changes."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,27 +19,27 @@ LIST_UNAVAILABLE = Violation(
     "The server's list of tools is not to be had, so the call cannot be judged. Try again in a moment.",
 )
 
-# Bytes of a contract. To read a larger one for its comparison would make others wait; it counts as changed.
+# Bytes of a contract. Parsing a larger one for comparison would delay other calls, so it counts as changed.
 _LARGEST_COMPARED = 64 * 1024
-_MOST_SPELLINGS = 8  # of one contract: SDKs order keys by their revision, a hostile server at random
+_MOST_SPELLINGS = 8  # kept of one contract: SDK versions differ in key order, and a hostile server may shuffle keys
 
 
 @dataclass(frozen=True, slots=True)
 class ToolContract:
-    """The declared schemas as the exact JSON text that was received; None where none was declared."""
+    """The declared schemas as the exact JSON text that was received; None if none was declared."""
 
     name: str
     input_schema: bytes | None
     output_schema: bytes | None
     annotations: bytes | None = None
     description: str = ""
-    # Changes when what the tool promises changes; the description is not a promise.
+    # Changes when the tool's promise changes; the description is not part of it.
     fingerprint: str = field(init=False, repr=False, compare=False)
     size: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         parts = (self.name.encode(), self.input_schema, self.output_schema, self.annotations)
-        # A length before each part, so that no two different contracts flow into the same bytes.
+        # A length before each part, so that different contracts never give the same bytes.
         framed = b"".join(b"-" if part is None else b"%d:%s" % (len(part), part) for part in parts)
         object.__setattr__(self, "fingerprint", sha256(framed).hexdigest())
         size = sum(len(part) for part in parts if part is not None)
@@ -47,7 +47,7 @@ class ToolContract:
 
 
 class CompiledContract:
-    """A contract with its schemas compiled, each on first need: a tool that is never judged never pays."""
+    """A contract with its schemas compiled on first use, so that a tool that is never judged costs nothing."""
 
     def __init__(self, contract: ToolContract, bounds: SchemaBounds) -> None:
         self.contract = contract
@@ -56,11 +56,11 @@ class CompiledContract:
         self._spellings = {contract.fingerprint}
 
     def is_spelt_as(self, contract: ToolContract) -> bool:
-        """Whether it came in this spelling before."""
+        """Whether this exact spelling was received before."""
         return contract.fingerprint in self._spellings
 
     def promises_same_as(self, contract: ToolContract) -> bool:
-        """Whether only the order of keys differs, or nothing."""
+        """Whether the contract is the same except for key order and spelling of its JSON."""
         if self.is_spelt_as(contract):
             return True
         if max(self.contract.size, contract.size) > _LARGEST_COMPARED or not _promise_alike(self.contract, contract):
@@ -76,7 +76,7 @@ class CompiledContract:
 
     @cached_property
     def is_repeatable(self) -> bool:
-        """Whether the tool says that calling it twice does no more than calling it once."""
+        """Whether the annotations say that a second call has no further effect."""
         try:
             hints = decode_judged(self.contract.annotations or b"null")
         except Ambiguous:
@@ -99,11 +99,11 @@ def _promise_alike(one: ToolContract, other: ToolContract) -> bool:
 
 
 def _say_alike(one: bytes | None, other: bytes | None) -> bool:
-    """Whether two JSON texts differ in the order of keys, and in spelling, at the most."""
+    """Whether two JSON texts differ at most in key order and spelling."""
     if one is None or other is None or one == other:
         return one == other
     try:
-        # Written again, because to Python 1, 1.0 and True are equal.
+        # Compared as encoded text, because in Python 1, 1.0 and True are equal.
         first, second = (msgspec.json.encode(decode_arguments(text), order="sorted") for text in (one, other))
     except (Ambiguous, ValueError, RecursionError):
         return False

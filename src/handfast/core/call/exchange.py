@@ -1,4 +1,4 @@
-"""The call in progress, the frozen record of it, and the interface of whoever keeps the records."""
+"""The call in progress, the frozen record of it, and the interface of the recorder."""
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -33,7 +33,7 @@ class Status(StrEnum):
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that happened. Holds shapes (names, sizes, keyed hashes), never values of arguments or results."""
+    """One record. Holds names, sizes and keyed hashes, never values of arguments or results."""
 
     id: str  # sortable: later records have greater ids within one process
     time: str  # UTC, ISO 8601 with microseconds and a trailing Z
@@ -44,49 +44,49 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     mode: str = ""
     rule: str = ""
     reason: str = ""
-    request_id: str = ""  # ties a call to its decisions
+    request_id: str = ""  # links a call to its decisions
     duration_ms: float | None = None
     actor: str = ""
     details: Mapping[str, Detail] = {}
 
 
 class Tally:
-    """Refused calls that are counted together. A ticket: what it counted is durable when the record of it is."""
+    """Refused calls that are counted in one record. Also a ticket: the calls are durable when that record is."""
 
     __slots__ = ("bytes", "count", "due", "first", "last_time", "ticket")
 
     def __init__(self, first: Record, due: float) -> None:
-        self.first = first  # whatever its record has in common with the calls
-        self.due = due  # when the record is made, at the latest
+        self.first = first  # the tally's record copies its fields
+        self.due = due  # the latest time at which the record is made
         self.count = 0
-        self.bytes = 0  # of arguments that are held until then
+        self.bytes = 0  # of arguments, held until then
         self.last_time = ""
-        self.ticket: int | None = None  # of its record, once there is one
+        self.ticket: int | None = None  # of its record, once that is made
 
 
 Ticket = int | Tally
 
 
 class Recorder(Protocol):
-    """Keeps records. Recording is a synchronous enqueue that a cancellation cannot tear."""
+    """Keeps records. Recording is a synchronous enqueue, which a cancellation cannot interrupt."""
 
     def record(self, *records: Record) -> int:
-        """Take the records, in order, and return a ticket for `committed`."""
+        """Takes the records, in order, and returns a ticket for `committed`."""
 
     def record_refusal(self, caller: str, *records: Record) -> Ticket:
-        """Take the records of one refused call, or only count it where its caller repeats itself."""
+        """Takes the records of one refused call, or only counts the call if its caller repeats itself."""
 
     async def committed(self, ticket: Ticket) -> None:
-        """Return once everything up to the ticket is durable. Raises: RecordingFailed."""
+        """Returns once everything up to the ticket is durable. Raises: RecordingFailed."""
 
     async def room(self) -> None:
-        """Return once the queue has room: callers slow down, no record is lost. Raises: RecordingFailed."""
+        """Returns once the queue has room: callers slow down, no record is lost. Raises: RecordingFailed."""
 
     def digest(self, value: bytes) -> str:
         """A keyed hash of a value, comparable within one store only."""
 
 
-# For whoever called a tool that did run, when its record cannot be written: a second run may do harm.
+# For the caller of a tool that ran although its record cannot be written: a second run may do harm.
 RAN_UNRECORDED = (
     "The tool did run, and that could not be put on record. Do not repeat the call; report it to the operator."
 )
@@ -97,7 +97,7 @@ class RecordingFailed(Exception):
 
 
 class CallEnd(NamedTuple):
-    """How a call ended, as it is on record."""
+    """How a call ended, as it is recorded."""
 
     status: Status
     rule: str
@@ -115,8 +115,8 @@ class Exchange(msgspec.Struct, kw_only=True):
     caller: Caller = ANYONE
     details: dict[str, Detail] = {}
     ticket: Ticket | None = None  # of the last record that must be durable before a reply leaves
-    end: CallEnd | None = None  # how it is on record; the first end counts
-    has_run: bool = False  # a tool of our own was begun: what it did may stand
-    is_admin_done: bool = False  # a guarded operation of our own succeeded
+    end: CallEnd | None = None  # as recorded; the first end counts
+    has_run: bool = False  # a toolkit tool was started, so it may have had effects
+    is_admin_done: bool = False  # an admin tool of the toolkit succeeded
     is_counted: bool = True  # among the calls in progress, until it is recorded
-    release: Callable[[], None] | None = None  # gives back the call's place at its server, when the call is recorded
+    release: Callable[[], None] | None = None  # frees the call's place at its server once the call is recorded

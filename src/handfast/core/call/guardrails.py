@@ -1,4 +1,4 @@
-"""What an admin tool asks for before anything else: an actor, a confirmation, and a reason."""
+"""What an admin tool requires before anything else: an actor, a confirmation, and a reason."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -19,7 +19,7 @@ GUARDRAIL_PROPERTIES: Final[Mapping[str, Any]] = {  # Any: JSON Schema
     },
 }
 _SEEN: Final = frozenset("LNPS")  # letters, numbers, punctuation and symbols; not marks, spaces or controls
-_BLANK: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # fillers: letters and symbols by name, nothing to look at
+_BLANK: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # letters and symbols by category, but blank on screen
 
 MISSING_ACTOR = Violation(
     rules.ACCESS_MISSING_ACTOR,
@@ -35,7 +35,7 @@ MISSING_REASON = Violation(
 
 
 def check_guardrails(arguments: Mapping[str, object], *, has_actor: bool) -> Violation | None:
-    """The first of the three that is missing; only a literal true confirms, and only text that shows is a reason."""
+    """The first of the three that is missing. Only a literal true confirms, and only visible text is a reason."""
     if not has_actor:
         return MISSING_ACTOR
     if arguments.get(CONFIRM) is not True:
@@ -44,5 +44,5 @@ def check_guardrails(arguments: Mapping[str, object], *, has_actor: bool) -> Vio
 
 
 def has_text(value: object) -> bool:
-    """Whether it is a string in which something can be read: spaces and invisible characters cannot."""
+    """Whether the value is a string with at least one visible character."""
     return isinstance(value, str) and any(category(char)[0] in _SEEN and char not in _BLANK for char in value)

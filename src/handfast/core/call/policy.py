@@ -1,4 +1,4 @@
-"""How firmly a tool is held to its word: modes and postures, resolved global → server → tool; and decisions."""
+"""How strictly a tool is held to its contract: modes and postures, resolved global → server → tool; and decisions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -7,20 +7,20 @@ from typing import Any
 
 
 class Mode(StrEnum):
-    """off: nothing is judged. warn: what fails is forwarded and recorded. strict: what fails is blocked."""
+    """off: nothing is judged. warn: violations are forwarded and recorded. strict: violations are blocked."""
 
     OFF = "off"
     WARN = "warn"
     STRICT = "strict"
 
 
-_OFF = Mode.OFF  # asked for several times a call; as a member of an enum it would take five times as long
+_OFF = Mode.OFF  # read several times a call; access through the enum takes five times as long
 
 
 class UnknownArguments(StrEnum):
     """Which undeclared arguments are refused, in warn and strict alike."""
 
-    SCHEMA = "schema"  # only what the schema itself says
+    SCHEMA = "schema"  # only those that the schema itself refuses
     REJECT_OBJECTS = "reject_objects"  # undeclared objects: the nested-wrapper rule
     REJECT_ALL = "reject_all"
 
@@ -33,7 +33,7 @@ class InputErrors(StrEnum):
 
 
 class Posture(StrEnum):
-    """What strict does about something that is absent or unusable rather than wrong."""
+    """What strict mode does about something that is absent or unusable rather than wrong."""
 
     ALLOW = "allow"
     BLOCK = "block"
@@ -46,17 +46,17 @@ class InputPolicy:
     ignore: frozenset[str] = frozenset()
     errors: InputErrors = InputErrors.RESULT
     lenient_scalars: bool = False
-    unknown_tools: Posture | None = None  # None: blocked where a mode is strict
+    unknown_tools: Posture | None = None  # None: blocked if a mode is strict
     uncompilable_schema: Posture | None = None
 
     @property
     def judges(self) -> bool:
-        """Whether arguments need to be looked at: off switches every argument rule off."""
+        """Whether arguments are judged: `off` switches every argument rule off."""
         return self.mode is not _OFF
 
     @property
     def objects_to_unjudged(self) -> bool:
-        """Whether arguments that the schema cannot judge break a rule: unless a posture says so, in strict."""
+        """Whether arguments that the schema cannot judge are a violation: as the posture says, else in strict mode."""
         return _objects(self.uncompilable_schema, self.mode)
 
 
@@ -75,7 +75,7 @@ class OutputPolicy:
 
     @property
     def objects_to_unjudged(self) -> bool:
-        """As for arguments."""
+        """Whether a result that the schema cannot judge is a violation, as for arguments."""
         return _objects(self.uncompilable_schema, self.mode)
 
 
@@ -85,11 +85,11 @@ def _objects(posture: Posture | None, mode: Mode) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ToolPolicy:
-    """What holds for one tool, everything resolved."""
+    """The resolved policy of one tool."""
 
     input: InputPolicy = InputPolicy()
     output: OutputPolicy = OutputPolicy()
-    judges: bool = field(init=False, repr=False, compare=False)  # whether anything of a call is looked at
+    judges: bool = field(init=False, repr=False, compare=False)  # whether arguments or results are judged
     blocks_unknown_tools: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -105,14 +105,14 @@ OUTPUT_KEYS = frozenset(entry.name for entry in fields(OutputPolicy))
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """The keys one level (a server, a tool) sets itself; values already are of the policy's types."""
+    """The keys that one level (a server, a tool) sets itself; the values have the policy's types."""
 
     input: Mapping[str, Any]  # Any: heterogeneous field values, parsed at the settings' edge
     output: Mapping[str, Any]  # Any: as above
 
 
 def resolve(base: ToolPolicy, *levels: Overrides | None) -> ToolPolicy:
-    """Lay each level over the base, the most specific last."""
+    """Applies each level to the base, the most specific last."""
     policy = base
     for level in levels:
         if level is None:
@@ -123,7 +123,7 @@ def resolve(base: ToolPolicy, *levels: Overrides | None) -> ToolPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One broken rule, in words for the agent or the operator; never the caller's values."""
+    """One broken rule, with a message for the agent or operator that never quotes the caller's values."""
 
     rule: str
     message: str
@@ -131,12 +131,12 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """Nothing to object to."""
+    """The decision that no rule objects."""
 
 
 @dataclass(frozen=True, slots=True)
 class Warned:
-    """Forwarded all the same, with one record."""
+    """The decision to forward in spite of a violation, with one record."""
 
     rule: str
     reason: str
@@ -144,7 +144,7 @@ class Warned:
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """Stopped; `reason` is what the agent reads."""
+    """The decision to stop; `reason` is what the agent reads."""
 
     rule: str
     reason: str

@@ -1,4 +1,4 @@
-"""The arguments that are the protocol's and no tool's: taken out before dispatch, unless the tool declares them."""
+"""Protocol arguments (help, mode, paging, filters), taken out before dispatch unless the tool declares them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -19,14 +19,14 @@ FULL: Final = "full"
 _MODES: Final = (FULL, "pieces")
 
 DEFAULT_PAGE_SIZE: Final = 50
-MOST_PAGE_SIZE: Final = 500  # the same as a tool's own pages have
+MOST_PAGE_SIZE: Final = 500  # the same limit as for a tool's own pages
 
-_MOST_PAGE: Final = 2**53  # beyond it a number of JSON is not sure to be what was meant
+_MOST_PAGE: Final = 2**53  # JSON readers round larger numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtocolArguments:
-    """What a caller wants to know beside the call itself, or how much of its result."""
+    """Whether a caller asks for help, and which part of the result it asks for."""
 
     help: bool = False
     continuation_token: str | None = None
@@ -38,13 +38,13 @@ class ProtocolArguments:
 
     @property
     def about_result(self) -> tuple[str, ...]:
-        """The names of those that mean something only where a result comes in pieces."""
+        """The names of the given arguments that apply only to a result in pieces."""
         names = (CONTINUATION_TOKEN, "mode", *_NARROWING)
         return tuple(name for name in names if getattr(self, name) is not None)
 
     @property
     def narrowing(self) -> tuple[str, ...]:
-        """The names of those that choose among the items of a list."""
+        """The names of the given arguments that select among the items of a list."""
         return tuple(name for name in _NARROWING if getattr(self, name) is not None)
 
 
@@ -52,8 +52,8 @@ _NARROWING: Final = ("page", "page_size", "filter_keys", "filters")
 
 
 def take_out(arguments: Mapping[str, object], declared: Declared) -> tuple[dict[str, object], dict[str, object]]:
-    """The tool's own arguments and the protocol's. What a tool declares, or takes as any other key, is the tool's."""
-    # An authored schema without properties is not open for that: it says so with additionalProperties or a pattern.
+    """Splits tool arguments from protocol arguments. Keys that a tool declares or accepts as additional are its own."""
+    # A schema without properties is not open by that alone: it needs additionalProperties or a pattern.
     said = replace(declared, declares_nothing_said=False)
     rest: dict[str, object] = {}
     taken: dict[str, object] = {}
@@ -64,7 +64,7 @@ def take_out(arguments: Mapping[str, object], declared: Declared) -> tuple[dict[
 
 
 def read_protocol(taken: Mapping[str, object]) -> ProtocolArguments | Violation:
-    """What was taken out, understood; null is the same as absent."""
+    """Parses the protocol arguments; null counts as absent."""
     given = {key: value for key, value in taken.items() if value is not None}
     for key, value in given.items():
         is_right, must_be = _KINDS[key]
@@ -85,7 +85,7 @@ def read_protocol(taken: Mapping[str, object]) -> ProtocolArguments | Violation:
 
 
 def means_nothing(names: tuple[str, ...], why: str, declared: Declared) -> Violation:
-    """A protocol argument that would be ignored is refused, never dropped."""
+    """The violation for protocol arguments without effect: they are refused, never silently dropped."""
     shown = ", ".join(f"'{name}'" for name in names)
     what = f"Argument {shown} means nothing here" if len(names) == 1 else f"Arguments {shown} mean nothing here"
     remove = "Remove it" if len(names) == 1 else "Remove them"
@@ -93,7 +93,7 @@ def means_nothing(names: tuple[str, ...], why: str, declared: Declared) -> Viola
 
 
 def no_such_key(keys: list[str], declared: Declared) -> Violation:
-    """Items are chosen by a key that none of them has."""
+    """The violation for a filter by keys that no item has."""
     shown = ", ".join(name if name == "..." else f"'{name}'" for name in scrub_names(keys))
     known = ", ".join(scrub_names(declared.names)) or "none"
     return Violation(
@@ -110,7 +110,7 @@ def _number(value: object) -> int | None:
 
 
 def _is_whole(value: object, most: int) -> bool:
-    """From 1 on. `2.0` is the integer 2 to JSON Schema; true is none."""
+    """Whether the value is an integer from 1 to `most`. JSON Schema counts `2.0` as an integer, and true not."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 1 <= value <= most and value % 1 == 0
 
 

@@ -1,11 +1,11 @@
-"""How surely records are kept: what a reply waits for, and what becomes of calls while nothing can be written."""
+"""Durability of records: what a reply waits for, and what happens to calls while records cannot be written."""
 
 from enum import StrEnum
 
-# Half a million refused calls, or more than a million that went well, before anything is removed; and a disk of any
-# size has room for it.
+# Holds half a million refused calls, or more than a million successful ones, before records are removed; and any disk
+# has room for it.
 KEEP_BYTES = 1024**3
-# A person who debugs an agent reads twenty of one kind in a minute, and learns nothing from the next.
+# Refusals of one kind kept in full: a person who debugs an agent learns nothing more from the twenty-first.
 WHOLE_REFUSALS = 20
 
 

@@ -1,4 +1,4 @@
-"""What a tool's structured result must be: present where that is asked, within its bounds, unambiguous, valid."""
+"""Rules for a tool's structured result: present where required, within bounds, unambiguous, valid."""
 
 import msgspec
 
@@ -8,24 +8,24 @@ from handfast.core.call.strict_json import UNREAD, depth_exceeds
 
 
 class ResultView(msgspec.Struct, frozen=True):
-    """What the rules need to see of a tools/call result; the result itself is forwarded as it came."""
+    """The parts of a tools/call result that the rules need; the result itself is forwarded as it came."""
 
     structured: bytes | None  # presence is by key: `null` is a value
     is_error: bool = False
-    is_final: bool = True  # input_required and task say that they are not; with structured content that says nothing
+    is_final: bool = True  # False for input_required and task, unless they have structured content
     size: int = 0
-    value: object = UNREAD  # what `structured` says, where a runtime wrote it from this value and says nothing else
+    value: object = UNREAD  # the decoded `structured`, if the toolkit itself wrote it from this value
 
 
 def check_presence(policy: OutputPolicy) -> Violation | None:
-    """A tool with an output schema sent no structured content: many real tools under-deliver, so it is a posture."""
+    """The violation for missing structured content. A posture decides, because many real tools leave it out."""
     if policy.missing_structured_content is Posture.ALLOW:
         return None
     return Violation(rules.RESULT_MISSING, "the tool declares an output schema but sent no structured content")
 
 
 def check_guards(text: bytes, policy: OutputPolicy) -> Violation | None:
-    """Size, then depth, before anything expensive looks at the content."""
+    """Checks size, then depth, before any expensive check reads the content."""
     if len(text) > policy.max_bytes:
         return check_size(text, policy)
     if depth_exceeds(text, policy.max_depth):
@@ -53,7 +53,7 @@ def schema_violation(words: tuple[str, ...]) -> Violation:
 
 
 def ambiguous_violation(why: str) -> Violation:
-    """Two readers could take the content differently, so it cannot be vouched for."""
+    """The violation for content that two parsers could read differently, which therefore cannot be judged."""
     return Violation(rules.RESULT_AMBIGUOUS, f"the structured content is ambiguous: {why}")
 
 
@@ -64,7 +64,7 @@ TOO_SLOW = Violation(
 
 
 def blocked_text(tool: str, reason: str) -> str:
-    """What the agent reads instead of a result that was blocked."""
+    """The text that the agent reads instead of a blocked result."""
     return (
         f"The result of '{tool}' was blocked: {reason}. The tool did run; do not repeat the call unless that is safe. "
         "Report this to the operator, who finds it under `handfast activity list --status blocked`."

@@ -1,7 +1,7 @@
-"""The catalogue of rule ids: every `rule` that a record can have, with what happened and what to do about it. Pure.
+"""The catalogue of rule ids: every `rule` that a record can have, what happened and what to do about it. Pure.
 
-Under each constant stand two sentences or more: the first says what happened, the rest what to do. docs/rules.md is
-made from them. A refusal is a rule whose diagnostics are `blocked`, because what they are about went no further.
+The text under each constant says in its first sentence what happened, then what to do. docs/rules.md is made from
+these texts. A refusal is a rule whose diagnostics have the status `blocked`, because the message went no further.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""JSON text that is about to be judged: how deep it goes, and the one value every parser would read in it."""
+"""Strict reading of JSON text that is to be judged: its depth, and the one value that every parser reads in it."""
 
 import json
 import re
@@ -16,16 +16,16 @@ from handfast.core.bounds import MOST_VALUES
 # Python refuses longer integer literals by default, because reading them takes quadratic time.
 _LONGEST_INTEGER = 4300
 _LARGEST_FLOAT = float_info.max
-_LONG = float_info.max_10_exp  # the fast decoder reads integers of any length; in a shorter text all are in range
-# The fast decoder takes 15 microseconds for a number near the end of a double's range: what is shorter has no room for
-# so many of them that it would matter.
+_LONG = float_info.max_10_exp  # the fast decoder reads integers of any length; in shorter text all are in range
+# The fast decoder takes 15 microseconds for a number near the end of a double's range; a text up to this long has too
+# little room for such numbers to matter.
 _LONG_TO_DECODE = 16 * 1024
-_LONG_STRING = 256  # with fewer bytes for each quote and escape, leaving out strings saves nothing
+_LONG_STRING = 256  # with fewer bytes per quote or escape, leaving out strings saves nothing
 _BLOCK = 64 * 1024
-_FEW_MEMBERS = 4096  # bytes outside strings in which so few members fit that counting them one by one is quicker
+_FEW_MEMBERS = 4096  # bytes outside strings; so few members fit in them that counting one by one is faster
 
-# What may be more than a double holds, by its exponent or by its length; with fewer digits of both no number is. Text
-# is reduced to marks first, in which both are found at a tenth of what a pattern takes.
+# Numbers that may exceed a double's range, by their exponent or by their number of digits. Both are searched in the
+# text reduced to marks, at a tenth of the time that a pattern takes.
 _LARGE_EXPONENT = re.compile(rb"(?<=[0-9])[eE][+-]?[0-9]{3,}(?=[\s,\]}]|\Z)")
 _MANY_DIGITS = b"0" * 200
 _MARKS = {
@@ -44,7 +44,7 @@ _NEITHER_BRACKET_NOR_QUOTE = bytes(set(range(256)) - set(b'[]{}"'))
 _NEITHER_MARK_NOR_QUOTE = bytes(set(range(256)) - set(b',[{"'))
 
 
-# In place of a value that is not read yet: null is a value.
+# Stands for a value that is not decoded yet; None cannot, because it is the value of null.
 UNREAD: Final = object()
 
 
@@ -61,7 +61,7 @@ class Ambiguity(StrEnum):
 
 
 class Ambiguous(Exception):
-    """Two parsers could read this text differently, so no verdict on it would hold."""
+    """Two parsers could read this text differently, so it cannot be judged."""
 
     def __init__(self, reason: Ambiguity) -> None:
         super().__init__(reason.value)
@@ -76,7 +76,7 @@ def decode_judged(text: bytes) -> object:
 
 
 def decode_arguments(text: bytes) -> object:
-    """As `decode_judged`, but without numbers beyond a double's range: to some readers they are infinity, to some null.
+    """As `decode_judged`, but refuses numbers beyond a double's range, which parsers read as infinity or as null.
 
     Raises: Ambiguous.
     """
@@ -92,7 +92,7 @@ def decode_arguments(text: bytes) -> object:
 
 
 def _decode_few(text: bytes, outside: bytes) -> object:
-    """As below, for few members beside long strings, which need not be written again to see that none was dropped."""
+    """As `_decode`, for few members beside long strings: counting members is cheaper than encoding the value again."""
     try:
         value: object = msgspec.json.decode(text)
         if outside.count(b":") == _count_members(value):
@@ -111,21 +111,21 @@ def _count_members(value: object) -> int:
 def _decode(text: bytes, careful: json.JSONDecoder) -> object:
     try:
         value: object = msgspec.json.decode(text)
-        # A dropped duplicate takes its colon with it, and nothing else changes how many there are: strings come back
-        # with their colons, and only an escape that may spell a colon (\u003a) can add one. (`find` and not `in`, which
-        # for bytes first raises, and catches, that what is looked for is no number.)
+        # A dropped duplicate loses its colon, and nothing else changes the number of colons: strings keep theirs, and
+        # only an escape (\u003a) can add one. (`find` is faster than `in`, which for bytes first tries the operand as a
+        # number.)
         is_spelt_out = text.find(b"\\") < 0 or b"\\u003" not in text
         if is_spelt_out and text.count(b":") == msgspec.json.encode(value).count(b":"):
             return value
     except RecursionError:
         raise Ambiguous(Ambiguity.TOO_DEEP) from None
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        pass  # odd or wrong: the careful decoder tells which
+        pass  # unusual or invalid: the careful decoder decides
     return _decode_carefully(text, careful)
 
 
 def may_overflow(text: bytes) -> bool:
-    """Whether a number in it may be at an end of a double's range, or beyond: clamped, or slow to decode."""
+    """Whether a number may be near or beyond the end of a double's range: to be clamped, or slow to decode."""
     marks = text.translate(_TO_MARKS)
     if marks.find(_MANY_DIGITS) >= 0:
         return True
@@ -150,7 +150,7 @@ def _decode_carefully(text: bytes, careful: json.JSONDecoder) -> object:
 def _has_lone_surrogate(text: bytes) -> bool:
     if not _SURROGATE.search(text):
         return False
-    escapes = text.replace(b"\\\\", b"")  # what is left after a backslash is its escape
+    escapes = text.replace(b"\\\\", b"")  # a backslash that remains begins an escape
     return _SURROGATE.search(_SURROGATE_PAIR.sub(b" ", escapes)) is not None
 
 
@@ -174,7 +174,7 @@ def _exact(literal: str) -> int | float:
         return _finite(literal)
     try:
         return int(literal)
-    except ValueError:  # this interpreter was told to refuse shorter ones
+    except ValueError:  # this interpreter is set to refuse shorter ones
         return _finite(literal)
 
 
@@ -203,10 +203,10 @@ _in_range = json.JSONDecoder(
 
 
 def values_exceed(text: bytes, limit: int) -> bool:
-    """Whether a JSON value holds more values than the limit, itself and all below it counted."""
+    """Whether a JSON value, with all values below it, counts more values than the limit."""
     if len(text) <= 2 * limit:
-        return False  # each takes two bytes
-    most = 0  # as if none of them stood in a string
+        return False  # each value takes at least two bytes
+    most = 0  # an upper bound that counts marks inside strings too
     for block in _blocks(text):
         most += block.count(b",") + block.count(b"[") + block.count(b"{")
         if most > limit:
@@ -217,7 +217,7 @@ def values_exceed(text: bytes, limit: int) -> bool:
 def _values_outside_strings_exceed(text: bytes, limit: int) -> bool:
     count, is_inside = 0, 0
     for block in _blocks(text):
-        # Of nothing but marks and quotes, two quotes that meet can go: inside and outside stay what they were.
+        # Once only marks and quotes are left, adjacent quotes can be removed without changing what is inside a string.
         parts = block.translate(None, _NEITHER_MARK_NOR_QUOTE).replace(b'""', b"").split(b'"')
         count += sum(map(len, parts[is_inside::2]))
         if count > limit:
@@ -227,33 +227,33 @@ def _values_outside_strings_exceed(text: bytes, limit: int) -> bool:
 
 
 def _blocks(text: bytes) -> Iterator[bytes]:
-    """So that nothing is read beyond the place where the answer is known."""
+    """The text in blocks, so that reading stops where the answer is known."""
     return (text[start : start + _BLOCK] for start in range(0, len(text), _BLOCK))
 
 
 def depth_exceeds(text: bytes, limit: int) -> bool:
     """Whether a JSON value is nested deeper than the limit; a scalar has depth 0, `[]` has 1."""
     if text.count(b"{") + text.count(b"[") <= limit:
-        return False  # not even if all of them were brackets and none of them closed
+        return False  # not even if all were outside strings and none closed
     marks = _without_escaped_quotes(text).translate(None, _NEITHER_BRACKET_NOR_QUOTE)
     if marks.count(b"[") + marks.count(b"{") <= limit:
         return False
     steps = _outside_strings(marks).translate(_TO_STEPS)
-    while len(steps) > 2 * limit:  # fewer pairs than levels cannot be too deep
+    while len(steps) > 2 * limit:  # fewer pairs than levels cannot nest too deeply
         if limit == 0:
             return True
-        peeled = steps.replace(_OPENER + _CLOSER, b"")  # every innermost pair: one level less everywhere
+        peeled = steps.replace(_OPENER + _CLOSER, b"")  # removes every innermost pair: one level less everywhere
         limit -= 1
-        if len(peeled) > len(steps) * 3 // 4:  # deep rather than wide: peeling on would cost a pass per level
+        if len(peeled) > len(steps) * 3 // 4:  # deep rather than wide: peeling would take a pass per level
             return max(accumulate(array("b", peeled))) > limit
         steps = peeled
     return False
 
 
 def _without_long_strings(text: bytes) -> bytes:
-    """What stands outside strings in a text that is nearly all strings, a file or base64; any other text as it is.
+    """The text outside strings, if the text is nearly all strings, such as a file or base64; else the text unchanged.
 
-    Where the text stops being JSON, and quotes no longer pair, every decoder stops too.
+    If the text is not JSON, quotes may not pair, but then every decoder refuses it too.
     """
     most = len(text) // _LONG_STRING
     if most < 2 or text.count(b'"') > most or text.count(b"\\") > most:
@@ -266,6 +266,6 @@ def _without_escaped_quotes(text: bytes) -> bytes:
 
 
 def _outside_strings(marks: bytes) -> bytes:
-    # Of nothing but marks and quotes, two quotes that meet can go: inside and outside stay what they were.
+    # Once only marks and quotes are left, adjacent quotes can be removed without changing what is inside a string.
     marks = marks.replace(b'""', b"")
     return b"".join(marks.split(b'"')[::2]) if b'"' in marks else marks

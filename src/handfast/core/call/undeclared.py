@@ -1,4 +1,4 @@
-"""Undeclared arguments at any depth: found by a tree of names, made once for a schema."""
+"""Undeclared arguments at any depth: found with a tree of declared names that is built once for a schema."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,14 +18,14 @@ _BRANCHES: Final = ("if", "then", "else")
 
 @dataclass(slots=True)
 class NameTree:
-    """The keys that objects may have in one place, and what is inside them; `items` is what is inside a list.
+    """The keys that an object may have at one place, with the tree of each value; `items` is the tree of list items.
 
-    Not frozen: a schema may hold itself.
+    Not frozen, because a schema may refer to itself.
     """
 
     names: dict[str, "NameTree"] = field(default_factory=dict)
     items: "NameTree | None" = None
-    is_open: bool = True  # nothing is said about keys, or any key is welcome
+    is_open: bool = True  # the schema does not restrict keys here, or allows any
 
     @property
     def declared(self) -> Declared:
@@ -34,7 +34,7 @@ class NameTree:
 
 @dataclass(frozen=True, slots=True)
 class Undeclared:
-    """One key that a place does not have. `path` is that of the object, such as `objects[0]`; empty for the root."""
+    """One undeclared key. `path` is the path of its object, such as `objects[0]`; empty for the root."""
 
     path: str
     key: str
@@ -47,7 +47,7 @@ class Undeclared:
 
 
 def read_tree(schema: Node) -> NameTree:
-    """Every name that the schema declares, through local references and what applies in place."""
+    """Reads every name that the schema declares, through local references and keywords that apply in place."""
     return _NameTreeReader(schema).tree(schema)
 
 
@@ -73,7 +73,7 @@ class _NameTreeReader:
         return self._known[id(schema)]
 
     def _said(self, schema: Node, seen: set[int]) -> Iterator[Node]:
-        """The schema and everything that speaks of the same value."""
+        """The schema and all subschemas that apply to the same value."""
         if id(schema) not in seen:
             seen.add(id(schema))
             yield schema
@@ -91,12 +91,12 @@ class _NameTreeReader:
 def _welcomes_any(part: Node) -> bool:
     if part.get("additionalProperties", False) is not False or "patternProperties" in part:
         return True
-    # An alternative that is any object: `properties` beside it say nothing about that one.
+    # An alternative that allows any object: `properties` of other alternatives do not restrict it.
     return part.get("type") == "object" and not part.keys() & {"properties", "$ref", *_IN_PLACE}
 
 
 def find_undeclared(value: object, tree: NameTree, path: str = "") -> Iterator[Undeclared]:
-    """In the order of the call. What is inside an undeclared value is not looked at."""
+    """The undeclared keys, in the order of the call. Does not look inside an undeclared value."""
     if isinstance(value, dict):
         for key, inner in value.items():
             known = tree.names.get(key)
@@ -110,7 +110,7 @@ def find_undeclared(value: object, tree: NameTree, path: str = "") -> Iterator[U
 
 
 def check_inside(found: list[Undeclared], policy: InputPolicy) -> Violation | None:
-    """The same rules as at the root, for the first object below it that breaks one."""
+    """Applies the rules of the root below it; returns the violation of the first object that breaks one."""
     by_path: dict[str, list[Undeclared]] = {}
     for one in found:
         if one.path:
@@ -123,7 +123,7 @@ def check_inside(found: list[Undeclared], policy: InputPolicy) -> Violation | No
 
 
 def _check_place(place: NameTree, found: list[Undeclared], policy: InputPolicy) -> Violation | None:
-    # A name is shown with its place, so that an agent finds it; the fields are those of that place.
+    # Names are shown with their path, so that an agent finds them; the listed fields are those of that place.
     sent = {one.name: one.value for one in found if one.key not in policy.ignore}
     if find_nested_wrappers(sent, place.declared, frozenset()):
         wrapped = nested_wrapper_message(sent, place.declared)
@@ -134,5 +134,5 @@ def _check_place(place: NameTree, found: list[Undeclared], policy: InputPolicy) 
 
 
 def ignored_notice(found: list[Undeclared]) -> str:
-    """What the answer says about arguments that were ignored."""
+    """The notice in an answer about arguments that were ignored."""
     return f"Ignored arguments: {', '.join(scrub_names(one.name for one in found))}"

@@ -1,4 +1,4 @@
-"""What is said where a schema cannot be used: to the agent, to the operator, and in the record of the call."""
+"""The texts for a schema that cannot be used: for the agent, the operator, and the call's record."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ Direction = Literal["arguments", "result"]
 
 
 def unjudged_arguments(reason: str) -> Violation:
-    """The arguments break no other rule, and without a schema they cannot be judged to be right."""
+    """The violation for arguments that break no other rule, but cannot be judged without the schema."""
     text = (
         f"The arguments cannot be checked, because the tool's input schema cannot be used: {reason} "
         "Do not repeat the call. Report this to the operator, who can have the schema corrected, or let such calls "
@@ -20,7 +20,7 @@ def unjudged_arguments(reason: str) -> Violation:
 
 
 def unjudged_result(reason: str) -> Violation:
-    """The same for what a tool has sent."""
+    """The same for a result."""
     why = reason.removesuffix(".")
     return Violation(
         rules.RESULT_SCHEMA,
@@ -30,6 +30,6 @@ def unjudged_result(reason: str) -> Violation:
 
 
 def unused_schema(schema: UncompilableSchema, direction: Direction) -> str:
-    """What the operator's log says once for each tool and schema."""
+    """The text for the operator's log, once for each tool and schema."""
     side = "input" if direction == "arguments" else "output"
     return f"The tool's {side} schema cannot be used, so only what needs none is judged: {schema.reason}"

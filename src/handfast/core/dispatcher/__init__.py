@@ -1,1 +1,1 @@
-"""Many actions behind one tool: what may be sent, what was asked for, and how it is described."""
+"""Many actions behind one tool, the dispatcher: checking its arguments, reading them, and describing it."""

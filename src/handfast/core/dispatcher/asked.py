@@ -1,4 +1,4 @@
-"""What a call of a dispatcher asks for: an action with its arguments, or help about one or all of them."""
+"""Parsing a dispatcher's call: an action with its arguments, or help about one or all actions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,11 +10,11 @@ from handfast.core.dispatcher.checks import ACTION, ARGUMENTS, HELP, OWN_KEYS, R
 
 FIND: Final = "find"
 
-A = TypeVar("A")  # the arguments of an action as a runtime has them: bytes that it passes on, or decoded JSON
+A = TypeVar("A")  # an action's arguments: bytes to be passed on in the gateway, decoded JSON in the toolkit
 
 
 class DispatcherRefused(Exception):
-    """A call of the dispatcher that goes no further."""
+    """A dispatcher's call that is refused before any action runs."""
 
     def __init__(self, violation: Violation) -> None:
         super().__init__(violation.message)
@@ -25,9 +25,9 @@ class DispatcherRefused(Exception):
 class DispatcherCall(Generic[A]):
     action: str | None = None
     resource: str | None = None
-    arguments: A | None = None  # of the action, as they came; None where there are none
-    wants_help: bool = False  # `help: true`; an action of that name is looked for where the tools are known
-    beside: Mapping[str, object] = field(default_factory=dict)  # keys that are not the dispatcher's
+    arguments: A | None = None  # of the action, as they came; None if absent
+    wants_help: bool = False  # `help: true`; the caller resolves an action named help, as it knows the tools
+    beside: Mapping[str, object] = field(default_factory=dict)  # keys that are not the dispatcher's own
 
     @property
     def tool(self) -> str | None:
@@ -35,7 +35,7 @@ class DispatcherCall(Generic[A]):
 
 
 def read_asked(arguments: object) -> DispatcherCall[object]:
-    """Raises: DispatcherRefused."""
+    """Parses the arguments of a dispatcher's call. Raises: DispatcherRefused."""
     if arguments is None:
         return DispatcherCall()
     if not isinstance(arguments, Mapping):
@@ -91,15 +91,15 @@ def no_flag() -> DispatcherRefused:
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What a call for help wants to know."""
+    """What a call for help asks for."""
 
-    tool: str | None = None  # one action whole; None for all of them
+    tool: str | None = None  # one action in full; None for all actions
     word: str = ""  # only actions with this in their name or description
-    ignored: tuple[str, ...] = ()  # keys that mean nothing to help: nothing is called or lost, but it is said
+    ignored: tuple[str, ...] = ()  # keys without a meaning for help: harmless, but the answer names them
 
 
 def read_wishes(asked: DispatcherCall[A], read: Callable[[A], object], *, has_own_help: bool = False) -> Wishes:
-    """`has_own_help`: there is an action of that name. `read` decodes the arguments. Raises: DispatcherRefused."""
+    """Parses a call for help. `has_own_help`: an action is named help. `read` decodes. Raises: DispatcherRefused."""
     if asked.wants_help and asked.action is not None and (asked.action != HELP or has_own_help):
         unused = (ARGUMENTS,) if asked.arguments is not None else ()
         return Wishes(asked.tool, ignored=(*asked.beside, *unused))

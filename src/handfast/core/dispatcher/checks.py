@@ -1,4 +1,4 @@
-"""What a dispatcher may be sent: an action, the action's arguments, and nothing beside them that would get lost."""
+"""Rules for a dispatcher's arguments: an action, its arguments, and no other keys, which would get lost."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ ARGUMENTS: Final = "arguments"
 HELP: Final = "help"  # also the name of the action that asks for help
 OWN_KEYS: Final = frozenset((ACTION, RESOURCE, ARGUMENTS, HELP))
 
-_MOST_COMPARED = 2000  # names that a wrong one is compared with: some 30 ms at worst
+_MOST_COMPARED = 2000  # names that an unknown action is compared with: some 30 ms at worst
 _LONGEST_COMPARED = 128  # the longest name a tool should have
 _NEAREST = 3
 _LEAST_LIKENESS = 0.5
@@ -28,14 +28,14 @@ _ASK_FOR_HELP: Final = 'Send {"action": "help"} for the list.'
 
 
 def tool_name(action: str, resource: str | None) -> str:
-    """The tool that is meant. A resource stands before its action, as in `contacts__create`."""
+    """The name of the tool: a resource stands before its action, as in `contacts__create`."""
     return action if resource is None else f"{resource}__{action}"
 
 
 def check_beside(beside: Mapping[str, object], tool: str, declared: Declared | None) -> Violation | None:
-    """The keys that stand where only the dispatcher's own may: each is refused, because no tool would ever see it.
+    """The violation for keys beside the dispatcher's own, which no tool would ever receive.
 
-    `declared` is what the tool itself declares. That its author left it open does not open the dispatcher.
+    `declared` is what the tool itself declares. A tool that allows additional keys does not open the dispatcher.
     """
     if not beside:
         return None
@@ -69,7 +69,7 @@ def action_missing(names: Iterable[str]) -> Violation:
 
 
 def action_unknown(wanted: str, names: Iterable[str]) -> Violation:
-    """Says what comes nearest, never what was sent."""
+    """The violation for an unknown action. Names similar actions, never the one that was sent."""
     known = list(islice(names, _MOST_COMPARED))
     nearest = _nearest(wanted, known)
     shown = f"Nearest: {_listed(nearest)}" if nearest else f"Actions: {_listed(known)}"
@@ -84,7 +84,7 @@ def not_an_object() -> Violation:
 
 
 def _nearest(wanted: str, known: list[str]) -> list[str]:
-    """By the pairs of letters in common, whatever the case; else by containing it. Linear, unlike an edit distance."""
+    """Similar names: by shared letter pairs, else names that contain the word. Linear, unlike an edit distance."""
     word = wanted[:_LONGEST_COMPARED].casefold()
     pairs = _pairs(word)
     folded = [(name[:_LONGEST_COMPARED].casefold(), name) for name in known]
@@ -100,7 +100,7 @@ def _pairs(word: str) -> set[str]:
 
 
 def _likeness(one: set[str], other: set[str]) -> float:
-    """From 0 to 1: twice what they share, against what they have."""
+    """The Dice coefficient of two sets, from 0 to 1."""
     return 2 * len(one & other) / (len(one) + len(other)) if one and other else 0.0
 
 

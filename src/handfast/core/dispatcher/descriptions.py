@@ -1,4 +1,4 @@
-"""How a dispatcher is described and how it lists its actions: bounded, whatever stands behind it."""
+"""A dispatcher's description, schema and list of actions, bounded in length however many tools it has."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -6,11 +6,11 @@ from typing import Any
 
 from handfast.core.dispatcher.checks import HELP
 
-# What the actions take up in the description at most, about a thousand tokens: forty actions with their words, or
-# two hundred bare names. What the measured servers need is in docs/compact.md.
+# The most that actions take up in the description, about a thousand tokens: forty actions with a few words each, or
+# two hundred bare names. docs/compact.md has what measured servers need.
 _MOST_CHARACTERS = 4000
-_MOST_WORDS = 80  # characters for one action; the first sentences of real descriptions are rarely longer
-_FEWEST_WORDS = 16  # fewer say nothing
+_MOST_WORDS = 80  # characters of text for one action; first sentences of real descriptions are rarely longer
+_FEWEST_WORDS = 16  # a shorter text says too little
 _MOST_LISTED = 32_000  # characters of an overview, some eight thousand tokens: three hundred actions
 _LISTED_WORDS = 120
 _HELP_ACTION = '{"action": "help", "arguments": {"action": NAME}}'
@@ -21,7 +21,7 @@ NARROW = '{"action": "help", "arguments": {"find": WORD}}'
 
 
 def one_line(description: str, most: int = _MOST_WORDS) -> str:
-    """The first sentence, on one line, cut where it is too long."""
+    """The first sentence of a description on one line, cut if it is too long."""
     words = " ".join(description[: most * 4].split())
     end = _END_OF_SENTENCE.search(words)
     if end is not None:
@@ -31,7 +31,7 @@ def one_line(description: str, most: int = _MOST_WORDS) -> str:
 
 
 def help_form(names: Collection[str]) -> str:
-    """How one action's fields are asked for. A tool that is itself called `help` is that tool."""
+    """The call that explains one action. If a tool is named `help`, the flag form is used instead of that action."""
     return _HELP_FLAG if HELP in names else _HELP_ACTION
 
 
@@ -40,7 +40,7 @@ def how_to_call(names: Collection[str]) -> str:
 
 
 def render_use(described: Mapping[str, str]) -> str:
-    """What a dispatcher's description says after its first sentence: how it is called, and what there is."""
+    """The part of a dispatcher's description after its first sentence: how to call it, and its actions."""
     return (
         'Call one with {"action": NAME, "arguments": {its fields}}. Unless its fields are known, ask for them first'
         f" with {help_form(described)}.\nActions:{_render_actions(described)}"
@@ -48,7 +48,7 @@ def render_use(described: Mapping[str, str]) -> str:
 
 
 def _render_actions(described: Mapping[str, str]) -> str:
-    """For a description: a few words each where there is room for them, else names alone, else as many as fit."""
+    """The actions for a description: with a few words each if there is room, else all names, else as many as fit."""
     names = sum(len(name) for name in described)
     room = (_MOST_CHARACTERS - names) // max(len(described), 1) - len("\n- : ")
     if room >= _FEWEST_WORDS:
@@ -71,7 +71,7 @@ def _with_words(name: str, said: str, most: int) -> str:
 
 
 def list_actions(described: Mapping[str, str], word: str) -> tuple[dict[str, str], int]:
-    """For an overview: the actions with a word in their name or description, a line each, and how many are left out."""
+    """The actions with `word` in name or description, one line each for an overview, and the number left out."""
     folded = word.casefold()
     wanted = [(n, said) for n, said in described.items() if folded in n.casefold() or folded in said.casefold()]
     shown: dict[str, str] = {}
@@ -86,7 +86,7 @@ def list_actions(described: Mapping[str, str], word: str) -> tuple[dict[str, str
 
 
 def dispatcher_schema(names: Collection[str]) -> dict[str, Any]:  # Any: JSON Schema
-    """What a dispatcher takes. `arguments` is open: each action has its own schema, which judges them."""
+    """A dispatcher's input schema. `arguments` is open, because each action's own schema judges them."""
     properties: dict[str, Any] = {"action": {"type": "string"}}  # Any: as above
     if any("__" in name for name in names):
         words = "optional: RESOURCE with the action ACTION is the action RESOURCE__ACTION"

@@ -1,1 +1,1 @@
-"""JSON Schema within bounds: compiled, weighed, judged by, and its violations in our own words."""
+"""JSON Schema within bounds: compiling, weighing, judging values, and wording violations."""

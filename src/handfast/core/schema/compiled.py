@@ -1,4 +1,4 @@
-"""Compile a JSON Schema within bounds; judge values by it, in place where that is safe."""
+"""Compiles a JSON Schema within bounds and judges values by it, in place if that is safe."""
 
 from copy import deepcopy
 from dataclasses import dataclass
@@ -27,12 +27,12 @@ from handfast.core.schema.weight import OVER, weigh
 from handfast.core.words.redaction import scrub_names
 from handfast.core.words.wording import Wording
 
-_MOST_PLACES = 50  # a call with more wrong scalars than this is wrong in another way
+_MOST_PLACES = 50  # scalars that are coerced at most; a call with more of them has another fault
 # An evaluation takes about 10 ns and a location at least two bytes, so weight times bytes up to this is about 1 ms.
 IN_PLACE_WORK = 200_000
-# Making errors costs a hundred times what judging does; see docs/decisions/0004. Above this the slow lane words them.
+# Making errors costs a hundred times as much as judging; see docs/decisions/0004. Above this the slow lane words them.
 IN_PLACE_WORDS_MS = 1.0
-# An error about `not` or a compound option carries that part of the schema along, at some 20 ns a byte.
+# An error about `not` or a compound option carries a copy of that part of the schema, at some 20 ns a byte.
 MOST_QUOTED = 500
 _DRAFTS: dict[str, type[jsonschema_rs.Validator]] = {
     "json-schema.org/draft-04/schema": jsonschema_rs.Draft4Validator,
@@ -44,9 +44,9 @@ _DRAFTS: dict[str, type[jsonschema_rs.Validator]] = {
 
 
 def is_valid_if_coerced(validator: jsonschema_rs.Validator, value: object) -> bool:
-    """Whether the arguments meet the schema once numbers and booleans sent as text are read as such.
+    """Whether the arguments meet the schema once numbers and booleans sent as text are converted.
 
-    Only judged so: what is forwarded stays as it was sent.
+    The conversion is for judging only: the arguments are forwarded as they were sent.
     """
     copy = deepcopy(value)
     for count, error in enumerate(validator.iter_errors(value)):
@@ -56,7 +56,7 @@ def is_valid_if_coerced(validator: jsonschema_rs.Validator, value: object) -> bo
 
 
 def _coerce_at(root: Any, path: list[str | int]) -> bool:  # Any: decoded JSON
-    """Replace the text at the path by the scalar it spells; False when there is none."""
+    """Replaces the text at the path with the scalar that it spells; False if it spells none."""
     if not path:
         return False
     holder = root
@@ -67,7 +67,7 @@ def _coerce_at(root: Any, path: list[str | int]) -> bool:  # Any: decoded JSON
         return not isinstance(text, dict | list)  # already replaced through another error at the same place
     try:
         scalar = msgspec.json.decode(text.strip().lower())
-    except (msgspec.DecodeError, RecursionError):  # `[[[[…` is no scalar either
+    except (msgspec.DecodeError, RecursionError):  # `[[[[…` is not a scalar either
         return False
     if not isinstance(scalar, int | float | bool):
         return False
@@ -77,63 +77,63 @@ def _coerce_at(root: Any, path: list[str | int]) -> bool:  # Any: decoded JSON
 
 @dataclass(frozen=True)
 class _Schema:
-    """What is known of a schema whether or not values can be judged by it."""
+    """The facts of a schema that are known even if values cannot be judged by it."""
 
     digest: str
-    content: object  # the decoded schema, None where it cannot be decoded; treat as read-only
+    content: object  # the decoded schema, None if it cannot be decoded; treat as read-only
 
     @cached_property
     def declared(self) -> Declared:
-        """What the schema declares at its root; open where that cannot be known."""
+        """What the schema declares at its root; open if that cannot be known."""
         return read_declared(self.content)
 
 
 @dataclass(frozen=True)
 class UncompilableSchema(_Schema):
-    """A schema by which no value can be judged, and why, in one line for the operator."""
+    """A schema by which values cannot be judged; `reason` is one line for the operator."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class CompiledSchema(_Schema):
-    """A schema that is known to be within bounds; without a validator only the slow lane may run it."""
+    """A schema within bounds; if it has no validator, only the slow lane may run it."""
 
-    text: bytes  # as it is judged: a long one without its annotations
+    text: bytes  # as it is compiled: without annotations if it is long
     weight: int
     validator: jsonschema_rs.Validator | None
     judges_names: bool = False
     quotes_itself: bool = False
 
     def refused(self, reason: str) -> UncompilableSchema:
-        """The same schema, once the slow lane has found that it cannot be compiled."""
+        """The same schema after the slow lane found that it cannot be compiled."""
         return UncompilableSchema(self.digest, self.content, reason)
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """Every property name the schema itself mentions: these may be shown."""
+        """Every property name that the schema mentions; texts may show these."""
         return declared_names(self.content)
 
     def fits_in_place(self, size: int) -> bool:
-        """Whether judging that many bytes of JSON is predicted to take under a millisecond."""
+        """Whether judging `size` bytes of JSON is predicted to take under a millisecond."""
         return self.validator is not None and self.weight * size <= IN_PLACE_WORK
 
     def words_fit_in_place(self, value: object) -> bool:
-        """Whether describing what is wrong with this value is predicted to take a few milliseconds at most."""
+        """Whether wording this value's violations is predicted to take a few milliseconds at most."""
         if self.validator is None or (self.quotes_itself and len(self.text) > MOST_QUOTED):
             return False
         cost = words_cost_ms(value, self.weight, IN_PLACE_WORDS_MS, copies_per_name=self.judges_names)
         return cost <= IN_PLACE_WORDS_MS
 
     def is_valid(self, value: object) -> bool:
-        """Judge a decoded value, which the caller knows to be of bounded depth."""
+        """Judges a decoded value, whose depth the caller has bounded."""
         try:
             return self._in_place().is_valid(value)
         except UnicodeEncodeError:
             return False  # a lone surrogate is not text, so it is not a JSON string either
 
     def is_valid_if_coerced(self, value: object) -> bool:
-        """The same, with numbers and booleans that were sent as text read as such."""
+        """The same after converting numbers and booleans that were sent as text."""
         return is_valid_if_coerced(self._in_place(), value)
 
     def describe(self, value: object, *, show_names: bool = False) -> tuple[str, ...]:
@@ -141,7 +141,7 @@ class CompiledSchema(_Schema):
         return tuple(str(wording) for wording in self.describe_parts(value, show_names=show_names))
 
     def describe_parts(self, value: object, *, show_names: bool = False) -> tuple[Wording, ...]:
-        """The same, as path and text; names the schema does not mention are counted unless the caller shows them."""
+        """The same as path and text; names that the schema does not mention are only counted unless `show_names`."""
         try:
             errors = self._in_place().iter_errors(value)
         except UnicodeEncodeError:
@@ -155,7 +155,7 @@ class CompiledSchema(_Schema):
 
 
 def compile_schema(text: bytes, bounds: SchemaBounds = DEFAULT_BOUNDS) -> CompiledSchema | UncompilableSchema:
-    """Compile the exact text of a schema, or say why it cannot be. Takes some 0.2 s at worst."""
+    """Compiles the exact text of a schema, or says why that is not possible. Takes some 0.2 s at worst."""
     digest = sha256(text).hexdigest()
     content: object = None
     try:
@@ -174,12 +174,12 @@ def compile_schema(text: bytes, bounds: SchemaBounds = DEFAULT_BOUNDS) -> Compil
     return CompiledSchema(digest, content, judged_text, weight, validator, *traits)
 
 
-# By this everything can be judged that needs no schema: whether a value is unambiguous.
+# Accepts any value; used for the checks that need no schema, such as whether a value is unambiguous.
 ANYTHING = CompiledSchema("", True, b"true", 1, jsonschema_rs.Draft202012Validator(True))
 
 
 class _PatternRefused(SchemaRefused):
-    """A pattern that the engine does not take."""
+    """A pattern that the engine does not accept."""
 
     def __init__(self, place: str, pattern: str) -> None:
         super().__init__(f"The pattern at {place} is too large.")
@@ -204,7 +204,7 @@ def _unresolved(references: References) -> SchemaRefused:
 
 
 def draft_class(content: object) -> type[jsonschema_rs.Validator]:
-    """The validator for the draft that `$schema` names; 2020-12 when it names none. Raises: SchemaRefused."""
+    """The validator class for the draft that `$schema` names; 2020-12 if there is none. Raises: SchemaRefused."""
     if not isinstance(content, dict) or "$schema" not in content:
         return jsonschema_rs.Draft202012Validator
     name = content["$schema"]
@@ -216,7 +216,7 @@ def draft_class(content: object) -> type[jsonschema_rs.Validator]:
 
 
 def build_validator(content: Any, engine: Engine) -> jsonschema_rs.Validator:  # Any: what read_schema returned
-    """Hand a schema to the library: nothing is fetched, the engine matches patterns, `format` only annotates.
+    """Builds the library's validator: nothing is fetched, `engine` matches patterns, `format` only annotates.
 
     Raises: SchemaRefused.
     """
@@ -230,11 +230,11 @@ def build_validator(content: Any, engine: Engine) -> jsonschema_rs.Validator:  #
 
 class SlowValidator(NamedTuple):
     validator: jsonschema_rs.Validator
-    backtracks: bool  # may give up on a value
+    backtracks: bool  # may give up on a value, at its backtrack limit
 
 
 def build_slow_validator(content: Any, bounds: SchemaBounds = DEFAULT_BOUNDS) -> SlowValidator:  # Any: as above
-    """The same with larger patterns, and where one needs it an engine that backtracks: only where it can be ended.
+    """The same with larger patterns and, if one needs it, a backtracking engine; only for a process that can be killed.
 
     Raises: SchemaRefused.
     """
@@ -250,13 +250,13 @@ def build_slow_validator(content: Any, bounds: SchemaBounds = DEFAULT_BOUNDS) ->
 
 
 def _build_in_place(content: object, bounds: SchemaBounds) -> jsonschema_rs.Validator | None:
-    """None where only the slow lane can match a pattern, or say that it cannot either. Raises: SchemaRefused."""
+    """The validator, or None if a pattern has to be left to the slow lane. Raises: SchemaRefused."""
     try:
         return build_validator(content, linear_engine(bounds.regex_bytes))
     except _PatternRefused as refused:
         _require_faultless(refused, bounds)
     try:
-        # Never run here; it finds a faulty pattern behind one that only needs the other engine.
+        # Not run here; it finds a faulty pattern behind one that only needs the other engine.
         build_validator(content, backtracking_engine(bounds.regex_bytes))
     except _PatternRefused as refused:
         _require_faultless(refused, bounds)
@@ -264,7 +264,7 @@ def _build_in_place(content: object, bounds: SchemaBounds) -> jsonschema_rs.Vali
 
 
 def _require_faultless(refused: _PatternRefused, bounds: SchemaBounds) -> None:
-    """Raises: SchemaRefused, unless only the size of the pattern or the choice of engine is in its way."""
+    """Checks a refused pattern. Raises: SchemaRefused, unless only its size or the choice of engine was the problem."""
     fault = pattern_fault(refused.pattern, bounds.slow_regex_bytes)
     if fault:
         raise SchemaRefused(f"The pattern at {refused.place} {fault}.")

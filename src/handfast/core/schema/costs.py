@@ -1,17 +1,17 @@
-"""What single keywords and patterns cost, measured against one plain keyword (10 ns)."""
+"""Costs of single keywords and patterns, in units of one plain keyword (10 ns)."""
 
 from typing import Any
 
 from handfast.core.schema.references import Node, References
 
-# A number compared with a number of another kind goes through exact arithmetic: 0.3 to 2.8 µs a comparison.
+# Comparing numbers of different types uses exact arithmetic: 0.3 to 2.8 µs a comparison.
 BOUND, INTEGER_OPTION, FRACTIONAL_OPTION = 8, 20, 100
 HUGE_BOUND = 200  # 1e300 against 1e305: 20 µs
 
-# multipleOf: 3 µs for 3e300 by a whole step, 13 µs by a fraction; below a millionth the numbers only get longer.
+# multipleOf: 3 µs for 3e300 with a whole step, 13 µs with a fraction; steps below a millionth take longer still.
 WHOLE_STEP, FRACTIONAL_STEP, TINY_STEP = 20, 150, 1_000
 
-# Up to 15 items are compared each with each: 3 µs a byte for fractions, next to nothing for strings. A middle way.
+# Up to 15 items are compared pairwise: 3 µs a byte for fractions, almost nothing for strings. A compromise.
 UNIQUE_ITEMS = 60
 
 # An object or array among the options costs 180 ns before the first member is compared.
@@ -19,13 +19,13 @@ COMPOUND_OPTION = 20
 
 MOST_OPTIONS = 5_000
 
-# Wording makes one error of each missing name, so a long list of required names counts although testing it is cheap.
+# Wording makes one error per missing name, so a long list of required names counts although testing it is cheap.
 REQUIRED_NAMES_PER_UNIT = 4
 
-# The engine follows every state of a pattern for every byte once its cache is exhausted: 6 ns each, rarely met.
+# Once its cache is exhausted, which is rare, the engine follows every state of a pattern for every byte: 6 ns each.
 PATTERN_STATES_PER_UNIT = 4
 
-# What compiling in place may take by the estimate below; the slow lane compiles the rest.
+# The most that compiling in place may take by the estimate below; the slow lane compiles the rest.
 COMPILE_BUDGET_MS = 15.0
 
 _BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
@@ -36,21 +36,21 @@ _DEARER = frozenset((*_BOUNDS, *_PER_NAME, "required", "pattern", "multipleOf", 
 def compile_ms(references: References, weight: int) -> float:
     """About how long the library takes to compile a schema; each figure is the worst measured."""
     cost = 0.005 * references.objects
-    # A chain of references is followed recursively, and each is a little dearer than the one before.
+    # A chain of references is followed recursively, and each costs a little more than the one before.
     cost += 0.02 * references.count
-    # Beside every unevaluated keyword, all that applies at its location is compiled once more.
+    # For every unevaluated… keyword, all that applies at its location is compiled once more.
     cost += 0.02 * references.unevaluated * weight
     return cost + sum(map(_pattern_ms, references.patterns))
 
 
 def _pattern_ms(pattern: str) -> float:
-    # Classes such as \p{L} are long lists, longer still when case is ignored; the size limit holds only afterwards.
+    # Classes such as \p{L} are long lists, even longer if case is ignored; the size limit applies only afterwards.
     classes = pattern.lower().count("\\p") * (0.2 if "(?" in pattern else 0.02)
     return 0.3 + 0.0005 * len(pattern) + classes
 
 
 def own_cost(node: Node) -> float:
-    """What a subschema costs at the location it is applied to."""
+    """A subschema's cost at the location that it applies to."""
     if node.keys().isdisjoint(_DEARER):
         return 1.0
     cost = 1.0 + sum(_bound_cost(node[keyword]) for keyword in _BOUNDS if keyword in node)
@@ -75,13 +75,13 @@ def _step_cost(step: object) -> float:
 
 
 def cost_below(node: Node) -> float:
-    """What a subschema costs at every location underneath: comparing and hashing read the whole value."""
+    """A subschema's cost at every location below: comparing and hashing read the whole value."""
     compound = sum(1 for option in _options(node) if isinstance(option, dict | list))
     return COMPOUND_OPTION * compound + (UNIQUE_ITEMS if node.get("uniqueItems") is True else 0)
 
 
 def name_cost(node: Node) -> float:
-    """What a subschema asks of the name of every member."""
+    """A subschema's cost for the name of every member."""
     return sum(1 + pattern_cost(pattern) for pattern in mapping(node, "patternProperties"))
 
 
@@ -90,9 +90,9 @@ def pattern_cost(pattern: str) -> float:
 
 
 def pattern_states(pattern: str) -> int:
-    """About how many states a pattern has once its counted repetitions are written out; never too few by much."""
+    """An estimate of a pattern's states with counted repetitions expanded; never far too low."""
     open_groups: list[int] = [0]
-    last = 0  # the states of the latest atom or group: what a repetition repeats
+    last = 0  # states of the latest atom or group, which a repetition multiplies
     place = 0
     while place < len(pattern):
         char = pattern[place]
@@ -134,7 +134,7 @@ def _end_of_atom(pattern: str, place: int) -> int:
 
 def _options(node: Node) -> list[Any]:  # Any: JSON values as written
     options = node.get("enum")
-    # Past this many the weight is over any bound already.
+    # With more options than this the weight is over any bound.
     options = options[:MOST_OPTIONS] if isinstance(options, list) else []
     return [*options, node["const"]] if "const" in node else options
 
@@ -150,6 +150,6 @@ def _option_cost(option: object) -> float:
 
 
 def mapping(node: Node, keyword: str) -> Node:
-    """The value of a keyword that should hold an object; empty when it is absent or something else."""
+    """The value of a keyword that should hold an object; empty if it is absent or not an object."""
     part = node.get(keyword)
     return part if isinstance(part, dict) else {}

@@ -1,4 +1,4 @@
-"""What an input schema declares at its root: the names an agent may send, and whether its author left it open."""
+"""What an input schema declares at its root: the names that may be sent, and whether other names are allowed."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,10 +10,10 @@ from handfast.core.schema.patterns import can_match, linear_engine
 from handfast.core.schema.references import REFERENCE_KEYWORDS, Node, References, UnresolvedReference, read_references
 from handfast.core.words.printable import fold_name
 
-# More parts than any author writes at one root; a longer list is cut, never followed without end.
+# More parts than any author writes at one root; reading stops there.
 MOST_PARTS = 10_000
 
-# A pattern is compiled for one question, so it gets what a pattern in place gets.
+# The same size as for a pattern that is matched in place.
 PATTERN_BYTES = 65_536
 MOST_PATTERNS = 32
 
@@ -25,21 +25,21 @@ _REST = ("additionalProperties", "unevaluatedProperties")
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """The root of one schema, all its in-place parts taken together."""
+    """The declarations at one schema's root, with all subschemas that apply in place."""
 
-    names: tuple[str, ...]  # in the order the schema gives them
-    declares_nothing_said: bool  # no `properties` anywhere, which is not the same as `properties: {}`
-    is_open_to_all: bool  # an explicit additionalProperties or unevaluatedProperties that is not false, or not known
+    names: tuple[str, ...]  # in the order of the schema
+    declares_nothing_said: bool  # no `properties` at all, which differs from `properties: {}`
+    is_open_to_all: bool  # additionalProperties or unevaluatedProperties is there and not false, or unknown
     _patterns: jsonschema_rs.Validator | None = field(default=None, repr=False, compare=False)
-    known: frozenset[str] = field(init=False, repr=False, compare=False)  # the names, to look one up in
-    folded: Mapping[str, str] = field(init=False, repr=False, compare=False)  # the names, by how lax readers take them
+    known: frozenset[str] = field(init=False, repr=False, compare=False)  # the names as a set
+    folded: Mapping[str, str] = field(init=False, repr=False, compare=False)  # the names by their folded form
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "known", frozenset(self.names))
         object.__setattr__(self, "folded", {fold_name(name): name for name in reversed(self.names)})
 
     def is_open(self, key: str) -> bool:
-        """Whether the author says that this undeclared key may be sent."""
+        """Whether the schema allows this undeclared key."""
         if self.declares_nothing_said or self.is_open_to_all:
             return True
         if self._patterns is None:
@@ -47,13 +47,13 @@ class Declared:
         try:
             return self._patterns.is_valid(key)
         except UnicodeEncodeError:
-            return False  # a lone surrogate matches no pattern
+            return False  # a key with a lone surrogate matches no pattern
 
 
 def read_declared(schema: object) -> Declared:
-    """Gather what is declared through `properties`, local references and every keyword that applies in place.
+    """Collects what is declared through `properties`, local references and keywords that apply in place.
 
-    Where part of it cannot be known, more may be declared than is seen here: then every other name is let be.
+    If part of the schema cannot be read, it may declare more names, so all other names count as allowed.
     """
     names: dict[str, None] = {}
     patterns: dict[str, None] = {}
@@ -70,14 +70,14 @@ def read_declared(schema: object) -> Declared:
 
 
 class _Parts:
-    """The root of a schema and everything that applies to the same object."""
+    """The root of a schema and all subschemas that apply to the same object."""
 
     def __init__(self, schema: object) -> None:
         self._root = schema
-        self.are_all_known = True  # so far: no reference led elsewhere, and nothing was cut
+        self.are_all_known = True  # so far: every reference was resolved, and the limit was not reached
 
     def walk(self) -> Iterator[Node]:
-        """In the order it is written."""
+        """The parts in the order in which they are written."""
         if not isinstance(self._root, dict):
             return
         references = read_references(self._root)
@@ -115,9 +115,9 @@ def _applied_in_place(part: Node) -> Iterator[Node]:
 
 
 def _any_pattern(patterns: list[str]) -> tuple[jsonschema_rs.Validator | None, bool]:
-    """A validator that accepts a name when one of the patterns does, in linear time; and whether it knows them all.
+    """A validator that accepts a name that matches one of the patterns, in linear time, and whether it has them all.
 
-    A pattern with look-around is left to the slow lane, which judges names by the whole schema.
+    Patterns with look-around are left to the slow lane, which judges names by the whole schema.
     """
     engine = linear_engine(PATTERN_BYTES)
     usable = [{"pattern": pattern} for pattern in patterns[:MOST_PATTERNS] if can_match(pattern, engine)]

@@ -1,4 +1,4 @@
-"""Which engine can match a schema's pattern, and why none can."""
+"""The engines that match a schema's patterns, and the reason why a pattern has none."""
 
 from functools import cache
 from re import compile as compile_pattern
@@ -6,11 +6,11 @@ from typing import Final
 
 import jsonschema_rs
 
-# One match that backtracks more often than this is ended: some 5 ms, so a hostile text costs no more, and a tempered
-# `(?:(?!x).)*` still reads 200 KB.
+# A match that backtracks more often is stopped, after some 5 ms, which bounds the cost of a hostile text; a tempered
+# `(?:(?!x).)*` can still read 200 KB.
 MOST_BACKTRACKS: Final = 250_000
 
-# A pattern of this length that no counted repetition makes larger is not too large for the engine.
+# A pattern up to this length, without counted repetitions, is never too large for the engine.
 _SHORT: Final = 4_096
 _REPETITION: Final = compile_pattern(r"(?<!\\)\{[0-9]+(?:,[0-9]*)?\}")
 
@@ -18,17 +18,17 @@ Engine = jsonschema_rs.RegexOptions | jsonschema_rs.FancyRegexOptions
 
 
 def linear_engine(size: int) -> jsonschema_rs.RegexOptions:
-    """Time follows the length of the text, whatever the pattern; without look-around and backreferences."""
+    """An engine in linear time for any pattern, without look-around and backreferences."""
     return jsonschema_rs.RegexOptions(size_limit=size)
 
 
 def backtracking_engine(size: int) -> jsonschema_rs.FancyRegexOptions:
-    """Look-around and backreferences too, at a price that depends on the text: only where it can be ended."""
+    """An engine with look-around and backreferences, whose time depends on the text: only for a killable process."""
     return jsonschema_rs.FancyRegexOptions(size_limit=size, backtrack_limit=MOST_BACKTRACKS)
 
 
 def can_match(pattern: str, engine: Engine) -> bool:
-    """Whether the engine takes the pattern."""
+    """Whether the engine accepts the pattern."""
     try:
         jsonschema_rs.Draft202012Validator({"pattern": pattern}, offline=True, pattern_options=engine)
     except ValueError:
@@ -37,7 +37,7 @@ def can_match(pattern: str, engine: Engine) -> bool:
 
 
 def pattern_fault(pattern: str, size: int) -> str:
-    """What is wrong with a pattern itself, whatever its size; empty where one of the engines can match it."""
+    """The fault of a pattern apart from its size; empty if one of the engines can match it."""
     if _is_regular_expression(pattern):
         if len(pattern) > _SHORT or can_match(_REPETITION.sub("", pattern), backtracking_engine(size)):
             return ""
@@ -46,7 +46,7 @@ def pattern_fault(pattern: str, size: int) -> str:
 
 
 def _is_regular_expression(pattern: str) -> bool:
-    """By the grammar alone, which takes no time to speak of."""
+    """Whether the pattern meets the grammar; nothing is compiled, so this is fast."""
     try:
         return _grammar().is_valid(pattern)
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Where the references of one JSON Schema lead, without ever leaving its text."""
+"""Resolves the references of one JSON Schema within its own text."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,24 +10,24 @@ _ANCHOR_KEYWORDS = ("$anchor", "$dynamicAnchor")
 
 
 class UnresolvedReference(ValueError):
-    """A reference that leads nowhere within the schema."""
+    """A reference without a target within the schema."""
 
 
 @dataclass(slots=True)
 class References:
-    """The places of one schema that references can name, and counts of what is dear to compile."""
+    """The possible targets of references in one schema, and counts of what is expensive to compile."""
 
     root: object
     root_id: str
     anchors: dict[str, list[Node]] = field(default_factory=dict)
-    # Holds resources of their own $id, or names some elsewhere: there a reference may mean what is not known here.
+    # Has resources with an $id of their own, or refers to some elsewhere, so targets may not be known here.
     is_compound: bool = False
-    leads_outside: bool = False  # names another document, which is never fetched
-    objects: int = 0  # at least as many as there are subschemas
+    leads_outside: bool = False  # refers to another document, which is never fetched
+    objects: int = 0  # no fewer than the subschemas
     count: int = 0
     unevaluated: int = 0
     judges_names: bool = False
-    quotes_itself: bool = False  # an error may carry a large part of the schema along
+    quotes_itself: bool = False  # an error may carry a copy of a large part of the schema
     patterns: list[str] = field(default_factory=list)
 
     def notice(self, node: Node) -> None:
@@ -53,11 +53,11 @@ class References:
             return
         is_bundled = "//json-schema.org/" in base
         self.leads_outside = self.leads_outside or not is_bundled
-        # To a bundled meta-schema, or to a place that only the rules of relative addresses can tell.
+        # It refers to a bundled meta-schema, or to a URI that has to be resolved against a base.
         self.is_compound = self.is_compound or is_bundled or bool(self.root_id)
 
     def targets(self, reference: str) -> list[Node]:
-        """Every subschema the reference may lead to; a boolean one asks nothing and is left out.
+        """Every subschema that the reference may mean; a boolean one costs nothing and is left out.
 
         Raises: UnresolvedReference.
         """
@@ -65,16 +65,16 @@ class References:
         if base and base != self.root_id:
             raise UnresolvedReference
         if fragment in self.anchors:
-            # Two anchors of one name are a mistake; weighing takes both.
+            # Two anchors of one name are an error; both are weighed.
             return self.anchors[fragment]
         found = self.root if not fragment else _at_pointer(self.root, fragment)
         return [found] if isinstance(found, dict) else []
 
 
 def read_references(schema: object, *, limit: int = 10_000) -> References:
-    """Survey the whole text of a schema: what references can name, and what makes it dear to compile.
+    """Collects the possible targets of references in a schema, and what makes it expensive to compile.
 
-    What only looks like a keyword, in an example say, is noticed too: rather too much than too little.
+    Keys that only look like keywords, such as in an example, count too: the estimate errs on the high side.
     """
     found = References(schema, _root_id(schema))
     pending: list[object] = [schema]
@@ -83,7 +83,7 @@ def read_references(schema: object, *, limit: int = 10_000) -> References:
         node = pending.pop()
         seen += 1
         if seen > 2 * limit:
-            found.is_compound = True  # arrays without end: what lies in the rest stays unknown
+            found.is_compound = True  # very long arrays: the rest stays unread
             break
         if isinstance(node, dict):
             found.notice(node)
@@ -94,7 +94,7 @@ def read_references(schema: object, *, limit: int = 10_000) -> References:
 
 def _is_quoted(node: Node) -> bool:
     options = node.get("enum")
-    # A longer list is too heavy to run in place, whatever it holds.
+    # A schema with a longer list is too heavy to run in place anyway.
     options = options[:5_000] if isinstance(options, list) else []
     if "const" in node:
         options = [*options, node["const"]]
@@ -125,6 +125,6 @@ def _at_pointer(node: object, fragment: str) -> object:
 def _unquote(fragment: str) -> str:
     if "%" not in fragment:
         return fragment
-    from urllib.parse import unquote  # rarely needed, so not paid for at start-up
+    from urllib.parse import unquote  # rarely needed, so not imported at start-up
 
     return unquote(fragment)

@@ -1,4 +1,4 @@
-"""Decode the text of a JSON Schema within bounds, so that no reader after this one can be hurt by it."""
+"""Decodes the text of a JSON Schema within bounds that make it safe for all later readers."""
 
 import json
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from re import compile as compile_pattern
 from sys import float_info
 from typing import Any, Final, NamedTuple
 
-# The drafts' meta-data vocabulary and `$comment`. `format` and `content…` stay: some drafts assert them, and they are
-# short. An unknown keyword stays too: a reference may lead into it.
+# The drafts' meta-data vocabulary and `$comment`. `format` and `content…` stay, because some drafts assert them and
+# they are short. Unknown keywords stay, because a reference may point into them.
 ANNOTATIONS: Final = frozenset(
     {"$comment", "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"}
 )
 
-# Where a schema holds schemas: under a keyword, in a list under one, or by name. The names are the author's own, so a
-# property may be called `description`.
+# Keywords that hold subschemas: one, a list, or a map by name. Names in a map are the author's own, so a property may
+# be called `description`.
 ONE_SCHEMA: Final = frozenset(
     {
         "items",
@@ -36,11 +36,11 @@ SCHEMA_LISTS: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "item
 SCHEMA_MAPS: Final = frozenset(
     {"properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions"}
 )
-# Below this neither the size nor the number of subschemas can be over its bound, so annotations may stay.
+# Up to this length neither size nor number of subschemas can exceed its bound, so annotations may stay.
 _SHORT_TEXT = 16_384
-# Names are read from schemas that are nested too deeply to be compiled, as long as the decoder is safe.
+# Names are read from schemas nested too deeply to be compiled, up to the depth at which the decoder is safe.
 _READABLE_DEPTH = 500
-# Fewer digits and a smaller exponent than these together stay within a double's range.
+# A number with fewer digits and a shorter exponent than these is within a double's range.
 _HUGE_NUMBER = compile_pattern(rb"[0-9]{100}|[eE]\+?[0-9]{3}")
 _STRING = compile_pattern(rb'"[^"\\]*(?:\\.[^"\\]*)*"', DOTALL)
 _NOT_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
@@ -48,7 +48,7 @@ _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 
 def without_annotations(schema: Any) -> Any:  # Any: a schema of bounded depth, as its author wrote it
-    """A copy that shares what it can. The values of `enum` and `const` are data, so nothing is taken out of them."""
+    """A copy that shares unchanged parts. Values of `enum` and `const` are data and stay as they are."""
     if not isinstance(schema, dict):
         return schema
     return {keyword: _part(keyword, value) for keyword, value in schema.items() if keyword not in ANNOTATIONS}
@@ -66,19 +66,19 @@ def _part(keyword: str, value: Any) -> Any:  # Any: what stands under a keyword
 
 @dataclass(frozen=True, slots=True)
 class SchemaBounds:
-    """What a schema may be at most. The largest of 640 real schemas stays far below each."""
+    """The bounds for a schema. The largest of 640 real schemas stays far below each."""
 
-    bytes: int = 262_144  # without annotations: four times the largest real one; parsing it takes some 20 ms at worst
-    depth: int = 64  # the same as the depth of results; every recursive reader is safe below it
+    bytes: int = 262_144  # without annotations: four times the largest real schema; parsing takes some 20 ms at worst
+    depth: int = 64  # the same as for results; every recursive reader is safe up to it
     subschemas: int = 10_000  # compiling this many takes 50 ms
-    regex_bytes: int = 65_536  # a compiled pattern in place: under 1 ms to build
+    regex_bytes: int = 65_536  # of a compiled pattern in place, which is built in under 1 ms
     slow_regex_bytes: int = 1_048_576  # in the slow lane, for `^.{1,255}$` and its like; larger is uncompilable
-    weight: int = 1_000  # the heaviest real schema weighs a twentieth of it, the known bombs a thousand times it
+    weight: int = 1_000  # the heaviest real schema has a twentieth of this, the known bombs a thousand times as much
 
     @property
     def text_bytes(self) -> int:
-        """With annotations, which are known only once the text is decoded: that takes 0.2 s at worst, and room for
-        as much prose as a model can be expected to read is left."""
+        """The bound with annotations, which are known only after decoding (0.2 s at worst). It leaves room for as much
+        prose as a model can be expected to read."""
         return 4 * self.bytes
 
 
@@ -86,11 +86,11 @@ DEFAULT_BOUNDS = SchemaBounds()
 
 
 class SchemaRefused(ValueError):
-    """Why a schema cannot be compiled, in one line."""
+    """A schema that cannot be compiled; the message says why in one line."""
 
 
 def read_schema(text: bytes, bounds: SchemaBounds = DEFAULT_BOUNDS) -> Any:  # Any: an object or a boolean
-    """Decode a schema so that no reader after this one can be hurt by it. Raises: SchemaRefused."""
+    """Decodes a schema within bounds that make it safe for later readers. Raises: SchemaRefused."""
     content, fault = decode_schema(text, bounds)
     if fault:
         raise SchemaRefused(fault)
@@ -99,11 +99,11 @@ def read_schema(text: bytes, bounds: SchemaBounds = DEFAULT_BOUNDS) -> Any:  # A
 
 class DecodedSchema(NamedTuple):
     content: Any  # Any: an object or a boolean
-    fault: str  # why nothing may be judged by it, although names can be read from it
+    fault: str  # why values cannot be judged by it although names can be read; else empty
 
 
 def decode_schema(text: bytes, bounds: SchemaBounds) -> DecodedSchema:
-    """Raises: SchemaRefused, where not even names can be read."""
+    """Decodes a schema, faulty ones for their names too. Raises: SchemaRefused, if not even names can be read."""
     if len(text) > bounds.text_bytes:
         raise SchemaRefused(f"The schema's text is larger than {bounds.text_bytes} bytes.")
     depth = _depth(text)
@@ -121,12 +121,12 @@ def decode_schema(text: bytes, bounds: SchemaBounds) -> DecodedSchema:
 
 
 def decode_checked(text: bytes) -> Any:  # Any: an object or a boolean
-    """Decode the text of a compiled schema, which was read within bounds before."""
+    """Decodes the text of a compiled schema, which was checked against the bounds before."""
     return _load(text)
 
 
 def _load(text: bytes, **hooks: Any) -> Any:  # Any: what json.loads takes, and JSON
-    may_be_huge = _HUGE_NUMBER.search(text) is not None  # looking at each number takes three times as long
+    may_be_huge = _HUGE_NUMBER.search(text) is not None  # converting each number in Python takes three times as long
     return json.loads(
         text,
         parse_float=finite_float if may_be_huge else None,
@@ -136,7 +136,7 @@ def _load(text: bytes, **hooks: Any) -> Any:  # Any: what json.loads takes, and 
 
 
 class _TolerantDecoder:
-    """Decodes what readers may disagree about so that every name is kept, and notes the fault."""
+    """Decodes duplicate keys and NaN so that every name is kept, and notes the fault."""
 
     def __init__(self, faults: list[str]) -> None:
         self.faults = faults
@@ -158,7 +158,7 @@ class _TolerantDecoder:
 
 
 def strip_ballast(content: object, text: bytes, bounds: SchemaBounds) -> tuple[object, bytes]:
-    """What a schema is judged by, and its text: annotations count towards no bound. Raises: SchemaRefused."""
+    """The schema without annotations, which count towards no bound, and its text. Raises: SchemaRefused."""
     if len(text) <= min(_SHORT_TEXT, bounds.bytes):
         return content, text
     judged = without_annotations(content)
@@ -172,13 +172,13 @@ def strip_ballast(content: object, text: bytes, bounds: SchemaBounds) -> tuple[o
 
 
 def _depth(text: bytes) -> int:
-    """How deep brackets nest outside strings, found without recursion."""
+    """The nesting depth of brackets outside strings, found without recursion."""
     brackets = _STRING.sub(b"", text).translate(None, _NOT_BRACKETS)
     return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0)
 
 
 def finite_float(digits: str) -> float:
-    """Beyond a double's range, the largest finite double of that sign: the library takes infinity for no number."""
+    """The number, clamped to a double's range, because the library does not accept infinity as a number."""
     return max(-float_info.max, min(float_info.max, float(digits)))
 
 

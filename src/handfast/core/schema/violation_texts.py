@@ -1,4 +1,4 @@
-"""Violations of a schema in our own words: never the caller's values, nor names the schema does not mention."""
+"""Texts for violations of a schema, without the caller's values and without names that the schema does not mention."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,14 +9,14 @@ from jsonschema_rs import ValidationErrorKind as Kind
 from handfast.core.words import wording
 from handfast.core.words.wording import MOST_NESTED, MOST_VIOLATIONS, Wording, counted, shown
 
-# Measured: an error takes 2 µs to make, and copies the value it is about at 0.1 µs a member.
+# Measured: making an error takes 2 µs, and copies the value that it is about at 0.1 µs a member.
 ERROR_MS, MEMBER_MS, CHARACTER_MS = 0.002, 0.0001, 0.000_01
 
 
 def describe_errors(
     errors: Iterable[ValidationError], value: object, *, names: frozenset[str], show_names: bool
 ) -> tuple[Wording, ...]:
-    """Word the first few errors, as their places stand in the value; the same words are said once."""
+    """Words the first few errors, in the order of their places in the value; equal texts only once."""
     words = _SchemaErrorWords(value, names, show_names=show_names)
     found: dict[Wording, tuple[int, ...]] = {}
     for error in errors:
@@ -38,7 +38,7 @@ def _order(value: object, error: ValidationError) -> tuple[int, ...]:
 
 
 def declared_names(schema: object) -> frozenset[str]:
-    """Every property name the schema mentions, wherever it stands."""
+    """Every property name that the schema mentions, at any depth."""
     names: set[str] = set()
     pending: list[object] = [schema]
     while pending:
@@ -54,9 +54,9 @@ def declared_names(schema: object) -> frozenset[str]:
 
 
 def words_cost_ms(value: object, weight: int, enough: float, *, copies_per_name: bool) -> float:
-    """At most how long it takes to make every error this value can raise; stops counting past `enough`."""
+    """An upper bound of the time to make every error that this value can raise; stops counting past `enough`."""
     cost = 0.0
-    # Each location copies itself into its errors, so a member counts once for every level above it.
+    # An error copies its location's value, so a member counts once for every level above it.
     pending: list[tuple[object, int]] = [(value, 1)]
     while pending and cost <= enough:
         node, depth = pending.pop()
@@ -74,7 +74,7 @@ def words_cost_ms(value: object, weight: int, enough: float, *, copies_per_name:
 
 
 def _telling(error: ValidationError, nested: int = 0) -> ValidationError:
-    """Of alternatives, the error of the one that was meant, where that is plain: only its type or its tag is right."""
+    """For alternatives, the error of the one that was meant, if only one has the right type or tag; else the error."""
     kind = error.kind
     if nested == MOST_NESTED or not isinstance(kind, Kind.AnyOf | Kind.OneOfNotValid):
         return error
@@ -91,7 +91,7 @@ def _is_wrong_type(problem: ValidationError, parent: ValidationError) -> bool:
 
 
 def _is_wrong_tag(problem: ValidationError, parent: ValidationError) -> bool:
-    """A member that must have one value and has another: what tells `{"kind": "a", …}` from `{"kind": "b", …}`."""
+    """Whether a member lacks its constant value, as the tags of `{"kind": "a", …}` and `{"kind": "b", …}` do."""
     return isinstance(problem.kind, Kind.Constant) and len(problem.instance_path) == len(parent.instance_path) + 1
 
 
@@ -125,7 +125,7 @@ class _SchemaErrorWords:
             case Kind.Pattern(pattern):
                 return wording.pattern(pattern)
             case Kind.PropertyNames(problem) if isinstance(problem.kind, Kind.Type):
-                return "has properties, and none are allowed"  # names are strings: no name is of another type
+                return "has properties, and none are allowed"  # names are strings, so no name can meet another type
             case Kind.PropertyNames(problem):
                 return f"has a property whose name {self.text(problem)}"
             case _:
@@ -135,7 +135,7 @@ class _SchemaErrorWords:
         return wording.wrong_type(types, self.actual(error.instance_path))
 
     def actual(self, path: list[str | int]) -> str:
-        """The type of the value at the path; walked here, since an error's own copy of the value is dear."""
+        """The type of the value at the path; found here, as the error's own copy of the value is expensive."""
         node: Any = self.value  # Any: a JSON value, walked by a path that fits it
         try:
             for part in path:

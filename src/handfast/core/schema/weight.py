@@ -1,4 +1,4 @@
-"""How much work a JSON Schema can ask for, judged from its text alone: evaluations per location of the instance."""
+"""The weight of a JSON Schema: the most evaluations per location of a value, estimated from the schema's text alone."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -8,16 +8,16 @@ from typing import Any
 from handfast.core.schema.costs import cost_below, mapping, name_cost, own_cost
 from handfast.core.schema.references import REFERENCE_KEYWORDS, Node, References
 
-OVER = 1 << 40  # stands for every weight that was not worth counting to the end
+OVER = 1 << 40  # stands for any weight over the bound
 
-# Deeper results are refused by the default guard, so growth beyond this depth is not met.
+# The default guard refuses deeper results, so growth beyond this depth does not matter.
 DEPTH = 64
 
-# A step costs up to 0.4 µs: counting ends within some 20 ms and what needs longer weighs OVER.
+# A step costs up to 0.4 µs: counting ends within some 20 ms, and a schema that needs longer weighs OVER.
 STEPS = 50_000
 STEPS_PER_PART = 16
 
-# Knowing what is unevaluated means evaluating the siblings again: measured 2.2 times a level, so 3 is safe.
+# To find what is unevaluated the library evaluates siblings again: measured 2.2 times a level, so 3 is safe.
 UNEVALUATED_FACTOR = 3
 
 _IN_PLACE_LISTS = ("allOf", "anyOf", "oneOf")
@@ -32,11 +32,11 @@ _STRUCTURE = frozenset(
     (*REFERENCE_KEYWORDS, *_IN_PLACE_LISTS, *_IN_PLACE_ONE, *_IN_PLACE_MAPS, *_MEMBER_KEYWORDS, *_ITEM_KEYWORDS)
 )
 
-Bag = list[tuple[int, int]]  # the locations' subschemas that meet at one child, and how often each is applied
+Bag = list[tuple[int, int]]  # indexes of the locations that meet at one child, and how often each applies
 
 
 def weigh(schema: object, references: References, *, bound: int) -> int:
-    """The weight of a schema, or OVER as soon as it passes the bound. Raises: UnresolvedReference."""
+    """The weight of a schema, or OVER once it exceeds the bound. Raises: UnresolvedReference."""
     if not isinstance(schema, dict):
         return 1
     if references.is_compound:
@@ -48,18 +48,18 @@ def weigh(schema: object, references: References, *, bound: int) -> int:
 
 
 class _TooMuch(Exception):
-    """The weight passed its bound, or the counting its budget."""
+    """The weight exceeds its bound, or counting exceeds its budget of steps."""
 
 
 @dataclass(slots=True)
 class _Location:
-    """What one subschema asks of the location it is applied to, its in-place parts folded in."""
+    """The costs of one subschema at the location that it applies to, with all parts that apply in place."""
 
     distance: int
     cost: float = 0
-    below: float = 0  # at every location underneath
-    names: float = 0  # at every child
-    bags: list[Bag] = field(default_factory=list)  # one for each child that has rules of its own
+    below: float = 0  # cost at every location below
+    names: float = 0  # cost at every child
+    bags: list[Bag] = field(default_factory=list)  # one for each child with subschemas of its own
 
 
 class _Scale:
@@ -68,12 +68,12 @@ class _Scale:
         self.bound = bound
         self.steps = 0
         self.locations: list[_Location] = []
-        self.indexes: dict[int, int] = {}  # id of a node → its place in `locations`
+        self.indexes: dict[int, int] = {}  # id of a node → its index in `locations`
         self.pending: list[Node] = []
 
     def weigh(self, root: Node) -> int:
         self.index(root, 0)
-        for node in self.pending:  # grows while it is walked, nearest first
+        for node in self.pending:  # grows during the loop, nearest first
             self.survey(node, self.locations[self.indexes[id(node)]])
         return self.follow()
 
@@ -91,14 +91,14 @@ class _Scale:
             raise _TooMuch
 
     def survey(self, entry: Node, location: _Location) -> None:
-        """Walk everything applied at this location."""
+        """Adds up everything that applies at this location."""
         if entry.keys().isdisjoint(_STRUCTURE):
             self.step(STEPS_PER_PART // 4)
             self.add(entry, 1, location)
             return
         parts: list[tuple[Node, int]] = []
         path: set[int] = set()
-        # (node, times) is entered, a bare id is left: recursion would be as deep as the longest chain of references.
+        # (node, times) enters a node, a bare id leaves it; recursion would be as deep as the longest reference chain.
         stack: list[tuple[Node, int] | int] = [(entry, 1)]
         while stack:
             top = stack.pop()
@@ -107,7 +107,7 @@ class _Scale:
                 continue
             node, times = top
             if id(node) in path:
-                # A loop that goes nowhere. Validators cut it, but late: 839 bytes of this took 2 s to compile.
+                # A reference loop. Validators detect it, but late: 839 bytes of such a schema took 2 s to compile.
                 raise _TooMuch
             self.step(STEPS_PER_PART)
             path.add(id(node))
@@ -123,7 +123,7 @@ class _Scale:
         location.cost += times * own_cost(node)
         location.below += times * cost_below(node)
         location.names += times * name_cost(node)
-        # Whatever is reachable can be the root's heaviest location, so one heavy part decides.
+        # Any reachable part can become the root's heaviest location, so one heavy part decides.
         if location.cost > self.bound or location.names > self.bound:
             raise _TooMuch
 
@@ -142,23 +142,23 @@ class _Scale:
                 yield from _nodes(mapping(node, keyword).values())
 
     def meet(self, parts: list[tuple[Node, int]], location: _Location) -> None:
-        """For each child that has rules of its own, gather what is applied to it."""
+        """Collects for each child with subschemas of its own what applies to it."""
         objects = [_members(node, times) for node, times in parts if not node.keys().isdisjoint(_MEMBER_KEYWORDS)]
         arrays = [_items(node, times) for node, times in parts if not node.keys().isdisjoint(_ITEM_KEYWORDS)]
         nearer = location.distance + 1
         for children in (objects, arrays):
             keys: dict[str | int | None, None] = dict.fromkeys(key for child in children for key in child.told_apart)
             self.step((len(keys) + 1) * len(children))
-            # None stands for a child that no keyword mentions: only what applies to the others applies to it.
+            # None stands for a child that no keyword names: only what applies to all other children applies to it.
             for key in [*keys, None] if children else ():
                 bag = [(node, child.times) for child in children for node in child.at(key)]
                 location.bags.append([(self.index(node, nearer), times) for node, times in bag])
 
     def follow(self) -> int:
-        """Go down from the root, one level of the instance at a time, and keep the heaviest level."""
+        """Goes down from the root, one level of the value at a time, and returns the heaviest level."""
         weights = [location.cost for location in self.locations]
         heaviest = weights[0]
-        # A location with nothing underneath asks nothing of deeper levels, so most of a schema drops out here.
+        # A location with nothing below it costs nothing at deeper levels, so most of a schema drops out here.
         inner = [(at, loc) for at, loc in enumerate(self.locations) if loc.bags or loc.below]
         size = sum(1 + sum([len(bag) for bag in loc.bags]) for _, loc in inner)
         for depth in range(1, DEPTH + 1):
@@ -182,10 +182,10 @@ def _one_deeper(location: _Location, weights: list[float], depth: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Children:
-    """What one part says about the children of its location."""
+    """The subschemas that one part has for the children of its location."""
 
     told_apart: dict[str, Any] | dict[int, Any]  # by name or index; Any: subschemas as written
-    others: list[Node]  # applied to all other children
+    others: list[Node]  # for all other children
     always: list[Node]
     times: int
 

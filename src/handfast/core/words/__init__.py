@@ -1,1 +1,1 @@
-"""Words that people and models read: nothing in them shows what a caller sent, or can drive a terminal."""
+"""Texts for people and models, without a caller's values and without characters that can control a terminal."""

@@ -1,4 +1,4 @@
-"""What each of pydantic's error types says in our words: a table, and a sentence for every type that is not in it."""
+"""A text for each of pydantic's error types: tables, and one sentence for every type that is not in them."""
 
 import ast
 import re
@@ -19,12 +19,12 @@ from handfast.core.words.wording import (
 
 Context = Mapping[str, Any]  # Any: limits and options of the types that the model's author used
 
-AUTHORS_RULE = "handfast_rule"  # the one error type whose message is shown: its author wrote it as a literal
-TOO_MANY = "handfast_too_many"  # stands for errors so many that listing them would hold up everybody else
+AUTHORS_RULE = "handfast_rule"  # the only error type whose message is shown: its author wrote it as a literal
+TOO_MANY = "handfast_too_many"  # stands for so many errors that listing them would delay other calls
 A_RULE = "does not meet a rule that is set here"
 _MOST_OF_A_RULE = 200  # characters of an author's own sentence
 
-# The types of JSON that each of these asks for, by their names in JSON Schema.
+# The JSON types that each of these requires, by their names in JSON Schema.
 JSON_TYPES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ["model_type", "model_attributes_type", "dataclass_type", "dict_type", "frozen_dict_type", "ordered_dict_type"],
@@ -45,7 +45,7 @@ JSON_TYPES: dict[str, tuple[str, ...]] = {
     "none_required": ("null",),
 }
 
-# What a string must look like; a value of another type is named as such.
+# The form that a string must have; the text names the type of any other value.
 _FORMS: dict[str, str] = {
     **dict.fromkeys(["date_type", "date_parsing", "date_from_datetime_parsing"], "a date such as 2026-03-01"),
     "date_from_datetime_inexact": "a date such as 2026-03-01, without a time of day",
@@ -106,14 +106,14 @@ _PLAIN: dict[str, str] = {
     **dict.fromkeys(["frozen_field", "frozen_instance"], "cannot be changed"),
     **dict.fromkeys(["is_instance_of", "is_subclass_of", "callable_type", "dataclass_exact_type"], _NOT_JSON),
     **dict.fromkeys(["needs_python_object", "missing_sentinel_error", "ellipsis_error"], _NOT_JSON),
-    # Their text is the author's, a library's or an exception's, and may quote what was sent.
+    # Their text comes from the author, a library or an exception, and may quote the caller's values.
     **dict.fromkeys(["value_error", "assertion_error", "no_such_attribute", "get_attribute_error"], A_RULE),
     "iteration_error": A_RULE,
 }
 
 
 def text_of(kind: str, context: Context, *, actual: str, message: str = "") -> str:
-    """Total: a type that is not in the tables is a rule of the author's, whose words may hold anything."""
+    """The text for an error type. One outside the tables is a rule of the author, whose text is not shown."""
     if kind == AUTHORS_RULE:
         return scrubbed(message, _MOST_OF_A_RULE)
     if kind == "value_error" and message.startswith("value is not a valid email address"):
@@ -129,7 +129,7 @@ def text_of(kind: str, context: Context, *, actual: str, message: str = "") -> s
 
 
 def tag_name(context: Context) -> str:
-    """The property that tells a union's alternatives apart, or nothing where a function does."""
+    """The property that discriminates a union, or an empty string if a function does."""
     found = re.match(r"'([^']+)'", str(context.get("discriminator", "")))
     return found[1] if found else ""
 
@@ -152,7 +152,7 @@ def _counted(count: object, noun: str) -> str:
 
 
 def _members(words: str, key: str) -> Callable[[Context], str]:
-    """Of a dict they are properties, of all else items."""
+    """A limit on properties for a dict, on items for anything else."""
     return lambda context: _sized(words, key, "property" if context.get("field_type") in _DICTS else "item")(context)
 
 
@@ -174,8 +174,8 @@ def _tags(context: Context) -> str:
 
 
 def read_options(text: str) -> tuple[object, ...] | None:
-    """The options that pydantic lists as `'a', 1 or None` (tags without the or); None where one is no plain value."""
-    # The last word "or" joins the options, unless it is inside of one: try from the right, a few times.
+    """The options that pydantic lists as `'a', 1 or None` (tags without "or"); None if one is not a plain value."""
+    # The last "or" joins the options, unless it is inside an option: try a few, from the right.
     ends = [match.start() for match in re.finditer(" or ", text)][-8:]
     for candidate in [*(f"{text[:end]}, {text[end + 4 :]}" for end in reversed(ends)), text]:
         try:

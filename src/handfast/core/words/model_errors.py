@@ -1,4 +1,4 @@
-"""The errors of a pydantic model in the words that schema violations have: never the caller's values."""
+"""Texts for a pydantic model's errors, worded as schema violations are, without the caller's values."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,17 +10,17 @@ from handfast.core.words import model_error_texts as texts
 from handfast.core.words import wording
 from handfast.core.words.wording import MOST_NESTED, MOST_VIOLATIONS, Wording
 
-MOST_READ = 200  # errors that are looked at: enough to tell alternatives apart, and done within a millisecond
+MOST_READ = 200  # errors that are read: enough to distinguish alternatives, and read within a millisecond
 
 Part = str | int
 _MISSING = frozenset(
     {"missing", "missing_argument", "missing_keyword_only_argument", "missing_positional_only_argument"}
 )
 _UNDECLARED = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
-_NAMES_ITSELF = _MISSING | _UNDECLARED | {"invalid_key"}  # the last part of their place is a name, not a step
+_NAMES_ITSELF = _MISSING | _UNDECLARED | {"invalid_key"}  # the last part of their location is a name, not a step
 _OF_A_NAME = "[key]"  # pydantic's mark for an error about a property's name rather than its value
 _NOWHERE = object()
-UNSEEN = object()  # in place of the value, where it was not kept
+UNSEEN = object()  # stands for a value that was not kept
 
 
 def describe_model_errors(
@@ -30,7 +30,7 @@ def describe_model_errors(
     names: frozenset[str] = frozenset(),
     show_names: bool = False,
 ) -> tuple[Wording, ...]:
-    """Word the first few of pydantic's `errors()`, as their places stand in the value; the same words are said once."""
+    """Words the first few of pydantic's `errors()`, in the order of their places; equal texts only once."""
     words = _ModelErrorWords(value, names, show_names=show_names)
     words.undeclared_at = Counter(tuple(error["loc"][:-1]) for error in errors if error["type"] in _UNDECLARED)
     found: dict[Wording, None] = {}
@@ -44,7 +44,7 @@ def describe_model_errors(
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """One error: of the value at a place, or of a name there."""
+    """One error, about the value at a place or about a name there."""
 
     kind: str
     place: tuple[Part, ...]
@@ -66,11 +66,11 @@ def _read(error: Mapping[str, Any]) -> _Problem:  # Any: as above
 
 @dataclass(frozen=True, slots=True)
 class _Located:
-    """A problem and the way to it: steps into the value, then the label of an alternative and what is below it."""
+    """A problem with its path: steps into the value, then an alternative's label and the steps below it."""
 
     problem: _Problem
     steps: tuple[Part, ...]
-    rest: tuple[Part, ...]  # empty, or it opens with the label of an alternative
+    rest: tuple[Part, ...]  # empty, or begins with the label of an alternative
 
 
 def _order(value: object, problem: _Problem) -> tuple[int, ...]:
@@ -92,11 +92,11 @@ class _ModelErrorWords:
         yield from self.tell([self.locate(problem, (), problem.place) for problem in problems])
 
     def locate(self, problem: _Problem, steps: tuple[Part, ...], rest: tuple[Part, ...]) -> _Located:
-        """Walk as far as the value goes; a part that is no step in it is the label of a union's alternative."""
+        """Follows the path as far as the value goes; a part that is not a step in it is an alternative's label."""
         node = self.at(steps)
         for count, part in enumerate(rest):
             below = _step(node, part)
-            # A name is wrong of an object: where there is none, a key only happens to be called like the alternative.
+            # A name error is about an object: if there is none, the key only happens to equal the alternative's label.
             is_last = problem.name != "" and count == len(rest) - 1
             is_no_place = is_last and below is not UNSEEN and not isinstance(below, dict | list | tuple)
             if below is _NOWHERE or is_no_place:
@@ -111,7 +111,7 @@ class _ModelErrorWords:
         return node
 
     def tell(self, found: Iterable[_Located], nested: int = 0) -> Iterator[Wording]:
-        """Errors of one union are one text, and so are all undeclared names of one object."""
+        """Words problems; errors of one union become one text, and so do all undeclared names of one object."""
         groups: dict[tuple[object, ...], list[_Located]] = {}
         for count, one in enumerate(found):
             is_alone = not one.rest and one.problem.kind not in _UNDECLARED
@@ -120,7 +120,7 @@ class _ModelErrorWords:
             yield from self.alternatives(group, nested) if group[0].rest else [self.word(group)]
 
     def alternatives(self, group: list[_Located], nested: int) -> Iterator[Wording]:
-        """Of alternatives the one that was meant, where that is plain: only its type or its tag is right."""
+        """Words the alternative that was meant, if only one has the right type or tag; else all of them in one text."""
         steps = group[0].steps
         branches: dict[Part, list[_Located]] = {}
         for one in group:
@@ -128,7 +128,7 @@ class _ModelErrorWords:
         close = [branch for branch in branches.values() if not any(self.is_wrong_type(one, steps) for one in branch)]
         if len(close) > 1:
             close = [branch for branch in close if not any(_is_wrong_tag(one, steps) for one in branch)] or close
-        if len(branches) == 1:  # of a tagged union only the alternative that was named is tried
+        if len(branches) == 1:  # of a tagged union pydantic tries only the alternative that is named
             yield from self.tell(next(iter(branches.values())), nested)
         elif len(close) == 1 and nested < MOST_NESTED:
             yield from self.tell(close[0], nested + 1)
@@ -145,7 +145,7 @@ class _ModelErrorWords:
         return bool(wanted) and self.actual(steps) not in {wording.ARTICLES[name] for name in wanted}
 
     def word(self, group: list[_Located]) -> Wording:
-        """One problem, or all the undeclared names of one object."""
+        """Words one problem, or all undeclared names of one object."""
         problem, steps = group[0].problem, group[0].steps
         if problem.kind == "union_tag_invalid" and (tag := texts.tag_name(problem.context)):
             return Wording(self.path((*steps, tag), {tag}), self.text(problem, None))
@@ -178,7 +178,7 @@ class _ModelErrorWords:
 
 
 def _is_wrong_tag(one: _Located, steps: tuple[Part, ...]) -> bool:
-    """A member that must have one value and has another: what tells `{"kind": "a", …}` from `{"kind": "b", …}`."""
+    """Whether a member lacks its only allowed value, as the tags of `{"kind": "a", …}` and `{"kind": "b", …}` do."""
     is_member = len(one.steps) == len(steps) + 1 and not one.rest and one.problem.kind in ("literal_error", "enum")
     return is_member and len(texts.read_options(str(one.problem.context.get("expected", ""))) or ()) == 1
 

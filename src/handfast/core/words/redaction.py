@@ -1,4 +1,4 @@
-"""The only place that may turn a value of a client or server into something that can be shown or stored."""
+"""Redaction: the only place that may turn a value of a client or server into text that can be shown or stored."""
 
 import re
 from collections.abc import Iterable
@@ -8,24 +8,24 @@ from handfast.core.words.secrets_in_text import MASK, is_secret_name, mask_in_ur
 
 __all__ = ["is_secret_name", "redact_value", "scrub_name", "scrub_names", "scrub_sentence", "scrub_text"]
 
-_MAX_NAME = 64  # a declared field is shorter; what is longer is a value in disguise
-_MAX_READ_NAME = 4 * _MAX_NAME  # what is shown of a longer name ends before a secret could be cut at this border
+_MAX_NAME = 64  # declared fields are shorter; a longer name may be a value
+_MAX_READ_NAME = 4 * _MAX_NAME  # the part that is shown ends long before this, so a secret in it is read whole
 _MAX_NAMES = 20
 _MAX_TEXT = 500
-_MAX_READ = 4 * _MAX_TEXT  # of a longer text the rest is not even looked at
-_MAX_VALUE = 8192  # of a body: twice as much as is kept of it
-_ENTRY = 8  # what each value counts besides its text
+_MAX_READ = 4 * _MAX_TEXT  # the rest of a longer text is not read
+_MAX_VALUE = 8192  # of a body: twice as much as is kept
+_ENTRY = 8  # counted for each value besides its text
 _KNOWN_NAMES = 4096  # names whose scrubbed form is remembered: those of hundreds of tools, under 1 MB
 
 
 class _ShownNames(dict[str, str]):
-    """Names and what is shown of them: a call repeats the names of earlier calls, and a lookup is all that it pays."""
+    """A cache of scrubbed names: a call mostly repeats the names of earlier calls, and then costs a lookup."""
 
     def __missing__(self, name: str) -> str:
         shown = _scrub(name)
         if len(name) <= _MAX_NAME:
             if len(self) >= _KNOWN_NAMES:
-                self.clear()  # a caller invents names; those in use are back within a call
+                self.clear()  # a caller invents names; names in use come back within a call
             self[name] = shown
         return shown
 
@@ -34,14 +34,14 @@ def _scrub(name: str) -> str:
     read = name[:_MAX_READ_NAME]
     printable = read if read.isprintable() else "".join(filter(str.isprintable, read))
     masked = mask_secrets(printable)
-    if masked == printable:  # a character that cannot be shown must not hide a secret; otherwise its place is shown
+    if masked == printable:  # secrets are searched without unprintable characters; else ? shows their places
         masked = "".join(char if char.isprintable() else "?" for char in read)
     return masked if len(masked) <= _MAX_NAME else masked[:_MAX_NAME] + "…"
 
 
 _shown = _ShownNames()
 scrub_name = _shown.__getitem__
-"""A key's name that is safe to show: no secret in it, no control characters, no more than 64 characters."""
+"""A key's name that is safe to show: without secrets and control characters, at most 64 characters."""
 
 
 def scrub_names(names: Iterable[str]) -> list[str]:
@@ -53,7 +53,7 @@ def scrub_names(names: Iterable[str]) -> list[str]:
 
 
 def scrub_sentence(text: str) -> str:
-    """A sentence of our own that quotes names and the like: known kinds of secrets masked, and nothing else changed."""
+    """One of our own sentences that quotes names and the like: known kinds of secrets are masked, the rest stays."""
     return mask_in_urls(mask_known(text))
 
 
@@ -65,12 +65,12 @@ def scrub_text(text: str, *, most: int = _MAX_TEXT) -> str:
 
 
 def redact_value(value: object) -> object:
-    """A copy of a JSON value, of a large one the beginning, with secrets masked by their names and by their look."""
+    """A copy of a JSON value, cut if it is large, with secrets masked by their names and their form."""
     return _redact(value, depth=8, room=[_MAX_VALUE])
 
 
 def _redact(value: object, *, depth: int, room: list[int]) -> object:
-    """`room` is how much may still be read: only the beginning of a body is kept, and masking takes time."""
+    """`room` holds how much may still be read: only a body's beginning is kept, and masking takes time."""
     if depth == 0 or room[0] <= 0:
         return MASK
     room[0] -= _ENTRY
@@ -100,5 +100,5 @@ _LAST_WORD = re.compile(r"\S*\Z")
 
 
 def _cut(text: str, most: int) -> str:
-    """The end may have cut a secret so that it no longer looks like one: the last word goes."""
+    """Cuts a text and drops its last word, which may be part of a secret and not look like one."""
     return text if len(text) <= most else _LAST_WORD.sub("", text[:most]).rstrip() + "…"

@@ -1,4 +1,4 @@
-"""What a secret looks like: by the name it stands under, by its own form, or by where it stands in a url."""
+"""Finds and masks secrets in text: by the name before them, by their form, or by their place in a URL."""
 
 import base64
 import binascii
@@ -11,31 +11,31 @@ MASK: Final = "[redacted]"
 
 # --- names -----------------------------------------------------------------------------------------------------------
 
-# Wherever they stand in a name: `DB_PASSWORD`, `clientSecret`, `x-auth-token`, `apiKey`, `access key id`.
+# Anywhere in a name: `DB_PASSWORD`, `clientSecret`, `x-auth-token`, `apiKey`, `access key id`.
 _STEMS: Final = re.compile(
     r"passw|passphrase|passcode|secret|token|credential|authori[sz]ation|cookie|bearer"
     r"|(?:api|access|account|app|auth|client|encryption|license|master|private|service|shared|signing|ssh).?key"
     r"|session.?id|(?:backup|mfa|one.?time|recovery|security|verification).?code|(?:recovery|seed).?phrase",
     re.I,
 )
-_STRONG: Final = frozenset(("pwd", "jwt"))  # the same for whole words: three letters stand in many others
-# Only as the last word, since `pinned`, `pin_message` and `session_count` hold no secret.
+_STRONG: Final = frozenset(("pwd", "jwt"))  # the same, but only as whole words, as three letters occur in many words
+# Only as the last word, because `pinned`, `pin_message` and `session_count` are not secrets.
 _WEAK: Final = re.compile(r"auth|creds?|csrf|cv[cv]|[ht]?otp|pass|pin|sess(?:ion|id)|sid|ssn|xsrf")
-# What may follow such a word without changing what it is: `pin_code`, `otpValue`, `session-key`, `cvv2`.
+# Words that may follow without changing that: `pin_code`, `otpValue`, `session-key`, `cvv2`.
 _NEUTRAL: Final = re.compile(r"again|code|confirm|data|hash|header|id|key|new|no|num|number|old|string|text|value")
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
-# Of a name. To compare spellings takes time that grows with the square of the length, and no name is so long.
+# Characters of a name. Normalizing takes time that grows with the square of the length, and real names are shorter.
 _LONGEST_NAME: Final = 1000
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether what stands under this name is likely to be a secret."""
+    """Whether the value under this name is likely to be a secret."""
     if len(name) > _LONGEST_NAME:
-        return True  # whatever it is, it is no name
+        return True  # too long for a real name
     if not (name.isascii() and name.isprintable()):
-        # As other readers see it: wide letters are letters, and what cannot be seen is not there.
+        # As other readers see it: wide letters become letters, and invisible characters are removed.
         name = "".join(filter(str.isprintable, unicodedata.normalize("NFKC", name)))
     if _STEMS.search(name):
         return True
@@ -49,7 +49,7 @@ def is_secret_name(name: str) -> bool:
 
 # --- form ------------------------------------------------------------------------------------------------------------
 
-# Kinds of secrets that say what they are. What follows a prefix is long, so that no word of a language is one.
+# Secrets with a known form. Each prefix needs a long rest, so that ordinary words do not match.
 _KNOWN: Final = re.compile(
     r"-----BEGIN [A-Z0-9 ]*-----(?:.*?-----END [A-Z0-9 ]*-----|.*)"
     r"|(?<![A-Za-z0-9])(?:"
@@ -67,7 +67,7 @@ _KNOWN: Final = re.compile(
     r")",
     re.S,
 )
-_LEAST: Final = 14  # characters of the shortest of them
+_LEAST: Final = 14  # length of the shortest such secret
 _IN_HEADER: Final = re.compile(r"\bbearer\s+\S+", re.I)
 _HEX: Final = re.compile(r"(?<![0-9A-Za-z])(?=[a-fA-F]*[0-9])[0-9a-fA-F]{32,}(?![0-9A-Za-z])")
 _RUN: Final = re.compile(rf"[A-Za-z0-9+/_-]{{{_LEAST},}}={{0,2}}")
@@ -79,7 +79,7 @@ _KINDS: Final = str.maketrans(
 
 
 def _is_random(run: str) -> bool:
-    """Whether letters and digits change so often that it was not written by hand: names change at their words."""
+    """Whether cases and digits change so often that the text is random: in names they change between words."""
     kinds = run.translate(_KINDS)
     least_digits = 1 if len(run) >= _SURELY_RANDOM else 3  # `getUserByIdV2AndReturnHTML5Page` is a name
     if len(run) < _LEAST_RANDOM or "a" not in kinds or "A" not in kinds or kinds.count("0") < least_digits:
@@ -89,7 +89,7 @@ def _is_random(run: str) -> bool:
 
 
 def _hides_secret(run: str) -> bool:
-    """Whether it is the base64 of a text with a secret, or of `user:password` as HTTP sends it."""
+    """Whether the run is base64 of a text that holds a secret by its form or under a secret's name."""
     plain = run.rstrip("=").replace("-", "+").replace("_", "/")
     try:
         text = base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True).decode("ascii")
@@ -107,13 +107,13 @@ def _mask_run(found: re.Match[str]) -> str:
 
 # --- where it stands -------------------------------------------------------------------------------------------------
 
-# A url keeps its scheme, host and path. Any parameter may be a token, and so may the user.
+# A URL keeps its scheme, host and path. User and parameters may be secrets.
 _ADDRESS: Final = re.compile(
     r"(?<![A-Za-z0-9])([A-Za-z][A-Za-z0-9+.-]{1,20}://)"
     r"((?:[^\s/:@\"'<>]{0,256}:[^\s\"'<>]{1,256}|[^\s/?#\"'<>]{1,512})@)?"
     r"([^\s?#\"'<>]*)([?#][^\s\"'<>]+)?"
 )
-# A name, and what says that its value follows: `name=`, `"name": `, `name => `, `b'name', `, `--name `, `<name>`.
+# A name before its value: `name=`, `"name": `, `name => `, `b'name', `, `--name `, `<name>`.
 _PAIR: Final = re.compile(
     r"(?<![\w.-])(?:(?:--?)([\w-]++)\s+(?=[^\s-])|<([\w.:-]++)>(?=[^<]*</)|"
     r"((?:\w++ )?[\w.-]++)(?:\\*[\"']\s*(?:=>|[=:,])\s*|\s*(?:=>|[=:])\s*))"
@@ -121,7 +121,7 @@ _PAIR: Final = re.compile(
 _VALUE: Final = re.compile(
     r"\\+[\"'][^\"']*(?:[\"']|\Z)"
     r"|b?\"(?:[^\"\\]|\\.)*(?:\"|\\?\Z)|b?'(?:[^'\\]|\\.)*(?:'|\\?\Z)"
-    r"|[\[{]\s*\\*[\"'].*"  # an object or a list: where it ends is not looked for
+    r"|[\[{]\s*\\*[\"'].*"  # an object or a list; its end is not searched
     r"|(?:basic|bearer|digest|negotiate|token)\s+\S+|\S+",
     re.I | re.S,
 )
@@ -162,21 +162,21 @@ def _mask_pairs(text: str) -> str:
 
 
 def mask_known(text: str) -> str:
-    """The text without secrets that say what they are."""
+    """Masks secrets with a known form."""
     if max(map(len, text.split()), default=0) < _LEAST and "-----BEGIN" not in text:
-        return text  # most sentences, at a tenth of the cost
+        return text  # true of most sentences, and a tenth of the cost
     return _KNOWN.sub(MASK, text)
 
 
 def mask_in_urls(text: str) -> str:
-    """The text without what urls in it carry beside scheme, host and path."""
+    """Masks user, query and fragment of the URLs in a text."""
     return _ADDRESS.sub(_mask_address, text) if "://" in text else text
 
 
 def mask_secrets(text: str) -> str:
-    """The text without anything that is likely to be a secret."""
+    """Masks everything that is likely to be a secret."""
     if len(text) < _LEAST and text.isidentifier():
-        return text  # most names
+        return text  # true of most names
     masked = mask_in_urls(_mask_pairs(mask_known(text)))
     masked = _IN_HEADER.sub(MASK, _BASIC.sub(_mask_basic, masked))
     return _RUN.sub(_mask_run, _HEX.sub(MASK, masked))

@@ -1,4 +1,4 @@
-"""The words for violations, wherever they were found; nothing here shows what a caller sent."""
+"""Texts for violations from schemas and models alike, without the caller's values."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from handfast.core.words.secrets_in_text import mask_known
 MOST_VIOLATIONS = 5
 MOST_OPTIONS = 8
 MOST_SHOWN = 64  # characters of any one name, option or pattern
-MOST_NESTED = 8  # alternatives within alternatives that are looked into
+MOST_NESTED = 8  # levels of nested alternatives that are read
 
 ARTICLES = {
     "string": "a string",
@@ -25,7 +25,7 @@ ARTICLES = {
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """Where (empty for the whole value) and what, such as `items/0/id` and `must be an integer, not a string`."""
+    """A path (empty for the whole value) and a text, such as `items/0/id` and `must be an integer, not a string`."""
 
     path: str
     text: str
@@ -38,9 +38,9 @@ PRESENT, MISSING, UNDECLARED = range(3)
 
 
 def order_of(value: object, path: Iterable[str | int], *, what: int = PRESENT) -> tuple[int, ...]:
-    """Sorts violations as their places stand in the value; what an object lacks or has too much comes last in it.
+    """A sort key for violations by their place in the value; an object's missing and undeclared names come last in it.
 
-    A schema's validator and a model find them in orders of their own.
+    Needed because a schema's validator and a model report in different orders.
     """
     order: list[int] = []
     for part in path:
@@ -56,7 +56,7 @@ def order_of(value: object, path: Iterable[str | int], *, what: int = PRESENT) -
 
 
 def wrong_type(types: Iterable[str], actual: str) -> str:
-    """`must be an integer or null, not a string`; the types by their names in JSON Schema."""
+    """Such as `must be an integer or null, not a string`; the types are names of JSON Schema."""
     in_reading_order = sorted(types, key=lambda name: name == "null")
     return f"must be {' or '.join(ARTICLES.get(name, name) for name in in_reading_order)}, not {actual}"
 
@@ -66,7 +66,7 @@ def missing(name: str) -> str:
 
 
 def undeclared(names: Sequence[str], *, show_names: bool, count: int = 0) -> str:
-    """`count` where there are more than the names at hand."""
+    """The text for undeclared names; `count` is set if there are more than `names`."""
     count = count or len(names)
     text = "has 1 property that is not allowed" if count == 1 else f"has {count} properties that are not allowed"
     if not show_names:
@@ -97,29 +97,29 @@ def properties(count: int) -> str:
 
 
 def shown(option: object) -> str:
-    """A value of the schema's own, such as an option or a limit."""
+    """The text for a value from the schema, such as an option or a limit."""
     if isinstance(option, str):
         return f"'{_of_schema(option)}'"
     return _of_schema(json.dumps(option, default=str))
 
 
 def _of_schema(text: str) -> str:
-    return scrubbed(mask_known(text[: 4 * MOST_SHOWN]))  # a secret that begins in what is shown is read whole
+    return scrubbed(mask_known(text[: 4 * MOST_SHOWN]))  # longer than what is shown, so a secret is read whole
 
 
 def scrubbed(text: str, most: int = MOST_SHOWN) -> str:
-    """So many characters at most, all of them printable."""
+    """The text in printable characters, cut to at most `most`."""
     clean = "".join(char if char.isprintable() else "?" for char in text[: most + 1])
     return clean if len(clean) <= most else clean[: most - 3] + "..."
 
 
 def scrubbed_name(name: str) -> str:
-    """The same for a name, which its sender may have chosen to be a secret."""
+    """The same for a name, without secrets, which a caller may have sent as a name."""
     return scrubbed(scrub_name(name))
 
 
 def path_of(parts: Sequence[str | int], names: frozenset[str], *, show_names: bool) -> str:
-    """`items/0/id`; an undeclared name is `*` unless names are shown."""
+    """A path such as `items/0/id`; an undeclared name is `*` unless `show_names`."""
     return "/".join(
         str(part) if isinstance(part, int) else scrubbed_name(part) if show_names or part in names else "*"
         for part in parts[:MOST_SHOWN]
@@ -127,7 +127,7 @@ def path_of(parts: Sequence[str | int], names: frozenset[str], *, show_names: bo
 
 
 def type_of(value: object) -> str:
-    """What JSON calls the value's type."""
+    """The JSON type of the value, with its article."""
     match value:
         case None:
             return "null"
