@@ -1,1 +1,1 @@
-"""How MCP says it: pure, on bytes."""
+"""MCP messages as bytes: reading, writing and changing them. Pure."""

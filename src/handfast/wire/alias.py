@@ -1,4 +1,4 @@
-"""A request under a number of ours in place of the client's id, and what the server says about it put back."""
+"""A request forwarded under a number of handfast's own, and the client's id restored in what the server sends back."""
 
 import msgspec
 
@@ -12,12 +12,12 @@ _TOKEN = ("params", "_meta", "progressToken")
 
 
 class Alias:
-    """The number is also the request's progress token, where it has one: clients use 0, 1, 2 for both."""
+    """A request's own number. It also replaces a progress token, as clients count both ids and tokens from 0."""
 
     __slots__ = ("_id_text", "_number_text", "_raw", "_token_text", "client_id", "method", "number")
 
     def __init__(self, number: int, message: Message, token: msgspec.Raw | None = None) -> None:
-        """`token` is the request's progress token, where that is to be replaced too. Raises: NotJson."""
+        """`token` is the request's progress token, if that is to be replaced too. Raises: NotJson."""
         assert message.id is not None
         self.number = number
         self.client_id: RequestId = message.id
@@ -31,16 +31,16 @@ class Alias:
         self._raw = raw
 
     def take_raw(self) -> bytes:
-        """The request as the server gets it, every other byte the client's: once, as a held call must not keep it."""
+        """Hands out the request for the server, other bytes unchanged; once, so that a held call does not keep it."""
         raw, self._raw = self._raw, b""
         return raw
 
     def is_answered_by(self, message: Message) -> bool:
-        """Whether this is the request's answer: `1.0` is `1`, and `"1"` is not."""
+        """Whether the message answers this request: `1.0` equals `1`, and `"1"` does not."""
         return message.method is None and message.id == self.number
 
     def restore_answer(self, message: Message) -> None:
-        """Give an answer the client's id, to the byte."""
+        """Restores the client's id in an answer, byte for byte."""
         message.raw = replace_id(message.raw, self._number_text, self._id_text)
         message.id = self.client_id
         if self.method == "subscriptions/listen" and _names_subscription(message):
@@ -48,7 +48,7 @@ class Alias:
             message.reread()
 
     def restore_progress(self, message: Message) -> bool:
-        """Give progress the client's token; False where the client named none."""
+        """Restores the client's token in a progress notification; False if the client sent no token."""
         if self._token_text is None:
             return False
         message.raw = replace_values(message.raw, {("params", "progressToken"): self._token_text})
@@ -56,18 +56,18 @@ class Alias:
         return True
 
     def restore_subscription(self, message: Message) -> None:
-        """Give a notification of a subscription the client's id of it."""
+        """Restores the client's id of the subscription in a notification."""
         message.raw = replace_values(message.raw, {("params", "_meta", META_SUBSCRIPTION): self._id_text})
         message.reread()
 
 
 def token_of(message: Message) -> msgspec.Raw | None:
-    """The progress token of a request. Raises: AmbiguousKeys, NotJson."""
+    """The progress token of a request, or None. Raises: AmbiguousKeys, NotJson."""
     return message.meta().get("progressToken") if message.may_mention("progressToken") else None
 
 
 def read_number(text: msgspec.Raw | None) -> int | None:
-    """A number of ours as a server repeats it; None for what cannot be one, unread: Python refuses many digits."""
+    """One of our numbers as a server repeats it, else None. Long texts are not converted: `int` refuses many digits."""
     found = bytes(text) if text is not None else b""
     return int(found) if found.isdigit() and len(found) < 19 else None
 

@@ -1,4 +1,4 @@
-"""JSON-RPC error numbers: the protocol's, and our own."""
+"""JSON-RPC error codes: the protocol's, and handfast's own."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ INTERNAL_ERROR: Final = -32603
 HEADER_MISMATCH: Final = -32020  # 2026-07-28, always with HTTP 400
 UNSUPPORTED_VERSION: Final = -32022  # as above
 
-# Our own, outside -32768…-32000, which the protocol keeps for itself.
+# Our own codes, outside -32768…-32000, which JSON-RPC reserves.
 UPSTREAM_FAILED: Final = -31001
 UPSTREAM_TIMEOUT: Final = -31002
 RECORDING_FAILED: Final = -31003

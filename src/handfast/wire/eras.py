@@ -1,4 +1,4 @@
-"""The protocol's two eras: legacy revisions open with a handshake, modern ones say who they are in every request."""
+"""The two eras: legacy revisions begin with a handshake, modern ones name revision and client in every request."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -12,7 +12,7 @@ from handfast.wire.scan import NotJson
 
 MODERN_REVISION: Final = "2026-07-28"
 _MODERN_HEADER: Final = MODERN_REVISION.encode()
-LEGACY_REVISION: Final = "2025-11-25"  # what handfast itself asks a legacy server for
+LEGACY_REVISION: Final = "2025-11-25"  # the revision that handfast itself requests from a legacy server
 LEGACY_REVISIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", LEGACY_REVISION)
 META_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 META_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
@@ -20,7 +20,7 @@ META_CLIENT: Final = "io.modelcontextprotocol/clientInfo"
 META_SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
 META_LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
 META_SERVER: Final = "io.modelcontextprotocol/serverInfo"
-# How handfast introduces itself where it asks on its own account.
+# The `_meta` of requests that handfast sends on its own account.
 MODERN_META: Final[Mapping[str, object]] = {
     META_VERSION: MODERN_REVISION,
     META_CAPABILITIES: {},
@@ -32,7 +32,7 @@ _BAD_REQUEST: Final = frozenset((HEADER_MISMATCH, -32021, _UNSUPPORTED_VERSION))
 
 
 def says_modern(message: Message) -> bool:
-    """Whether a message names, in its `_meta`, the revision that it is of."""
+    """Whether a message names its protocol revision in `_meta`."""
     try:
         return message.may_mention(META_VERSION) and META_VERSION in message.meta()
     except (AmbiguousKeys, NotJson):
@@ -40,9 +40,9 @@ def says_modern(message: Message) -> bool:
 
 
 def is_modern(message: Message, version: bytes | None, session: bytes | None = None) -> bool:
-    """Whether a message over HTTP is of a modern client, by the message and the headers of these names.
+    """Whether a message over HTTP comes from a modern client, by the message and its version and session headers.
 
-    In a session it never is. Else it is by its own word, or by its header, and then it lacks what it must say.
+    In a session it is legacy. Else it is modern if its `_meta` says so, or its header alone, which later checks refuse.
     """
     if session is not None:
         return False
@@ -55,7 +55,7 @@ def is_modern(message: Message, version: bytes | None, session: bytes | None = N
 
 
 def opens_modern(message: Message) -> bool | None:
-    """Which era a client on a line is of by what it sends first: True for modern, None where that cannot be told."""
+    """Whether a stdio client is modern, by the first message that it sends; None if that message does not show it."""
     if says_modern(message):
         return True
     return False if message.method == "initialize" else None
@@ -74,7 +74,7 @@ class _VersionRefused(msgspec.Struct):
 
 
 def is_discovery(answer: Message) -> bool:
-    """Whether an answer to `server/discover` says that the modern revision is spoken; a refusal may say so too."""
+    """Whether an answer to `server/discover` names the modern revision as supported; an error may do so too."""
     try:
         if answer.error_code() == _UNSUPPORTED_VERSION:
             return MODERN_REVISION in msgspec.json.decode(answer.raw, type=_VersionRefused).error.data.supported
@@ -85,7 +85,7 @@ def is_discovery(answer: Message) -> bool:
 
 
 def http_status(answer: Message) -> int:
-    """The HTTP status that 2026-07-28 asks for with an answer: errors of the envelope have one of their own."""
+    """The HTTP status that 2026-07-28 prescribes for an answer: errors of the envelope have their own status."""
     if not answer.has_error:
         return 200
     code = answer.error_code()

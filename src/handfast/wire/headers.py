@@ -1,4 +1,4 @@
-"""The HTTP headers of 2026-07-28 that repeat what the body says, checked where the server cannot see them itself."""
+"""The HTTP headers of 2026-07-28 that repeat members of the body: compared with the body, written, encoded."""
 
 import base64
 import binascii
@@ -17,11 +17,11 @@ from handfast.wire.methods import ABOUT, MUST_NAME
 from handfast.wire.replies import error_reply
 from handfast.wire.scan import NotJson
 
-# A property of an input schema that carries this is repeated in the header Mcp-Param-{its value}.
+# An argument whose property in the input schema has this keyword is repeated in the header Mcp-Param-{its value}.
 _MARK: Final = "x-mcp-header"
-_LARGEST_SCHEMA: Final = 256 * 1024  # that is read with every call; a tool's takes a hundredth of it
-_MARKED_TYPES: Final = ("string", "integer", "boolean")  # compared, not looked up: a schema may say anything there
-_PLAIN: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?|")  # spaces at the ends would be lost on the way
+_LARGEST_SCHEMA: Final = 256 * 1024  # a schema is read with every call; a usual one has a hundredth of this
+_MARKED_TYPES: Final = ("string", "integer", "boolean")  # not a set: `type` in a schema may be unhashable
+_PLAIN: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?|")  # spaces at the ends would be lost in transport
 _VERSION_KEY: Final = META_VERSION.encode()
 _NONE_GIVEN: Final = (None, None, None)
 _DIFFERS: Final = "The header {} differs from the body. Send both with the same value."
@@ -29,11 +29,11 @@ _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 
 
 
 def check_envelope(message: Message) -> bytes | None:
-    """The error to answer with HTTP 400 when a modern request does not say what each of them must."""
+    """The error, to be sent with HTTP 400, for a modern request without the `_meta` members that each must have."""
     try:
         meta = message.meta()
     except (AmbiguousKeys, NotJson):
-        return None  # the conversation refuses it with a better word
+        return None  # refused elsewhere, with a clearer error
     missing = [key for key in (META_VERSION, META_CAPABILITIES) if key not in meta]
     if not missing:
         return None
@@ -42,14 +42,14 @@ def check_envelope(message: Message) -> bytes | None:
 
 
 def check_modern_headers(headers: list[tuple[bytes, bytes]], message: Message) -> bytes | None:
-    """The error to answer with HTTP 400 when a header is missing or says something else than the body."""
+    """The error, to be sent with HTTP 400, for a header that is missing or differs from the body."""
     given = dict(headers)
     try:
         expected = {b"mcp-protocol-version": text_member(message.meta(), META_VERSION), b"mcp-method": message.method}
         if message.method in MUST_NAME:
             expected[b"mcp-name"] = text_member(message.params(), MUST_NAME[message.method])
     except (AmbiguousKeys, NotJson):
-        return None  # the conversation refuses it with a better word
+        return None  # refused elsewhere, with a clearer error
     for name, value in expected.items():
         if value is not None and decode_header(given.get(name, b"")) != value:
             text = f"The header {name.decode()} is missing or differs from the body. Send both with the same value."
@@ -58,7 +58,7 @@ def check_modern_headers(headers: list[tuple[bytes, bytes]], message: Message) -
 
 
 def find_mismatch(header: Callable[[bytes], bytes | None], message: Message) -> str | None:
-    """What to say when a header is there and says something else than the body."""
+    """The error text for a header that is present and differs from the body, or None."""
     given = header(b"mcp-method"), header(b"mcp-name"), header(b"mcp-protocol-version")
     if given == _NONE_GIVEN:
         return None
@@ -76,12 +76,12 @@ def find_mismatch(header: Callable[[bytes], bytes | None], message: Message) -> 
             if named is not None and _decoded(version) != named:
                 return _DIFFERS.format("MCP-Protocol-Version")
     except (AmbiguousKeys, NotJson):
-        pass  # the conversation refuses it with a better word
+        pass  # refused elsewhere, with a clearer error
     return None
 
 
 def render_headers(message: Message) -> list[tuple[bytes, bytes]]:
-    """The headers that say again what a modern request says. Raises: AmbiguousKeys, NotJson."""
+    """The headers that repeat the version, method and name of a modern request. Raises: AmbiguousKeys, NotJson."""
     headers = [
         (b"mcp-protocol-version", MODERN_REVISION.encode()),
         (b"mcp-method", encode_header(message.method or "")),
@@ -93,7 +93,7 @@ def render_headers(message: Message) -> list[tuple[bytes, bytes]]:
 
 
 def render_params(arguments: bytes | None, schema: bytes) -> list[tuple[bytes, bytes]]:
-    """The headers for the arguments that the input schema wants in one."""
+    """The Mcp-Param headers for the arguments that the input schema marks."""
     declared = _read_marked(schema)
     if declared is None:
         return []
@@ -110,7 +110,7 @@ def render_params(arguments: bytes | None, schema: bytes) -> list[tuple[bytes, b
 
 
 def _read_marked(schema: bytes) -> object:
-    """The schema, if it may want arguments in headers; of one that is too large for a call to read it does not."""
+    """The decoded schema, or None if it marks no argument, is too large to read with every call, or is not JSON."""
     if len(schema) > _LARGEST_SCHEMA or _MARK.encode() not in schema:
         return None
     try:
@@ -124,14 +124,14 @@ def _spelt(value: str | int | float) -> str:
 
 
 def find_param_mismatch(headers: list[tuple[bytes, bytes]], arguments: bytes | None, schema: bytes) -> str | None:
-    """What to say when an argument that the input schema wants in a header is not there, or not the same there."""
+    """The error text for a marked argument whose Mcp-Param header is missing or differs, or None."""
     declared = _read_marked(schema)
     if declared is None:
         return None
     try:
         given = decode_arguments(arguments or b"{}")
     except Ambiguous:
-        given = None  # cannot be compared, so no header can agree with it
+        given = None  # ambiguous arguments count as absent, so any marked header is a mismatch
     for path, token in _marked(declared):
         name = b"mcp-param-" + token.lower().encode()
         if not _agrees([value for key, value in headers if key == name], _value_at(given, path)):
@@ -142,7 +142,7 @@ def find_param_mismatch(headers: list[tuple[bytes, bytes]], arguments: bytes | N
 
 
 def _marked(schema: object) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Properties under nothing but properties; a mark anywhere else means nothing."""
+    """Path and header token of each marked property. Marks count only under a chain of `properties`."""
     waiting: list[tuple[tuple[str, ...], object]] = [((), schema)]
     while waiting:
         path, found = waiting.pop()
@@ -165,7 +165,7 @@ def _value_at(arguments: object, path: tuple[str, ...]) -> object:
 
 
 def _agrees(sent: list[bytes], value: object) -> bool:
-    """An argument that is absent, null, or not a scalar has no header; any other has one, and it says the same."""
+    """Whether headers and argument agree: no header for an absent, null or non-scalar value, else one equal header."""
     if not isinstance(value, str | int | float):
         return not sent
     text = _decoded(sent[0]) if len(sent) == 1 else None
@@ -180,19 +180,19 @@ def _agrees(sent: list[bytes], value: object) -> bool:
 
 
 def encode_header(text: str) -> bytes:
-    """What is not plain visible ASCII, or looks as if it were encoded, travels as =?base64?…?=."""
+    """Encodes a header value: as =?base64?…?= unless it is plain visible ASCII that does not look encoded itself."""
     if _PLAIN.fullmatch(text) and not (text.startswith("=?base64?") and text.endswith("?=")):
         return text.encode()
     return b"=?base64?" + base64.b64encode(text.encode(errors="surrogatepass")) + b"?="
 
 
 def decode_header(value: bytes) -> str:
-    """A header's value, empty when it cannot be read; what is not plain ASCII travels as =?base64?…?=."""
+    """Decodes a header value, with or without =?base64?…?= around it; empty if it cannot be read."""
     return _decoded(value) or ""
 
 
 def _decoded(value: bytes) -> str | None:
-    """None for what may be read in more than one way: a byte beyond ASCII is one letter or half of one."""
+    """The decoded value. None for a byte beyond ASCII, which readers decode in different ways, or invalid base64."""
     if not value.isascii():
         return None
     if not (value.startswith(b"=?base64?") and value.endswith(b"?=")):

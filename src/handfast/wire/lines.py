@@ -1,16 +1,16 @@
-"""Messages on a line transport: whole lines out of arbitrary chunks, and a message made safe to be one line."""
+"""Messages on a line transport: assembles whole lines from arbitrary chunks, and puts a message on one line."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 _NEWLINES_TO_SPACES = bytes.maketrans(b"\r\n", b"  ")
 _BLANK = b" \t\r"
-_HEAD_BYTES = 512  # of an overlong line: enough for an id that stands before the content
+_HEAD_BYTES = 512  # kept of an overlong line: enough for an id that stands before the content
 
 
 @dataclass(frozen=True, slots=True)
 class OverlongLine:
-    """Stands where a line over the limit was; its bytes are gone but for the first few."""
+    """Takes the place of a line over the limit; only its first bytes are kept."""
 
     size_so_far: int
     head: bytes = field(default=b"", compare=False)
@@ -18,10 +18,10 @@ class OverlongLine:
 
 
 class LineAssembler:
-    """Gathers the lines of a stream, ended by LF or CRLF. Blank lines are skipped, overlong ones reported once."""
+    """Assembles the lines of a stream, ended by LF or CRLF. Skips blank lines, reports an overlong line once."""
 
     def __init__(self, limit: int, *, lower: int | None = None, limit_of: Callable[[bytes], int] | None = None) -> None:
-        """A line that grows past `lower` has the limit that `limit_of` gives for its beginning."""
+        """`limit_of` gives the limit of a line that grows past `lower`, from the line's first bytes."""
         self._highest = limit
         self._lower = limit if lower is None else min(lower, limit)
         self._limit_of = limit_of
@@ -30,7 +30,7 @@ class LineAssembler:
         self._is_skipping = False
 
     def feed(self, chunk: bytes) -> list[bytes | OverlongLine]:
-        """Take the next bytes and return what they completed."""
+        """Takes the next bytes and returns the lines that they complete."""
         *ended, rest = chunk.split(b"\n")
         found: list[bytes | OverlongLine] = []
         if ended:
@@ -41,7 +41,7 @@ class LineAssembler:
         return found
 
     def close(self) -> bytes | None:
-        """The last line if the stream stopped without ending it."""
+        """The last line, if the stream stopped without ending it."""
         rest = bytes(self._held).removesuffix(b"\r")
         self._held.clear()
         return rest if rest.strip(_BLANK) else None
@@ -70,7 +70,7 @@ class LineAssembler:
     def _hold(self, rest: bytes, found: list[bytes | OverlongLine]) -> None:
         if self._is_skipping or not rest:
             return
-        # A CR at the end may be half of a CRLF, which does not count.
+        # A CR at the end may be half of a CRLF, and line ends do not count.
         size = len(self._held) + len(rest) - rest.endswith(b"\r")
         if not self._is_over(size, self._held or rest):
             self._held.extend(rest)
@@ -87,7 +87,7 @@ class LineAssembler:
 
 
 def one_line(message: bytes) -> bytes:
-    """The same JSON on one line: raw CR and LF are only whitespace in it, but a line protocol would split there."""
+    """The same JSON on one line: a raw CR or LF is only whitespace in JSON, but a line protocol would split there."""
     if b"\n" in message or b"\r" in message:
         return message.translate(_NEWLINES_TO_SPACES)
     return message

@@ -1,4 +1,4 @@
-"""Members of one level of a message: what is absent, of another kind or ambiguous is read as missing. Pure."""
+"""Members of one level of a message; a member that is absent, of another type or ambiguous counts as missing. Pure."""
 
 import msgspec
 
@@ -9,13 +9,13 @@ _decode_text = msgspec.json.Decoder(str).decode
 
 
 def member(members: Members | None, name: str) -> bytes | None:
-    """A member's raw value; None where it is absent or null."""
+    """A member's raw value; None if it is absent or null."""
     found = None if members is None else members.get(name)
     return None if found is None or bytes(found) == b"null" else bytes(found)
 
 
 def text_member(members: Members | None, name: str) -> str | None:
-    """A member that is a string; None where it is anything else."""
+    """A member that is a string; None if it is anything else."""
     found = None if members is None else members.get(name)
     if found is None:
         return None
@@ -26,7 +26,7 @@ def text_member(members: Members | None, name: str) -> str | None:
 
 
 def level_of(text: bytes | None) -> Members:
-    """The members of an object; none where it is anything else, or could be read in two ways."""
+    """The members of an object; empty if the text is not an object or could be read in two ways."""
     if text is None or not text.startswith(b"{"):
         return {}
     try:

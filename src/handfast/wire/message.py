@@ -1,4 +1,4 @@
-"""One JSON-RPC message, decoded only as far as the envelope: members as raw slices, every pair kept in order."""
+"""One JSON-RPC message, decoded only down to its envelope: members are raw slices, every pair is kept in order."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -34,17 +34,17 @@ _Pairs = dict[PairKey, msgspec.Raw]
 
 
 class _Array(msgspec.Struct, array_like=True):
-    """A list where the envelope needs none: whatever is in it is skipped."""
+    """A list where the envelope has none; its items are skipped."""
 
 
-# One pass reads two levels: an object below the top comes as pairs of its own, a list as nothing, the rest decoded.
+# One pass reads two levels: objects below the top become pairs, lists are skipped, other values are decoded.
 _Envelope = dict[PairKey, _Pairs | _Array | str | int | float | bool | None]
 
 
 _envelope_decoder: Final = msgspec.json.Decoder(_Envelope, dec_hook=read_key)
 
-# Names that we read, by their folded form. A peer that folds case or drops NUL would take a near miss for the
-# real one, so a near miss is as ambiguous as a duplicate.
+# Names that we read. A peer that folds case or drops NUL would take a near miss for the real name, so a near miss is
+# as ambiguous as a duplicate.
 _READ = (
     "jsonrpc",
     "id",
@@ -77,7 +77,7 @@ _READ = (
     "taskId",
     "task",
     "status",
-    # In the `_meta` of every modern request; `eras` has them by name, and stands on this file.
+    # Members of `_meta`. `eras` has constants for them, but imports this file.
     "io.modelcontextprotocol/protocolVersion",
     "io.modelcontextprotocol/clientCapabilities",
     "io.modelcontextprotocol/clientInfo",
@@ -91,7 +91,7 @@ _OWN: Final = frozenset(_READ)
 
 
 class BadMessage(Exception):
-    """Not a message that may go further. `id` is the caller's, where it could be read, for the answer."""
+    """A message that must not be forwarded. `id` is the request's id, if it could be read, for the answer."""
 
     def __init__(self, code: int, reason: str, request_id: RequestId | None = None) -> None:
         super().__init__(reason)
@@ -101,17 +101,17 @@ class BadMessage(Exception):
 
 
 class AmbiguousKeys(Exception):
-    """Two readers could take this level of a message differently."""
+    """Two parsers could read this level of a message differently."""
 
 
 Members = dict[str, msgspec.Raw]  # exact name → raw value, a view into the message until `bytes()` copies it
 
 
 def check_names(names: Iterable[str], count: int) -> None:
-    """Refuse names that are equal to a peer that folds case, or drops NUL and blanks. Raises: AmbiguousKeys."""
+    """Refuses names that a peer which folds case, or drops NUL and blanks, takes for equal. Raises: AmbiguousKeys."""
     names = tuple(names)
     if len(names) == count and _OWN.issuperset(names):
-        return  # nearly always: nothing but the protocol's own names, each once
+        return  # the usual case: only names of the protocol, each once
     folded = set()
     for name in names:
         known = _FOLDED.get(name)
@@ -147,13 +147,13 @@ def _scanned_level(text: bytes) -> Members:
 
 @dataclass(slots=True)
 class Message:
-    """A request, notification or answer, by what is present; `raw` is what was received and what is forwarded."""
+    """A request, notification or answer, depending on its members; `raw` is what was received and is forwarded."""
 
     raw: bytes
     id: RequestId | None = None
     method: str | None = None
     has_error: bool = False
-    is_version_2: bool = field(default=False, compare=False)  # of JSON-RPC; whoever relays leaves that to the peer
+    is_version_2: bool = field(default=False, compare=False)  # of JSON-RPC; a relay leaves judging this to the peer
     _error: _Pairs | bytes | None = None
     _params: _Pairs | bytes | None = None
     _result: _Pairs | bytes | None = None
@@ -174,40 +174,40 @@ class Message:
         return self.method is None
 
     def params(self) -> Members:
-        """The members of params, empty when there are none; not to be changed. Raises: AmbiguousKeys, NotJson."""
+        """The members of params, empty if there are none; not to be changed. Raises: AmbiguousKeys, NotJson."""
         if self._param_members is None:
-            self._param_members = _level(self._params)  # asked for more than once on every call's way
+            self._param_members = _level(self._params)  # kept, because every call needs them more than once
         return self._param_members
 
     def called_tool(self) -> str | None:
-        """The name of the tool of a tools/call; None where it names none, or is no call."""
+        """The tool that a tools/call names; None for any other message, and for a call without a readable tool name."""
         try:
             return msgspec.json.decode(self.params()["name"], type=str) if self.method == "tools/call" else None
         except (AmbiguousKeys, NotJson, KeyError, msgspec.DecodeError, UnicodeDecodeError):
             return None
 
     def result(self) -> Members | None:
-        """The members of result, None when it is not an object; not to be changed. Raises: AmbiguousKeys, NotJson."""
+        """The members of result, None if it is not an object; not to be changed. Raises: AmbiguousKeys, NotJson."""
         if self._result_members is None and self._result is not None:
             self._result_members = _level(self._result)
         return self._result_members
 
     def result_may_have(self, names: frozenset[str]) -> bool:
-        """Whether the result has a member of one of these names; also True where that cannot be seen at once."""
+        """Whether the result may have a member of one of these names: True also if only decoding could show it."""
         if self._result_members is not None:
             return not names.isdisjoint(self._result_members)
         found = self._result
         return not isinstance(found, dict) or any(key.text in names for key in found)
 
     def error_code(self) -> int | None:
-        """The number of an error answer, where it has one."""
+        """The code of an error answer, or None."""
         try:
             return msgspec.json.decode(_level(self._error)["code"], type=int)
         except (KeyError, AmbiguousKeys, NotJson, msgspec.DecodeError):
             return None
 
     def may_mention(self, name: str) -> bool:
-        """Whether params or its _meta can have a key of this name: a glance that saves decoding."""
+        """Whether params or its _meta may have a key of this name: a cheap search that saves decoding."""
         params, members = self._params, self._param_members
         if len(self.raw) >= COUNTED_FROM and members is not None:
             return name in members or ("_meta" in members and _may_hold(bytes(members["_meta"]), name))
@@ -216,27 +216,27 @@ class Message:
         return any(key.text == name or (key.text == "_meta" and _may_hold(bytes(params[key]), name)) for key in params)
 
     def reread(self) -> None:
-        """Read the envelope anew after `raw` was changed below the top level."""
+        """Reads the envelope again after `raw` was changed below the top level."""
         again = read_message(self.raw)
         self._params, self._result, self._error = again._params, again._result, again._error
         self._param_members = self._meta_members = self._result_members = None
 
     def forget(self) -> None:
-        """Let go of all but the id and the method, which are all that an answer is paired by."""
+        """Drops everything but the id and the method, which suffice to pair an answer with its request."""
         self.raw = b""
         self._params = self._result = self._error = None
         self._param_members = self._meta_members = self._result_members = None
 
     def meta(self) -> Members:
-        """The members of params._meta; not to be changed. Raises: AmbiguousKeys, NotJson."""
+        """The members of params._meta; callers must not change them. Raises: AmbiguousKeys, NotJson."""
         if self._meta_members is None:
-            # Every check on a modern request's way looks here, and so does whoever decides which way that is.
+            # Kept, because the choice of the route and every check of a modern request read it.
             text = bytes(self.params().get("_meta", b""))
             self._meta_members = read_level(text) if text.startswith(b"{") else {}
         return self._meta_members
 
     def with_id(self, request_id: RequestId | None) -> "Message":
-        """The same request or answer under this id. Raises: LookupError where it has none."""
+        """The same request or answer with this id. Raises: LookupError if the message has no id."""
         if request_id == self.id:
             return self
         changed = copy(self)
@@ -244,9 +244,9 @@ class Message:
         return changed
 
     def with_members(self, values: Mapping[str, bytes | None]) -> "Message":
-        """The same with these members of params, of an answer's result: raw JSON, or None for what it is without.
+        """The same message with these members of params, or of an answer's result: raw JSON, or None to remove one.
 
-        Every other byte stays, and nothing is read again. Raises: AmbiguousKeys, NotJson.
+        All other bytes stay, and the message is not parsed again. Raises: AmbiguousKeys, NotJson.
         """
         found = (self.result() or {}) if self.method is None else self.params()
         raw = edit_body(self.raw, "result" if self.method is None else "params", found, values)
@@ -263,7 +263,7 @@ class Message:
         return changed
 
     def with_meta(self, values: Members) -> "Message":
-        """The same request with these members of its _meta, which it may lack. Raises: AmbiguousKeys, NotJson."""
+        """The same request with these members of _meta, which is added if absent. Raises: AmbiguousKeys, NotJson."""
         text = bytes(self.params().get("_meta", b""))
         if text.startswith(b"{"):
             text = put(text, {(name,): bytes(value) for name, value in values.items()})
@@ -275,7 +275,7 @@ class Message:
 
 
 def _may_hold(text: bytes, name: str) -> bool:
-    # Escapes may spell any name. Not `in`: for bytes it first raises, and catches, that what is sought is no number.
+    # Escapes may spell any name. `find` is faster than `in`, which for bytes first tries the operand as a number.
     return text.find(b"\\") >= 0 or text.find(name.encode()) >= 0
 
 
@@ -291,7 +291,7 @@ _ID_FIRST = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(
 
 
 def id_in_head(head: bytes) -> RequestId | None:
-    """The id of a message of which only the beginning was kept, if it stands there."""
+    """The id of a message, if it stands within the beginning that was kept."""
     found = _ID_FIRST.match(head)
     try:
         return None if found is None else msgspec.json.decode(found[1], type=str | int)
@@ -300,7 +300,7 @@ def id_in_head(head: bytes) -> RequestId | None:
 
 
 def read_message(raw: bytes) -> Message:
-    """Decode the envelope of one message.
+    """Decodes the envelope of one message.
 
     Raises: BadMessage, with the JSON-RPC code to answer.
     """
@@ -332,7 +332,7 @@ _ID_LAST = re.compile(rb',\s*"id"\s*:\s*("[^"\\\\]{0,256}"|-?[0-9]{1,20})\s*\}\s
 
 
 def _over_bound(raw: bytes, problem: OverBound) -> BadMessage:
-    """The refusal of a message with more in it than is read; the id tells whose call fails."""
+    """The refusal of a message that exceeds a bound, with the id of the failed request if it can be found."""
     try:
         found = msgspec.json.decode(raw, type=_OnlyId).id
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -341,13 +341,13 @@ def _over_bound(raw: bytes, problem: OverBound) -> BadMessage:
 
 
 def _id_at_an_end(raw: bytes) -> RequestId | None:
-    """Where nearly everybody writes it: before everything else, or after."""
+    """The id, if it is the first or the last member, where nearly all clients write it."""
     last = _ID_LAST.search(raw, max(len(raw) - 512, 0))
     return id_in_head(raw) if last is None else id_in_head(b'{"id":' + last[1] + b",")
 
 
 def _read_carefully(raw: bytes) -> Message:
-    """What the fast decoder refuses although it can be read: lone surrogates, 1e400."""
+    """Reads a message that the fast decoder refuses although it is readable: with lone surrogates, or 1e400."""
     if raw.lstrip(b" \t\r\n").startswith(b"["):
         raise BadMessage(INVALID_REQUEST, "A batch is not supported. Send one message at a time.")
     try:
@@ -365,14 +365,14 @@ def _read_carefully(raw: bytes) -> Message:
         top[member.key] = value if value[:1] in b"{[" else _scalar(value)
     message = _assemble(raw, top, len(found))
     if message.method is not None and not is_json:
-        # In an answer they are judged with it; in a request nobody can tell what they would become.
+        # In an answer they are judged with the result; in a request each server may read them differently.
         reason = "The message holds NaN or Infinity, which JSON does not have. Send numbers, or null."
         raise BadMessage(PARSE_ERROR, reason, message.id)
     return message
 
 
 def _scan(raw: bytes) -> tuple[list[Member], bool]:
-    """The members, and whether all is JSON but for halves of characters. Raises: NotJson, OverBound."""
+    """The members, and whether the text is JSON, lone surrogates allowed. Raises: NotJson, OverBound."""
     try:
         return scan_object(raw), True
     except OverBound:
@@ -387,7 +387,7 @@ def _scalar(text: bytes) -> object:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return NotImplemented  # no valid id or method; anything else at the top is not read
+        return NotImplemented  # not a valid id or method; other top-level scalars are not read
 
 
 def _assemble(raw: bytes, top: dict[str, Any], count: int) -> Message:  # Any: values of several decoded kinds

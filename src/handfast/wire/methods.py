@@ -1,4 +1,4 @@
-"""What is known of each method of the protocol: one table, and the sets that the gateway asks it for."""
+"""One table of the protocol's methods with their properties, and the sets of methods derived from it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,23 +16,23 @@ class Eras(Enum):
 
 
 class Purpose(IntEnum):
-    """What a message to a server is for: each has connections of its own. A number, because that is hashed faster."""
+    """What a message to a server is for: each purpose has its own connections. IntEnum, because that hashes faster."""
 
-    CALL = auto()  # a call, or the list of tools that it is judged by
-    REQUEST = auto()  # whatever else a client sends
-    NOTICE = auto()  # what handfast tells the server itself: nobody waits for it
+    CALL = auto()  # a call, or the list of tools that calls are judged by
+    REQUEST = auto()  # any other request of a client
+    NOTICE = auto()  # handfast's own message to the server; no client waits for it
     LISTENING = auto()  # a stream that may never end
 
 
 @dataclass(frozen=True, slots=True)
 class ListKind:
-    """What a server offers, a page at a time."""
+    """One of the lists that a server offers page by page."""
 
     method: str
     key: str  # where the items stand in the result
-    identity: str  # what tells an item from the others
+    identity: str  # the member that identifies an item
     capability: str
-    is_named: bool  # whether items have a name, which is made unique where servers stand side by side
+    is_named: bool  # whether items have a name, which the combined endpoint makes unique
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,20 +41,20 @@ class Method:
     eras: Eras = Eras.BOTH
     purpose: Purpose = Purpose.REQUEST
     about: str = ""
-    """The member of params that says what is meant; 2026-07-28 has it repeated in the header Mcp-Name."""
+    """The member of params that names the target; 2026-07-28 repeats it in the header Mcp-Name."""
     items: tuple[str, str, str] | None = None
-    """Of a list: where the items stand, what tells them apart, and the capability that offers them."""
+    """For a list: the member with the items, the member that identifies an item, and the capability."""
     is_harmless: bool = False
-    """It changes nothing, so it may be sent a second time."""
+    """The request changes nothing, so it may be sent a second time."""
     is_cacheable: bool = False
-    """A modern answer says how long it may be kept."""
+    """A modern answer to it says how long the answer may be cached."""
     is_interactive: bool = False
-    """Its answer may ask the client for something first."""
+    """Its answer may be a request for input from the client."""
     is_of_task: bool = False
     is_for_session: bool = False
-    """What it sets holds for the session, in a process that several share for all of them."""
+    """It sets state of the session; in a process shared by several sessions that state would apply to all of them."""
     capability: str = ""
-    """Of a server's request to its client: what the client must have declared."""
+    """For a server's request to its client: the capability that the client must have declared."""
 
     @property
     def is_notification(self) -> bool:
@@ -62,7 +62,7 @@ class Method:
 
 
 _PREFIX: Final = "notifications/"
-# Every revision's. A method that is not here passes, if it cannot be taken for one of these.
+# The methods of all revisions. Other methods pass unless they could be mistaken for one of these.
 METHODS: Final = (
     Method(name="completion/complete", is_harmless=True),
     Method(name="elicitation/create", capability="elicitation"),
@@ -120,15 +120,15 @@ HARMLESS: Final = _select(lambda method: method.is_harmless)
 CACHEABLE: Final = _select(lambda method: method.is_cacheable)
 INTERACTIVE: Final = _select(lambda method: method.is_interactive)
 FOR_SESSION: Final = _select(lambda method: method.is_for_session)
-# Any of these answers may say how a task ended, and some servers say more than they must.
+# Answers to any of these may hold a task's end: some servers send more than they must.
 TASK_REQUESTS: Final = REQUESTS & _select(lambda method: method.is_of_task)
 TASK_NOTIFICATIONS: Final = NOTIFICATIONS & _select(lambda method: method.is_of_task)
 MODERN_TASK_REQUESTS: Final = TASK_REQUESTS - ONLY_LEGACY
-# What a process that several sessions share cannot keep apart.
+# Methods whose effects a process shared by several sessions cannot keep apart.
 NEEDS_OWN_PROCESS: Final = FOR_SESSION | TASK_REQUESTS
-# What a server asks of its client, by what the client must have declared.
+# Requests of a server to its client, with the capability that the client must have declared.
 CAPABILITY_ASKED: Final = {method.name: method.capability for method in METHODS if method.capability}
-# Where Mcp-Name finds its value in the body. The tasks extension wants it too, but refuses nobody who leaves it out.
+# The member of params that Mcp-Name repeats. The tasks extension asks for the header too, but does not require it.
 ABOUT: Final = {method.name: method.about for method in METHODS if method.about}
 MUST_NAME: Final = {name: about for name, about in ABOUT.items() if name not in TASK_REQUESTS}
 LIST_KINDS: Final = {
@@ -136,7 +136,7 @@ LIST_KINDS: Final = {
     for method in METHODS
     if method.items is not None
 }
-# What a client may listen for: the capability that offers it, and the notification that it is.
+# Changes that a client may listen for, each with its capability and its notification.
 LIST_CHANGES: Final = {
     f"{capability}ListChanged": (capability, f"notifications/{capability}/list_changed")
     for capability in ("tools", "prompts", "resources")
@@ -145,16 +145,16 @@ _PURPOSES: Final = {method.name: method.purpose for method in METHODS}
 
 
 def purpose_of(method: str | None) -> Purpose:
-    """Of a client's message, by its method; an answer has none."""
+    """The purpose of a client's message by its method; an answer, which has none, counts as a request."""
     return _PURPOSES.get(method or "", Purpose.REQUEST)
 
 
-# Four times the longest of the protocol. To compare two spellings takes time that grows with the square of the length.
+# Four times the longest method of the protocol. Normalizing takes time that grows with the square of the length.
 _LONGEST: Final = 256
 
 
 def _bare(method: str) -> str:
-    """Letters and digits alone: routers differ on slashes, dots and what cannot be seen."""
+    """The method's letters and digits alone: routers differ on slashes, dots and invisible characters."""
     return "".join(filter(str.isalnum, normalize("NFKC", method).casefold()))
 
 
@@ -163,13 +163,13 @@ _BARE_PREFIX: Final = _bare(_PREFIX)
 
 
 def find_method_fault(method: str, *, has_id: bool) -> str | None:
-    """Why a message with this method goes no further, or None.
+    """The reason to refuse a message with this method, or None.
 
-    A server that dispatches by method runs a call without an id, and one that is lax about names runs a call that was
-    not read as one here.
+    A server that dispatches by method alone would run a call without an id, and one that is lax about names would run a
+    call that handfast did not recognize as a call.
     """
     if method in REQUESTS if has_id else method in NOTIFICATIONS:
-        return None  # nearly always
+        return None  # the usual case
     if method.startswith(_PREFIX) == has_id:
         if has_id:
             return "A notification must not have an id. Leave the id out, or send a request."

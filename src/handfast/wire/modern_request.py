@@ -1,4 +1,4 @@
-"""What a modern request must say before it goes any further, and which methods its revision does not have."""
+"""Checks of a modern request before it is forwarded: ambiguity, envelope, headers, version, legacy methods."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from handfast.wire.scan import NotJson
 
 
 def find_fault(message: Message, headers: list[tuple[bytes, bytes]] | None, supported: Sequence[str]) -> bytes | None:
-    """The error for a request that does not say what each must; with HTTP its status is 400. On a line: no headers."""
+    """The error, HTTP status 400, for a request that fails one of the checks. Over stdio `headers` is None."""
     fault = find_ambiguity(message) or check_envelope(message)
     if fault is None and headers is not None:
         fault = check_modern_headers(headers, message)
@@ -21,7 +21,7 @@ def find_fault(message: Message, headers: list[tuple[bytes, bytes]] | None, supp
 
 
 def find_ambiguity(message: Message) -> bytes | None:
-    """The error for a message whose params or _meta two readers could take differently."""
+    """The error for a message whose params or _meta two parsers could read differently."""
     try:
         message.meta()
     except AmbiguousKeys as problem:
@@ -45,7 +45,7 @@ def _check_version(message: Message, supported: Sequence[str]) -> bytes | None:
 
 
 def find_legacy_method(message: Message) -> bytes | None:
-    """The error for a method that only the handshake's revisions have; with HTTP its status is 404."""
+    """The error for a method that only legacy revisions have; over HTTP its status is 404."""
     if message.method not in ONLY_LEGACY:
         return None
     text = f"There is no {message.method} in {MODERN_REVISION}. Send initialize without _meta to use an older revision."

@@ -28,7 +28,7 @@ def error_message(
     *,
     data: Mapping[str, Any] | None = None,  # Any: JSON
 ) -> Message:
-    """The error as the message that reading it would give."""
+    """The error as a Message, equal to the one that parsing its bytes would give."""
     error: dict[str, Any] = {"code": code, "message": message}  # Any: JSON
     if data is not None:
         error["data"] = data
@@ -42,20 +42,20 @@ def answer(request_id: RequestId | None, result: Mapping[str, Any]) -> bytes:  #
 
 
 def answer_message(request_id: RequestId | None, result: Mapping[str, Any]) -> Message:  # Any: JSON
-    """The answer as the message that reading it would give."""
+    """The answer as a Message, equal to the one that parsing its bytes would give."""
     text = _encode(result)
     raw = _encode({"jsonrpc": "2.0", "id": request_id, "result": msgspec.Raw(text)})
     return Message(raw, request_id, is_version_2=True, _result=text)
 
 
 def tool_error(request_id: RequestId, text: str, *, is_modern: bool, task_id: str = "") -> bytes:
-    """A result that says the call failed, which clients show to the model; never with structuredContent."""
+    """An answer whose result says that the call failed, which clients show to the model; without structuredContent."""
     result = msgspec.Raw(error_result(text, is_modern=is_modern, task_id=task_id))
     return _encode({"jsonrpc": "2.0", "id": request_id, "result": result})
 
 
 def error_result(text: str, *, is_modern: bool, task_id: str = "") -> bytes:
-    """The result alone. With a task's id it says whose it is, as 2025-11-25 asks of an answer to tasks/result."""
+    """The result alone. `task_id` is put into its _meta, as 2025-11-25 requires of an answer to tasks/result."""
     result: dict[str, Any] = {"content": [{"type": "text", "text": text}], "isError": True}  # Any: JSON
     if is_modern:
         result = {"resultType": "complete", **result}
@@ -72,7 +72,7 @@ def request(request_id: RequestId, method: str, params: Mapping[str, Any] | None
 
 
 def initialize(request_id: RequestId, revision: str, capabilities: object, version: str) -> bytes:
-    """The handshake of the legacy revisions, in handfast's own name."""
+    """The legacy `initialize` request with handfast as the client."""
     client = {"name": "handfast", "version": version}
     params = {"protocolVersion": revision, "capabilities": capabilities, "clientInfo": client}
     return request(request_id, "initialize", params)

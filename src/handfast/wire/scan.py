@@ -1,6 +1,6 @@
-"""Where the members of an object stand, also in JSON the fast decoder refuses, such as lone surrogates; within bounds.
+"""Positions of an object's members, within bounds, also in JSON that the fast decoder refuses (lone surrogates).
 
-Everything here runs at the decoder's speed but for one step per member or item, and of those there is a bound.
+Everything here runs at the decoder's speed except for one step per member or item, and their number is bounded.
 """
 
 import json
@@ -13,20 +13,20 @@ import msgspec
 
 from handfast.core.bounds import MOST_ITEMS, MOST_LEVELS, MOST_MEMBERS
 
-COUNTED_FROM: Final = MOST_MEMBERS * len(b'"":0,')  # a shorter text has no room for more
+COUNTED_FROM: Final = MOST_MEMBERS * len(b'"":0,')  # a shorter text has no room for more members
 _LEAST_ITEM = len(b"0,")
 
 _WS = rb"[ \t\n\r]*"
-# After the decoder has checked the grammar. No group is repeated: the engine keeps state for each round of one.
+# Used after the decoder has checked the grammar. No group repeats, as the engine keeps state for each repetition.
 _NEXT_KEY = re.compile(rb'[{,\s]*("[^"\\]*")' + _WS + rb":" + _WS)
 _ESCAPED_KEY = re.compile(_NEXT_KEY.pattern.replace(rb'[^"\\]', rb'[^"]'))
 _TO_FIRST_ITEM = re.compile(_WS + rb"\[" + _WS)
 _TO_ITEM = re.compile(_WS + rb"," + _WS)
 _NON_ASCII = bytes(range(128, 256))
-# Halves of characters are escapes that begin with D; no literal and no other escape has the letter.
+# Lone surrogates are \u escapes that begin with D; with A they are valid. Neither literals nor escape letters have a D.
 _TO_WHOLE = bytes.maketrans(_NON_ASCII + b"dD", b"_" * len(_NON_ASCII) + b"aA")
 _DECODERS_POSITION = re.compile(r"\(byte (\d+)\)")
-# In place of literals that JSON does not have: as long, a value where they are one, and wrong where they are wrong.
+# Masks for literals that JSON does not have: as long, valid where a value may stand, invalid anywhere else.
 _CONSTANTS = ((b"-Infinity", b"[1000000]"), (b"Infinity", b"[100000]"), (b"NaN", b"[0]"))
 
 Decoded = TypeVar("Decoded")
@@ -41,7 +41,7 @@ class NotJson(Exception):
 
 
 class OverBound(NotJson):
-    """There is more in the text than is read here: nothing is said about whether it is JSON."""
+    """The text exceeds a bound; whether it is JSON was not decided."""
 
     def __init__(self, reason: str) -> None:
         Exception.__init__(self, reason)
@@ -54,7 +54,7 @@ TOO_DEEP: Final = f"The text is nested more than {MOST_LEVELS} levels deep. Send
 
 
 class Member(msgspec.Struct, frozen=True):
-    """Where one member of an object stands; the key is decoded, lone surrogates and all."""
+    """The position of one member of an object; the key is decoded, lone surrogates included."""
 
     key: str
     key_start: int
@@ -63,7 +63,7 @@ class Member(msgspec.Struct, frozen=True):
 
 
 class PairKey:
-    """A key equal to no other, so that a dict keeps every pair in order, duplicates too."""
+    """A key that is equal only to itself, so that a dict keeps every pair in order, duplicates too."""
 
     __slots__ = ("text",)
 
@@ -72,12 +72,12 @@ class PairKey:
 
 
 def read_key(_: type, text: str) -> PairKey:
-    """For msgspec's dec_hook."""
+    """A dec_hook for msgspec that makes every key a PairKey."""
     return PairKey(text)
 
 
 class _CountedKeys:
-    """The same for a text that has room for too many members: it stops at the first one too many."""
+    """A dec_hook like `read_key` for long texts: raises OverBound at the first member over the bound."""
 
     def __init__(self) -> None:
         self._left = MOST_MEMBERS
@@ -93,7 +93,7 @@ ordered_pairs = msgspec.json.Decoder(dict[PairKey, msgspec.Raw], dec_hook=read_k
 
 
 def decode_counted(text: bytes | memoryview, kind: type[Decoded]) -> Decoded:
-    """What a decoder with `read_key` gives, for a text of `COUNTED_FROM` bytes or more.
+    """Decodes as a decoder with `read_key` does, but counts keys; for texts of `COUNTED_FROM` bytes or more.
 
     Raises: OverBound, msgspec.DecodeError, UnicodeDecodeError.
     """
@@ -116,16 +116,16 @@ def read_pairs(text: bytes | memoryview) -> dict[PairKey, msgspec.Raw]:
 def scan_object(
     text: bytes, start: int = 0, end: int | None = None, *, strict_utf8: bool = False, allows_constants: bool = False
 ) -> list[Member]:
-    """The members, in order, of the object that text[start:end] is, everything below it checked.
+    """The members, in order, of the object in text[start:end]; everything below them is checked.
 
-    With `allows_constants` the literals NaN and Infinity, which JSON does not have, count as numbers: what holds them
-    can then be found, told whose it is, and refused there. Raises: NotJson, OverBound.
+    With `allows_constants` the literals NaN and Infinity, which JSON does not have, count as numbers, so that a message
+    that holds them can be paired by its id and refused by the judge. Raises: NotJson, OverBound.
     """
     end = len(text) if end is None else end
     if strict_utf8:
         _require_utf8(text[start:end], start)
     try:
-        # Nearly always: nothing is odd about it, and nothing is copied.
+        # The usual case: plain JSON, read without a copy.
         return locate_members(text, start, values=read_pairs(memoryview(text)[start:end]).values())
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         position = _position_of(error, start, end)
@@ -150,7 +150,7 @@ def _position_of(error: Exception, start: int, end: int) -> int:
 
 
 def scan_array(text: bytes) -> list[bytes]:
-    """The items of the array that the text is, also where strings hold lone surrogates. Raises: NotJson, OverBound."""
+    """The items of an array, also if strings hold lone surrogates. Raises: NotJson, OverBound."""
     items, are_all = scan_items(text)
     if not are_all:
         raise OverBound(TOO_MANY_ITEMS)
@@ -158,11 +158,11 @@ def scan_array(text: bytes) -> list[bytes]:
 
 
 def scan_items(text: bytes, most: int = MOST_ITEMS) -> tuple[list[bytes], bool]:
-    """The first items of an array, and whether these are all; the rest is checked and skipped. Raises: NotJson."""
+    """The first items of an array, and whether they are all; the rest is checked and skipped. Raises: NotJson."""
     try:
         return _split_items(text, most)
     except msgspec.MsgspecError:
-        pass  # lone surrogates, or no JSON
+        pass  # lone surrogates, or not JSON
     masked = _mask_surrogates(text)
     try:
         items, are_all = _split_items(masked, most)
@@ -194,20 +194,20 @@ _NO_ITEM: Final = msgspec.Raw(b"null")
 
 @cache
 def _first_items(count: int) -> "msgspec.json.Decoder[msgspec.Struct]":
-    """A decoder that keeps this many items of an array, and skips the others without making anything of them."""
+    """A decoder that keeps this many items of an array and skips the others without building objects."""
     fields = [(f"item_{number}", msgspec.Raw, _NO_ITEM) for number in range(count)]
     return msgspec.json.Decoder(msgspec.defstruct("FirstItems", fields, array_like=True))
 
 
 def locate_members(text: bytes, start: int, *, values: Iterable[msgspec.Raw]) -> list[Member]:
-    """The members of the object that begins here, all of whose values are these, in order."""
-    # A Raw knows its length but not its offset; in order, each begins where its key ends.
+    """The positions of the members of the object at `start`; `values` are all its raw values in order."""
+    # A Raw knows its length but not its offset. Each value begins where its key ends.
     members: list[Member] = []
     position = start
     masked = b""
     for raw in values:
         key = _NEXT_KEY.match(text, position)
-        if key is None:  # it has escapes
+        if key is None:  # the key has escapes
             masked = masked or _mask_quotes(text)
             key = _ESCAPED_KEY.match(masked, position)
             assert key is not None, "the decoder found a pair here"
@@ -217,24 +217,24 @@ def locate_members(text: bytes, start: int, *, values: Iterable[msgspec.Raw]) ->
 
 
 def _mask_surrogates(text: bytes) -> bytes:
-    """The same text with whole characters in place of halves, every byte at its place; what was wrong stays wrong."""
+    """The same text with characters in place of lone surrogates, no byte moved; what else was wrong stays wrong."""
     return text.translate(_TO_WHOLE)
 
 
 def _mask_constants(text: bytes) -> bytes:
-    """As above, for literals that JSON does not have: the mask is no hexadecimal digit and no part of a number."""
+    """As above, for literals that JSON does not have. A mask cannot become part of a number or of an escape."""
     for literal, mask in _CONSTANTS:
         text = text.replace(literal, mask)
     return text
 
 
 def _mask_quotes(text: bytes) -> bytes:
-    """The same text, known to be JSON, with no quote escaped."""
+    """The same text, known to be JSON, with every escaped quote and backslash replaced, no byte moved."""
     return text.replace(b"\\\\", b"__").replace(b'\\"', b"__")
 
 
 def _decode_key(quoted: bytes) -> str:
-    # Bytes that are no UTF-8 become lone surrogates too: such a key equals no honest one.
+    # Bytes that are not UTF-8 become lone surrogates: such a key differs from every valid one.
     key = quoted.decode(errors="surrogateescape")
     return str(json.loads(key)) if "\\" in key else key[1:-1]
 

@@ -1,4 +1,4 @@
-"""Values inside a message replaced, added or taken out by position, every other byte as it was sent."""
+"""Replaces, adds and removes values inside a message by position; all other bytes stay as they were sent."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,9 +11,9 @@ from handfast.wire.scan import COUNTED_FROM, Member, locate_members, scan_object
 Path = tuple[str, ...]
 Span = tuple[int, int]  # start and end of a value
 Edit = tuple[int, int, bytes]  # start and end of a value, what it becomes
-_Tree = Mapping[str, "bytes | _Tree | None"]  # what members become: raw JSON, nothing, or an object changed in parts
+_Tree = Mapping[str, "bytes | _Tree | None"]  # new values: raw JSON, None to remove, or an object's members
 
-# Where official clients and servers put the id: first, or last. The decoder has refused a second one, so this is it.
+# Official clients and servers write the id first or last. The decoder has refused a duplicate, so a match is the id.
 _COMPACT = b'{"jsonrpc":"2.0","id":'
 _SPACED = b'{"jsonrpc": "2.0", "id": '
 _DIGITS = 20
@@ -21,15 +21,15 @@ _ID = rb'"id"\s*:\s*(-?[0-9]{1,20}|"[^"\\]{0,256}")'
 _ID_FIRST = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?' + _ID + rb"\s*[,}]")
 _ID_LAST = re.compile(rb"[{,]\s*" + _ID + rb"\s*\}\s*\Z")
 _PLAIN_VALUE = re.compile(rb'\s*:\s*(-?[0-9]{1,20}|"[^"]{0,256}")\s*[,}]')
-_TAIL = 300  # bytes that hold the longest id the pattern takes
+_TAIL = 300  # bytes, enough for the longest id that the pattern takes
 
 
 def swap_id(text: bytes, value: bytes) -> tuple[bytes, bytes]:
-    """A message that was read, with this for its id, and the id as it was spelled.
+    """Replaces the id of a message that was read; returns the message and the old id as it was spelled.
 
-    Raises: LookupError where it has none.
+    Raises: LookupError if the message has no id.
     """
-    # As most write it, at a fraction of what a pattern costs: every call passes here.
+    # The usual spelling, at a fraction of a pattern's cost: every call passes here.
     opening = _COMPACT if text.startswith(_COMPACT) else _SPACED
     start = len(opening)
     end = text.find(b",", start, start + _DIGITS)
@@ -43,7 +43,7 @@ def swap_id(text: bytes, value: bytes) -> tuple[bytes, bytes]:
 
 
 def replace_id(text: bytes, old: bytes, new: bytes) -> bytes:
-    """A message that was read and has this number for its id, with another. Raises: LookupError where it has none."""
+    """Replaces the id `old` of a message that was read with `new`. Raises: LookupError if the message has no id."""
     end = 22 + len(old)
     if text.startswith(old, 22) and text.startswith(_COMPACT) and text.startswith(b",", end):
         return _COMPACT + new + text[end:]
@@ -51,7 +51,7 @@ def replace_id(text: bytes, old: bytes, new: bytes) -> bytes:
 
 
 def _find_id(text: bytes) -> Span:
-    """However it is written. Raises: LookupError."""
+    """The span of the id, wherever it stands and however it is spelled. Raises: LookupError."""
     found = _ID_FIRST.match(text) or _ID_LAST.search(text, max(0, len(text) - _TAIL))
     if found is not None:
         return found.span(1)
@@ -62,9 +62,9 @@ def _find_id(text: bytes) -> Span:
 
 
 def replace_plain(text: bytes, outer: bytes, key: bytes, value: bytes) -> bytes | None:
-    """The text with another value for a key of `outer`, an object inside it that has the key; None where both are not
-    plain to see: the object's bytes once in the text, and in them the key once and without escapes.
-    """
+    """Replaces the value of `key` in `outer`, an object inside the text; None if plain search cannot find the place.
+
+    It must be unique: the object's bytes stand once in the text, and the key stands once in them, without escapes."""
     start = text.find(outer)
     if text.find(outer, start + 1) >= 0 or outer.find(b"\\") >= 0 or outer.count(key) != 1:
         return None
@@ -75,15 +75,15 @@ def replace_plain(text: bytes, outer: bytes, key: bytes, value: bytes) -> bytes 
 
 
 def replace_values(text: bytes, replacements: Mapping[Path, bytes]) -> bytes:
-    """The object with the values at these paths replaced by raw JSON; no path may lead through another.
+    """Replaces the values at these paths of an object with raw JSON; no path may lead through another.
 
-    Raises: LookupError where a path leads nowhere, NotJson where the text is no object or has too many members.
+    Raises: LookupError if a path does not exist, NotJson if the text is not an object or has too many members.
     """
     return apply_edits(text, _edits(text, 0, len(text), _to_tree(replacements), must_exist=True))
 
 
 def put(text: bytes, values: Mapping[Path, bytes]) -> bytes:
-    """The object with raw JSON at these paths: replaced where there is something, else added, objects on the way too.
+    """Sets raw JSON at these paths of an object: replaces or adds the member, and adds the objects on the way.
 
     Raises: NotJson.
     """
@@ -91,12 +91,12 @@ def put(text: bytes, values: Mapping[Path, bytes]) -> bytes:
 
 
 def drop(text: bytes, paths: Iterable[Path]) -> bytes:
-    """The object without the members at these paths, where there are any. Raises: NotJson."""
+    """Removes the members at these paths of an object, where they exist. Raises: NotJson."""
     return apply_edits(text, _edits(text, 0, len(text), _to_tree(dict.fromkeys(paths))))
 
 
 def apply_edits(text: bytes, edits: Iterable[Edit]) -> bytes:
-    """The text with each of these spans, given in order, become something else: one copy, however many there are."""
+    """Replaces these spans, given in order, with new bytes; makes one copy however many there are."""
     pieces: list[bytes | memoryview] = []
     position = 0
     whole = text if len(text) < COUNTED_FROM else memoryview(text)
@@ -109,17 +109,17 @@ def apply_edits(text: bytes, edits: Iterable[Edit]) -> bytes:
     return b"".join(pieces)
 
 
-# From the start of a message over at most three members that are plain text or numbers: id, method, jsonrpc.
+# Matches from the start of a message over at most three plain members (id, method, jsonrpc) to params or result.
 _TO_BODY: Final = re.compile(
     rb'\s*\{(?:\s*"[^"\\]*"\s*:\s*(?:"[^"\\]*"|[-+.0-9eE]+)\s*,){0,3}\s*"(?:params|result)"\s*:\s*(?=\{)'
 )
 
 
 def edit_body(text: bytes, body: str, members: Mapping[str, msgspec.Raw], values: Mapping[str, bytes | None]) -> bytes:
-    """A message that was read, with these members of its body: set, added, or taken out where the value is None.
+    """Changes members of a message's body: sets or adds them, and removes those whose value is None.
 
-    `body` is params or result, and `members` are all of it as they were read: their lengths tell where each stands, so
-    nothing is read again. Raises: NotJson.
+    `body` is params or result, and `members` are all its members as they were read: their lengths give their positions,
+    so the body is not parsed again. Raises: NotJson.
     """
     start = _find_body(text, body)
     if start is None:
@@ -129,7 +129,7 @@ def edit_body(text: bytes, body: str, members: Mapping[str, msgspec.Raw], values
 
 
 def _find_body(text: bytes, body: str) -> int | None:
-    """Where the object of this name begins; None where the message has none. Raises: NotJson."""
+    """The start of the object of this name; None if the message has none. Raises: NotJson."""
     found = _TO_BODY.match(text)
     if found is not None:
         return found.end()
@@ -140,7 +140,7 @@ def _find_body(text: bytes, body: str) -> int | None:
 
 
 def _edits(text: bytes, start: int, end: int, values: _Tree, *, must_exist: bool = False) -> Iterator[Edit]:
-    # An answer that holds NaN is refused by whoever judges it; here it must only find its way to its owner.
+    # An answer that holds NaN is refused where it is judged; here it only needs the id of its request.
     members = scan_object(text, start, end, allows_constants=True)
     if must_exist and not values.keys() <= {member.key for member in members}:
         raise LookupError("A path names a member the object does not have. Name members that exist.")
@@ -150,7 +150,7 @@ def _edits(text: bytes, start: int, end: int, values: _Tree, *, must_exist: bool
 def _edit_members(
     text: bytes, start: int, members: list[Member], values: _Tree, *, must_exist: bool = False
 ) -> Iterator[Edit]:
-    """What changes in the object that begins here and has these members."""
+    """The edits for the object that begins at `start` and has these members."""
     leaving = [values.get(member.key, b"") is None for member in members]
     last = max((number for number, leaves in enumerate(leaving) if not leaves), default=-1)
     for number, member in enumerate(members[: last + 1]):
@@ -173,7 +173,7 @@ def _edit_members(
 
 
 def _edit_end(text: bytes, start: int, members: list[Member], added: _Tree, last: int) -> Iterator[Edit]:
-    """Behind the last member that stays: those after it go, with the comma before them, and what is new comes."""
+    """The edit after the last member that stays: removes the members behind it with their comma, adds the new ones."""
     rendered = [(key, value if isinstance(value, bytes) else _render(value)) for key, value in added.items()]
     new = b",".join(msgspec.json.encode(key) + b":" + value for key, value in rendered if value is not None)
     if last >= 0:
@@ -187,7 +187,7 @@ def _edit_end(text: bytes, start: int, members: list[Member], added: _Tree, last
 
 
 def _render(values: "_Tree | None") -> bytes | None:
-    """An object of what is set; None where nothing is."""
+    """An object of the values that are set; None if none is."""
     if values is None:
         return None
     rendered = apply_edits(b"{}", _edit_end(b"{}", 0, [], values, -1))

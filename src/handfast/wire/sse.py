@@ -1,4 +1,4 @@
-"""Server-sent events: read out of arbitrary chunks as the standard says, and written from what was read."""
+"""Server-sent events: assembled from arbitrary chunks as the standard says, and rendered from what was read."""
 
 import re
 
@@ -7,68 +7,68 @@ import msgspec
 from handfast.wire.lines import one_line
 from handfast.wire.scan import NotJson, OverBound, scan_array, scan_object
 
-# A comment alone: the connection lives, and no reader takes it for an event. A blank line after it would be one to
-# httpx-sse, once it has seen an id.
+# A comment shows that the connection lives, and no reader takes it for an event. With a blank line after it,
+# httpx-sse would report an event once it has seen an id.
 KEEP_ALIVE = b":\n"
 
 _BOM = b"\xef\xbb\xbf"
-# The usual event in one chunk, up to its data. What kind an event says it is means nothing here; an id is an ASCII one.
+# The usual event in one chunk, up to its data. The event's type is ignored here; only a plain ASCII id matches.
 _USUAL_HEAD = re.compile(rb"(?:event:[^\r\n]*\r?\n)?(?:id: ?([!-~][ -~]{0,255})\r?\n)?(?:event:[^\r\n]*\r?\n)?data: ?")
-_ID_BYTES = 4096  # it comes back as a header, and every server takes one of this length
+_ID_BYTES = 4096  # the id comes back in a header, and every server takes one of this length
 _RETRY_DIGITS = 9  # milliseconds: eleven days, still within the 32 bits of a browser's timer
-# Line ends to one reader or another. A client would send back something else than the id, or find an event in it.
+# Line ends to some readers: a client would send back a different id, or read part of the id as an event.
 _UNSAFE_IN_ID = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-# U+0085, U+2028 and U+2029 are line ends to readers that split as Python's `str.splitlines` does. In a message they can
-# only stand in strings, where an escape says the same.
+# U+0085, U+2028 and U+2029 are line ends to readers that split as Python's `str.splitlines` does. In JSON they occur
+# only inside strings, where an escape means the same.
 _SPLITTING = re.compile(rb"\xc2\x85|\xe2\x80[\xa8\xa9]")
 _ESCAPED = {b"\xc2\x85": b"\\u0085", b"\xe2\x80\xa8": b"\\u2028", b"\xe2\x80\xa9": b"\\u2029"}
-# A line that may be an object or an array by itself, and what would make a message of it; an escape may spell any name.
+# A line that may be an object or array by itself, and the names that make it a message; an escape may spell any name.
 _WHOLE_LINE = re.compile(rb"^[ \t]*(?:\{.*\}|\[.*\])[ \t]*$", re.MULTILINE)
 _MESSAGE_NAMES = frozenset(("jsonrpc", "method", "result", "error"))
-# Of one event, together: a pretty-printed result has a few short lines that name one of these, if any.
+# Bounds for all such lines of one event: a pretty-printed result has at most a few short ones.
 _LINES_LOOKED_AT = 100
 _BYTES_LOOKED_AT = 64 * 1024
-_KIND = b"event: message\n"  # what official servers say of every message; to a client without it, it is the same
+_KIND = b"event: message\n"  # official servers send this type with every message; it is also the default
 _HEAD = _KIND + b"data: "
 _MESSAGE_MEMBER = re.compile(rb'"(?:jsonrpc|method|result|error)"|\\u')
 
 
 class SseEvent(msgspec.Struct, frozen=True):
-    """One event as far as it matters; with nothing in it, it says only that the server is there."""
+    """The parts of one event that matter here; an empty one only shows that the server is alive."""
 
-    data: bytes | None = None  # None where nothing would be dispatched, as for an id alone
+    data: bytes | None = None  # None if a client would dispatch no event, as for an id alone
     id: bytes | None = None
     retry: bytes | None = None
     has_lines: bool = False  # whether the data came as several lines
 
 
 class OverlongEvent(msgspec.Struct, frozen=True):
-    """Stands where an event over the limit was; its bytes are gone."""
+    """Takes the place of an event over the limit, whose bytes are dropped."""
 
     size_so_far: int
 
 
 class SseAssembler:
-    """Gathers the events of a stream whose lines end in LF, CRLF or CR, in any mix.
+    """Assembles the events of a stream whose lines end in LF, CRLF or CR, in any mix.
 
-    An event ends with its blank line, even if that ends in a CR whose LF is yet to come; what has none when the stream
-    ends is not an event. Comments and unknown fields are not kept. A chunk with nothing else gives one empty event.
+    An event ends with a blank line, even if that ends in a CR whose LF is still to come; an unfinished event at the end
+    is dropped, as are comments and unknown fields. A chunk of nothing but these gives one empty event.
     """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._line = bytearray()  # the line that has not ended yet; of a comment only the colon
+        self._line = bytearray()  # the line that has not ended yet; only the colon of a comment
         self._size = 0  # of the event's lines so far, comments aside
-        self._data = bytearray()  # each line of it with an LF, as the standard has it
+        self._data = bytearray()  # each data line with an LF, as the standard says
         self._id: bytes | None = None
         self._retry: bytes | None = None
         self._ends_in_cr = False
         self._is_skipping = False
-        self._is_between = True  # nothing has come of the next event
+        self._is_between = True  # no byte of the next event has arrived
         self._is_first = True  # a byte order mark may still come
 
     def feed(self, chunk: bytes) -> list[SseEvent | OverlongEvent]:
-        """Take the next bytes and return the events they completed."""
+        """Takes the next bytes and returns the events that they complete."""
         if self._is_between and len(chunk) <= self._limit and (event := _parse_usual(chunk)):
             self._is_first = False
             return [event]
@@ -89,7 +89,7 @@ class SseAssembler:
         return [SseEvent()] if is_alive and not found else found
 
     def _end_line(self, rest: bytes, found: list[SseEvent | OverlongEvent]) -> bool:
-        """Take a line's last bytes. True where it is only a sign of life."""
+        """Takes a line's last bytes. True if the line only shows that the server is alive."""
         self._hold(rest, found)
         line = bytes(self._line)
         self._line.clear()
@@ -105,7 +105,7 @@ class SseAssembler:
         return False
 
     def _hold(self, piece: bytes, found: list[SseEvent | OverlongEvent]) -> None:
-        """Keep what has come of a line, within the limit of an event."""
+        """Keeps the part of a line that has arrived, within the limit of an event."""
         if not piece:
             return
         if self._is_skipping or self._line == b":" or (not self._line and piece.startswith(b":")):
@@ -126,7 +126,7 @@ class SseAssembler:
         if name == b"data":
             self._data += value
             self._data += b"\n"
-        elif name == b"id" and b"\0" not in value:  # HTML, 9.2.6: with a NUL it is ignored
+        elif name == b"id" and b"\0" not in value:  # HTML, 9.2.6: an id with a NUL is ignored
             self._id = value
         elif name == b"retry" and value.isdigit():
             self._retry = value
@@ -152,7 +152,7 @@ _NOTHING = SseEvent()
 
 
 def _parse_usual(chunk: bytes) -> SseEvent | None:
-    """Most chunks are one whole event with one line of data: a few searches at memory speed prove it."""
+    """The event, if the chunk is one whole event with one line of data, as most are; found by a few fast searches."""
     head = _USUAL_HEAD.match(chunk)
     ending = b"\r\n\r\n" if chunk.endswith(b"\r\n\r\n") else b"\n\n"
     if head is None or not chunk.endswith(ending):
@@ -164,7 +164,7 @@ def _parse_usual(chunk: bytes) -> SseEvent | None:
 
 
 def _safe_id(value: bytes | None) -> bytes | None:
-    """Exactly what the server sent, or nothing: what the client sends back must mean the same to the server."""
+    """The id exactly as the server sent it, or None if a client might send back something else."""
     if value is None or len(value) > _ID_BYTES:
         return None
     try:
@@ -178,13 +178,13 @@ def _bounded_retry(value: bytes | None) -> bytes | None:
 
 
 def render_event(data: bytes | None, like: SseEvent = _NOTHING) -> bytes:
-    """An event with this JSON for its data, and the id and retry of the one it stands for."""
+    """Renders an event with this JSON as data, and with the id and retry time of `like`, the event that it replaces."""
     if not data:
         return _render_fields(like) + (b"\n" if data is None else b"data: \n\n")
     text = data
-    if not data.isascii() and (data.find(b"\xc2") >= 0 or data.find(b"\xe2") >= 0):  # what these characters begin with
+    if not data.isascii() and (data.find(b"\xc2") >= 0 or data.find(b"\xe2") >= 0):  # first bytes of those characters
         text = _SPLITTING.sub(_escape, text)
-    if data is not like.data or like.has_lines:  # nearly always it is what came, and came in one line
+    if data is not like.data or like.has_lines:  # usually it is the data received, in one line
         text = _split_lines(text)
     if like.id is None and like.retry is None:
         return b"".join((_HEAD, text, b"\n\n"))
@@ -201,7 +201,7 @@ def _render_fields(like: SseEvent) -> bytes:
 
 
 def _split_lines(data: bytes) -> bytes:
-    """As many lines as it has, unless a client that reads each line by itself could find a message in one."""
+    """The data as several data lines; on one line if a client that reads lines singly could find a message in one."""
     if b"\n" not in data and b"\r" not in data:
         return data
     data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -215,12 +215,12 @@ def _split_lines(data: bytes) -> bytes:
 
 
 def _is_message(line: bytes) -> bool:
-    """Whether it would be a message by itself, or a batch."""
+    """Whether the line could be read as a message or batch by itself."""
     try:
         items = scan_array(line) if line.lstrip(b" \t").startswith(b"[") else [line]
         objects = [scan_object(item, allows_constants=True) for item in items if item.lstrip(b" \t").startswith(b"{")]
     except OverBound:
-        return True  # other readers may read on
+        return True  # other readers may have higher bounds
     except NotJson:
         return False
     return any(member.key in _MESSAGE_NAMES for members in objects for member in members)

@@ -1,4 +1,4 @@
-"""A request or an answer of one era as the other one says it; everything that both know keeps its bytes."""
+"""Translates requests and answers between the eras; members that both eras have keep their bytes."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -25,10 +25,10 @@ from handfast.wire.splice import drop, put
 _ONLY_MODERN_META: Final = (META_VERSION, META_CAPABILITIES, META_CLIENT, META_LOG_LEVEL)
 _ONLY_MODERN_RESULT: Final = ("resultType", "ttlMs", "cacheScope")
 _RESOURCE_NOT_FOUND: Final = -32002
-_KEPT_FOR_MODERN: Final = range(-32099, -32019)  # where 2026-07-28 allows its own three numbers and no other
+_KEPT_FOR_MODERN: Final = range(-32099, -32019)  # codes reserved by 2026-07-28, which allows only its own three
 _OWN_OF_MODERN: Final = frozenset((HEADER_MISMATCH, -32021, -32022))
 _LEGACY_FOR: Final = {HEADER_MISMATCH: INTERNAL_ERROR, -32021: INVALID_REQUEST, -32022: INVALID_PARAMS}
-# Tasks were part of the legacy protocol and are an extension now, with other messages: neither can stand for the other.
+# Tasks belong to the legacy protocol and are a modern extension with other messages, so they are not translated.
 _ONLY_LEGACY_CAPABILITIES: Final = ("tasks",)
 _ONLY_MODERN_CAPABILITIES: Final = ("extensions",)
 
@@ -37,7 +37,7 @@ _ONLY_MODERN_CAPABILITIES: Final = ("extensions",)
 
 
 def to_legacy_request(message: Message) -> Message:
-    """Without what only a modern server reads. Raises: AmbiguousKeys, NotJson."""
+    """The request without the members that only a modern server reads. Raises: AmbiguousKeys, NotJson."""
     values: dict[str, bytes | None] = {"inputResponses": None, "requestState": None}
     meta = message.meta()
     if meta:
@@ -48,14 +48,14 @@ def to_legacy_request(message: Message) -> Message:
 
 
 def to_modern_answer(message: Message, method: str, server_info: bytes | None) -> Message:
-    """With what every modern answer says. Raises: AmbiguousKeys, NotJson."""
+    """The answer with the members that every modern answer has. Raises: AmbiguousKeys, NotJson."""
     if message.has_error:
         code = message.error_code()
         return message if code is None else _with_code(message, code, _modern_code(code))
     result = message.result()
     if result is None:
         return message
-    # Whatever a legacy server writes there means nothing, and must not keep its result from being judged.
+    # A legacy server's own resultType has no meaning, and must not exempt its result from judgement.
     values: dict[str, bytes | None] = {"resultType": b'"complete"'}
     if method in CACHEABLE:
         values |= {name: value for name, value in _NOT_KEPT.items() if name not in result}
@@ -65,7 +65,7 @@ def to_modern_answer(message: Message, method: str, server_info: bytes | None) -
     return message.with_members(values)
 
 
-# Legacy servers say nothing of caching, so nothing may be kept.
+# Legacy servers say nothing about caching, so their answers must not be cached.
 _NOT_KEPT: Final = {"ttlMs": b"0", "cacheScope": b'"private"'}
 
 
@@ -76,7 +76,7 @@ def _modern_code(code: int) -> int:
 
 
 def discovery_of(greeting: Members) -> dict[str, Any]:  # Any: JSON
-    """What `server/discover` answers for a server that said this to `initialize`."""
+    """The result of `server/discover` for a server with this result of `initialize`."""
     capabilities = _capabilities(greeting, _ONLY_LEGACY_CAPABILITIES)
     version = greeting.get("protocolVersion", msgspec.Raw(msgspec.json.encode(LEGACY_REVISION)))
     found: dict[str, Any] = {  # Any: JSON
@@ -97,7 +97,7 @@ def discovery_of(greeting: Members) -> dict[str, Any]:  # Any: JSON
 
 
 def to_legacy_answer(message: Message, method: str) -> Message:
-    """Without what a strict legacy client would stumble over. Raises: AmbiguousKeys, NotJson."""
+    """The answer without members that a strict legacy client would reject. Raises: AmbiguousKeys, NotJson."""
     if message.has_error:
         code = message.error_code()
         return message if code is None else _with_code(message, code, _LEGACY_FOR.get(code, code))
@@ -114,7 +114,7 @@ def to_legacy_answer(message: Message, method: str) -> Message:
 
 
 def _legacy_tools(tools: bytes) -> bytes:
-    """One output schema that is not an object's would cost a legacy client the whole list."""
+    """Drops output schemas that do not describe an object, as a legacy client would reject the whole list for one."""
     try:
         return b"[" + b",".join(_legacy_tool(tool) for tool in scan_array(tools)) + b"]"
     except NotJson:
@@ -143,7 +143,7 @@ def _legacy_tool(tool: bytes) -> bytes:
 
 
 def greeting_of(discovery: Members, version: str) -> dict[str, Any]:  # Any: JSON
-    """What `initialize` answers for a server that said this to `server/discover`."""
+    """The result of `initialize` for a server with this result of `server/discover`."""
     server_info = level_of(member(discovery, "_meta")).get(META_SERVER)
     found: dict[str, Any] = {  # Any: JSON
         "protocolVersion": version,
@@ -168,6 +168,6 @@ def _with_code(message: Message, old: int, new: int) -> Message:
 
 
 def input_required(message: Message, requests: Mapping[str, Any], state: str) -> Message:  # Any: JSON
-    """The answer that asks the client for something first."""
+    """The `input_required` answer, which asks the client for input before the request can go on."""
     result = {"resultType": "input_required", "inputRequests": requests, "requestState": state}
     return answer_message(message.id, result)
