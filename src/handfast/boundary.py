@@ -1,4 +1,4 @@
-"""parse_typed: where what somebody sent becomes a typed value, or one log line that says why not."""
+"""parse_typed: turns foreign input into a typed value, or logs one line that says why it is refused."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from handfast.core.words.redaction import scrub_name
 
 _MOST_LOCATIONS = 5
 _MOST_PARTS = 16  # of one location
-_MOST_ERRORS = 10_000  # pydantic lists a thousand in a millisecond, all of them or none
+_MOST_ERRORS = 10_000  # pydantic lists a thousand in a millisecond, and only all or none
 
 _logger = logging.getLogger("handfast.boundary")
 
@@ -29,12 +29,12 @@ def parse_typed(boundary: LiteralString, raw: object, model: TypeAdapter[T]) -> 
 def parse_typed(
     boundary: LiteralString, raw: object, model: type[BaseModel] | TypeAdapter[Any]
 ) -> object:  # Any: of the overloads
-    """Read what came in at this boundary; nothing at all (None) is read as an empty object.
+    """Reads input at this boundary; None counts as an empty object.
 
-    Bytes are JSON text and read as JSON: numbers and booleans are strict; dates, enums and the like come from text.
+    Bytes are read as JSON text: numbers and booleans are strict; dates, enums and the like are read from strings.
 
     Raises:
-        ValidationError: pydantic's own, after one log line in which no input value appears.
+        ValidationError: pydantic's own, after one log line without input values.
     """
     value = {} if raw is None else raw
     try:
@@ -48,7 +48,7 @@ def parse_typed(
 
 
 def errors_of(failure: ValidationError) -> list[Mapping[str, Any]]:  # Any: pydantic's error details
-    """The errors without what was sent, as `describe_model_errors` reads them."""
+    """The errors without input values, in the form that `describe_model_errors` reads."""
     count = failure.error_count()
     if count > _MOST_ERRORS:
         return [{"type": TOO_MANY, "loc": (), "msg": "", "ctx": {"count": count}}]
@@ -56,9 +56,9 @@ def errors_of(failure: ValidationError) -> list[Mapping[str, Any]]:  # Any: pyda
 
 
 def broken_rule(text: LiteralString) -> PydanticCustomError:
-    """Raise this in a validator to tell the agent which rule it broke: a literal, since what was sent is never shown.
+    """An exception for validators that tells the agent which rule it broke; a literal, as values are never shown.
 
-    Any other exception in a validator is told as `does not meet a rule that is set here`.
+    Other exceptions of a validator are reported as `does not meet a rule that is set here`.
     """
     return PydanticCustomError(AUTHORS_RULE, text)
 
@@ -75,14 +75,14 @@ def _log(boundary: str, value: object, failure: ValidationError) -> None:
         "locations": [_location(error["loc"]) for error in errors[:_MOST_LOCATIONS]],
         "truncated": failure.error_count() > _MOST_LOCATIONS,
     }
-    # No exc_info: the exception's own text quotes what was sent.
+    # No exc_info, because the exception's own text quotes input values.
     _logger.warning(
         "%s: what came in at %s was refused: %s", API_BOUNDARY_VALIDATION_FAILED, boundary, description, extra=fields
     )
 
 
 def _decoded(value: object) -> object:
-    """What a text says, for naming the types in it; a text that is no JSON says nothing."""
+    """The decoded input, for naming the types in it; UNSEEN if it is not JSON."""
     if not isinstance(value, bytes):
         return value
     try:

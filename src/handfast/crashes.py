@@ -1,4 +1,4 @@
-"""What is logged of an unexpected exception: where it happened, and nothing secret of its text."""
+"""Log texts for unexpected exceptions: where they happened, without secrets from their texts."""
 
 import traceback
 
@@ -9,14 +9,14 @@ _MOST_CAUSES = 5
 
 
 def where_it_happened(error: BaseException) -> str:
-    """Files and lines, the innermost first. Never the text of the error: an author's may quote values."""
+    """Files and lines, innermost first, without the text of the error, which may quote values."""
     frames = traceback.extract_tb(error.__traceback__)[-_MOST_FRAMES:]
     where = " < ".join(f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in reversed(frames))
     return where or "an unknown place"
 
 
 def describe_crash(error: BaseException) -> str:
-    """The traceback of an error inside handfast and of what led to it, with what each says of itself scrubbed."""
+    """The tracebacks of an error inside handfast and of its causes, with their texts scrubbed."""
     parts: list[str] = []
     cause: BaseException | None = error
     while cause is not None and len(parts) < _MOST_CAUSES:

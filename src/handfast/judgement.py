@@ -1,6 +1,6 @@
-"""What is found out about one call: whether its arguments and its result keep what the tool promised.
+"""The judgement of one call: whether its arguments and its result keep the tool's contract.
 
-The rules are in `core`; what takes too long to judge in place goes to the slow lane. Nothing is recorded here.
+The rules are in `core`; values that take too long to judge in place go to the slow lane. Nothing is recorded here.
 """
 
 from collections.abc import Callable
@@ -21,31 +21,31 @@ from handfast.core.schema.compiled import ANYTHING, CompiledSchema, Uncompilable
 from handfast.core.words.redaction import redact_value, scrub_names
 from handfast.slow_lane.client import LaneVerdict, LaneWishes
 
-_MAX_BODY = 4096  # characters of a redacted body kept with a record
+_MAX_BODY = 4096  # bytes of a redacted body kept with a record
 
 
 class Lane(Protocol):
-    """The slow lane: judges what is too heavy to judge in place."""
+    """The slow lane: judges values that are too heavy to judge in place."""
 
     async def verdict(self, schema: CompiledSchema, value_text: bytes, **wishes: Unpack[LaneWishes]) -> LaneVerdict: ...
 
 
 class Terms(Protocol):
-    """What a tool of our own asks of a call beyond what it declares: who may, and how its model reads the arguments."""
+    """What a toolkit tool requires beyond its schema: who may call it, and how its model reads the arguments."""
 
     def gate(self, arguments: dict[str, object]) -> Violation | None:
-        """Whether this caller may. Comes before anything is said about the arguments."""
+        """The violation if this caller may not call the tool. Checked before the arguments are judged."""
 
     def shape(self, text: bytes, arguments: dict[str, object]) -> tuple[str, ...] | None:
-        """What its model objects to; None where it has no model, and the declared schema judges."""
+        """The model's violations; None if there is no model, so that the declared schema judges."""
 
     @property
     def admin_reason(self) -> str | None:
-        """Why an admin tool is run, as its caller put it; None for other tools."""
+        """The caller's reason for running an admin tool; None for other tools."""
 
 
 class Judgement:
-    """Judges arguments and results, with what a runtime hands in."""
+    """Judges arguments and results, with the slow lane and the hooks of a runtime."""
 
     def __init__(
         self,
@@ -61,14 +61,14 @@ class Judgement:
     # --- arguments ------------------------------------------------------------------------------------------------
 
     async def judge_arguments(self, call: Exchange, text: bytes | None, terms: Terms | None) -> Decision:
-        """The verdict on the arguments, raw JSON text."""
+        """The decision on the arguments, raw JSON text."""
         policy = call.policy.input
         if not policy.judges:
             return ALLOWED
         try:
             value = {} if text is None or text == b"null" else decode_arguments(text)
         except Ambiguous as problem:
-            # Always refused: the tool might read it differently from us.
+            # Always refused: the tool might read them differently from handfast.
             unreadable = argument_rules.unreadable_violation(problem)
             return Blocked(unreadable.rule, unreadable.message)
         if not isinstance(value, dict):
@@ -90,7 +90,7 @@ class Judgement:
     async def _argument_violation(
         self, call: Exchange, text: bytes, value: dict[str, object], terms: Terms | None
     ) -> tuple[Violation | None, bool]:
-        """The first broken rule, and whether it blocks whatever the mode."""
+        """The first broken rule, and whether it blocks in every mode."""
         policy = call.policy.input
         schema = call.contract.input if call.contract else None
         if schema is None:
@@ -99,8 +99,8 @@ class Judgement:
             unknown = argument_rules.check_unknown(value, schema.declared, policy)
             if unknown is not None:
                 if terms is not None:
-                    terms.shape(text, value)  # what the model objects to is logged at its boundary, as always
-                # Also when the schema was broken: a wrapped payload misses every field, and that text would mislead.
+                    terms.shape(text, value)  # logs the model's objections as usual
+                # Before the schema is judged: a wrapped payload lacks every field, and a text about that would mislead.
                 return unknown, True
         words = terms.shape(text, value) if terms is not None else None
         if words is None:
@@ -116,7 +116,7 @@ class Judgement:
         if isinstance(schema, UncompilableSchema):
             return self._unjudged_arguments(call, schema)
         if schema.fits_in_place(len(text)) and schema.is_valid(value):
-            return None  # nearly always; what follows is for saying why not
+            return None  # the usual case; the rest finds out why not
         met = await self._look_closer(schema, text, value=value, lenient=policy.lenient_scalars)
         if met.conforms:
             return None
@@ -132,7 +132,7 @@ class Judgement:
     # --- results --------------------------------------------------------------------------------------------------
 
     async def judge_result(self, call: Exchange, result: ResultView) -> Decision:
-        """The verdict on a result, and nothing else."""
+        """The decision on a result; records nothing."""
         policy = call.policy.output
         if result.is_error or not policy.judges:
             return ALLOWED
@@ -147,7 +147,7 @@ class Judgement:
                 return result_rules.check_guards(result.structured, policy)
             return None
         if result.structured is None:
-            # Never a failure in warn: many real tools declare a schema and send only text.
+            # Not a violation in warn: many real tools declare a schema and send only text.
             return result_rules.check_presence(policy) if policy.mode is Mode.STRICT else None
         if isinstance(declared, UncompilableSchema):
             return await self._unjudged_result(declared, result.structured, result.value, call)
@@ -157,7 +157,7 @@ class Judgement:
         self, schema: UncompilableSchema, text: bytes, value: object, call: Exchange
     ) -> Violation | None:
         self._mark_unjudged(call, schema, "result")
-        # What needs no schema is judged all the same.
+        # The checks that need no schema still apply.
         violation = await self._structured_violation(ANYTHING, text, value, call)
         if violation is None and call.policy.output.objects_to_unjudged:
             return unjudged_result(schema.reason)
@@ -168,7 +168,7 @@ class Judgement:
     ) -> Violation | None:
         policy = call.policy.output
         is_small = schema.fits_in_place(len(text))
-        # How deep a large value goes takes as long to find as it takes to judge it.
+        # The depth of a large value takes as long to find as judging it, so the slow lane does that.
         guard = result_rules.check_guards(text, policy) if is_small else result_rules.check_size(text, policy)
         if guard is not None:
             return guard
@@ -180,7 +180,7 @@ class Judgement:
             if self._keeps_bodies:
                 call.details["structured_content"] = _body(value)
             if schema.is_valid(value):
-                return None  # nearly always; what follows is for saying why not
+                return None  # the usual case; the rest finds out why not
         met = await self._look_closer(schema, text, value=value, max_depth=policy.max_depth)
         if met.conforms:
             return None
@@ -195,7 +195,7 @@ class Judgement:
     # --- both -----------------------------------------------------------------------------------------------------
 
     def _mark_unjudged(self, call: Exchange, schema: UncompilableSchema, direction: Direction) -> None:
-        """The call's own record says what could not be judged and why; the operator is told once."""
+        """Marks in the call's record what could not be judged and why; the hook informs the operator once."""
         marks = call.details.get("unjudged")
         earlier = marks if isinstance(marks, list) else []
         call.details["unjudged"] = [*earlier, f"{direction}: {schema.reason}"]
@@ -211,12 +211,12 @@ class Judgement:
         lenient: bool = False,
         max_depth: int | None = None,
     ) -> LaneVerdict:
-        """A value that was not judged in place, or does not conform there."""
+        """The verdict on a value that was not judged in place, or does not conform."""
         if not schema.fits_in_place(len(text)):
             return await self._lane.verdict(schema, text, wording=True, lenient=lenient, max_depth=max_depth)
         if not schema.words_fit_in_place(value):
             verdict = await self._lane.verdict(schema, text, wording=True, lenient=lenient)
-            # Without leniency the verdict is known, and only its wording was asked for.
+            # Without leniency the verdict is known already, and the lane was only needed for its wording.
             return LaneVerdict(lenient and verdict.conforms is True, verdict.words)
         if lenient and schema.is_valid_if_coerced(value):
             return LaneVerdict(conforms=True)

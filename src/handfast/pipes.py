@@ -1,4 +1,4 @@
-"""A process's own stdin and stdout on the event loop, whatever they are: pipes, sockets, terminals, plain files."""
+"""Stdin and stdout of this process on the event loop, be they pipes, sockets, terminals or plain files."""
 
 import asyncio
 import os
@@ -14,11 +14,11 @@ _CHUNK = 65536
 async def connect_pipe(
     make_protocol: Callable[[], asyncio.BaseProtocol], descriptor: int, *, writes: bool
 ) -> asyncio.BaseTransport:
-    """Put one end of a pipe on the event loop, which then owns it: it is closed once, and by the loop. Raises: OSError.
+    """Puts one end of a pipe on the event loop, which then owns and closes it. Raises: OSError.
 
-    uvloop closes the descriptor, then the file that it was given; a file whose pipe ends while uvloop takes it up is
-    left to the garbage collector. A file that owned the descriptor would then close it a second time, when the number
-    is a client's connection or the pipe of another process. So uvloop gets a file that owns nothing.
+    uvloop closes the descriptor, then the file that it was given; a file whose pipe ends while uvloop opens it is left
+    to the garbage collector. A file that owned the descriptor would then close it a second time, when its number may
+    belong to a client's connection or another process's pipe. So uvloop gets a file that does not own its descriptor.
     """
     loop = asyncio.get_running_loop()
     is_uvloop = type(loop).__module__.partition(".")[0] == "uvloop"
@@ -28,13 +28,13 @@ async def connect_pipe(
         transport, _ = await (loop.connect_write_pipe if writes else loop.connect_read_pipe)(make_protocol, file)
     except OSError:
         if is_uvloop:
-            os.close(descriptor)  # it was not taken up
+            os.close(descriptor)  # the loop did not take it over
         raise
     return transport
 
 
 class InputPipe(asyncio.Protocol):
-    """Hands chunks to `on_data` and calls `on_end` once at the end."""
+    """Passes chunks to `on_data` and calls `on_end` once at the end."""
 
     def __init__(self, on_data: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
         self._on_data = on_data
@@ -45,7 +45,7 @@ class InputPipe(asyncio.Protocol):
         self._has_ended = False
 
     def redirect(self, on_data: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
-        """Somebody else reads on from here."""
+        """Replaces the reader: passes everything from now on to these functions."""
         self._on_data, self._on_end = on_data, on_end
         self.pause(False)
         if self._has_ended:
@@ -95,7 +95,7 @@ class InputPipe(asyncio.Protocol):
 
 
 class OutputPipe(asyncio.Protocol):
-    """Writes lines; tells `on_congestion` when the reader is slow, `on_lost` when it is gone."""
+    """Writes lines; calls `on_congestion` when the reader becomes slow or keeps up again, `on_lost` when it is gone."""
 
     def __init__(self, on_congestion: Callable[[bool], None], on_lost: Callable[[], None]) -> None:
         self._on_congestion = on_congestion
@@ -106,14 +106,14 @@ class OutputPipe(asyncio.Protocol):
         self._is_drained.set()
 
     def redirect(self, on_congestion: Callable[[bool], None], on_lost: Callable[[], None]) -> None:
-        """Somebody else writes on from here."""
+        """Replaces the writer: reports to these functions from now on."""
         self._on_congestion, self._on_lost = on_congestion, on_lost
 
     async def open(self, stream: IO[bytes]) -> None:
         self._fd = stream.fileno()
-        # To notice that its reader left, the loop reads from what it writes to: on a terminal that is our input.
+        # To notice that the reader left, the loop reads from the file it writes to, and on a terminal that is stdin.
         if not _is_plain_file(self._fd) and not os.path.sameopenfile(self._fd, sys.stdin.fileno()):
-            # The loop closes what it is given, and the command may still want to flush its own stdout at its end.
+            # A duplicate, because the loop closes its descriptor, and the command may still flush stdout at its end.
             await connect_pipe(lambda: self, os.dup(self._fd), writes=True)
 
     def write_line(self, message: bytes) -> None:
@@ -133,7 +133,7 @@ class OutputPipe(asyncio.Protocol):
 
     @property
     def waiting_bytes(self) -> int:
-        """What was written and has not been read."""
+        """Bytes that were written and not yet read."""
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     async def flush(self) -> None:

@@ -1,14 +1,14 @@
-"""Reading a file that is one: a pipe would be waited for without end, and a device has none."""
+"""Reading regular files only: reading a pipe could block forever, and a device may never end."""
 
 import os
 import stat
 from pathlib import Path
 
-_MOST_BYTES = 64 * 1024 * 1024  # as a message of a server; no source and no list of tools comes near it
+_MOST_BYTES = 64 * 1024 * 1024  # as for a server's message; sources and lists of tools are far smaller
 
 
 def read_regular(path: Path, most_bytes: int = _MOST_BYTES) -> bytes:
-    """Raises: OSError, with words for the user."""
+    """Reads a regular file up to a bound. Raises: OSError, with a text for the user."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     with os.fdopen(descriptor, "rb") as file:
         found = os.fstat(descriptor)

@@ -2,11 +2,10 @@
 
     find the tool → decide → check arguments → forward → check result → record → reply
 
-`carry_out` is that path, for a runtime that forwards a call and gets its answer in one place: the toolkit and its
-adapters. The gateway gets the answer elsewhere (on another connection, on a resumed stream, in a later poll), so it
-uses the two halves: `admit` before forwarding, `settle` wherever the answer appears. Whatever happens in between, a
-call ends once: `conclude` records its first end and ignores every later one. The rules are in `core`, and `judgement`
-applies them.
+`carry_out` is that path for a runtime that forwards a call and gets its answer in one place: the toolkit and its
+adapters. The gateway may get the answer elsewhere (on another connection, on a resumed stream, in a later poll), so it
+uses the two halves: `admit` before forwarding, `settle` where the answer appears. A call ends once: `conclude` records
+its first end and ignores later ones. The rules are in `core`, and `judgement` applies them.
 """
 
 import asyncio
@@ -41,7 +40,7 @@ Result = TypeVar("Result")
 
 
 class UnusableResult(Exception):
-    """The tool ran, and what it returned cannot be an answer."""
+    """The tool ran, and its result cannot be used as an answer."""
 
     def __init__(self, violation: Violation) -> None:
         super().__init__(violation.message)
@@ -49,7 +48,7 @@ class UnusableResult(Exception):
 
 
 class CallPath:
-    """The one path, with what a runtime hands in."""
+    """The path of every call, with the recorder, slow lane and clock of a runtime."""
 
     def __init__(
         self,
@@ -70,8 +69,8 @@ class CallPath:
         self._waits_for_all = waits_for_all
         self._waits_for_decisions = waits_for_decisions
         self._judgement = Judgement(lane=lane, keeps_bodies=keeps_bodies, on_uncompilable=on_uncompilable)
-        self.judge = self._judgement.judge_result  # the verdict on a result, and nothing else
-        self.open_calls = 0  # begun and not yet recorded
+        self.judge = self._judgement.judge_result  # the decision on a result, without a record
+        self.open_calls = 0  # calls begun and not yet recorded
 
     def open(
         self,
@@ -82,7 +81,7 @@ class CallPath:
         contract: CompiledContract | None = None,
         caller: Caller = ANYONE,
     ) -> Exchange:
-        """Begin a call: from here on it will be recorded, however it ends."""
+        """Begins a call, which will be recorded however it ends."""
         self.open_calls += 1
         return Exchange(
             request_id=self._clock.new_id(),
@@ -105,7 +104,7 @@ class CallPath:
         caller: Caller,
         seconds_ago: float,
     ) -> Exchange:
-        """A call that was answered with a task and is on record as such: its result gets a record under the same id."""
+        """Reopens a recorded call that was answered with a task; its result gets a record with the same request id."""
         return Exchange(
             request_id=request_id,
             server=server,
@@ -128,10 +127,10 @@ class CallPath:
         view: Callable[[Result], ResultView],
         terms: Terms | None = None,
     ) -> Result | Blocked:
-        """From the arguments (raw JSON text) to a result that keeps the tool's word, or the reason why there is none.
+        """Runs the whole path from the arguments (raw JSON text) to a result within the contract, or to Blocked.
 
-        `call.has_run` tells whether the arguments or the result were blocked. Raises: RecordingFailed, and whatever
-        `forward` raises but UnusableResult.
+        `call.has_run` shows whether the arguments or the result were blocked. Raises: RecordingFailed, and what
+        `forward` raises except UnusableResult.
         """
         with self.recorded(call):
             decision = await self.admit(call, arguments, terms)
@@ -147,12 +146,12 @@ class CallPath:
 
     @contextmanager
     def recorded(self, call: Exchange) -> Iterator[None]:
-        """However the block ends, the call has ended with it and is on record."""
+        """Records the end of the call however the block ends."""
         mode = call.policy.input.mode
         try:
             yield
         except asyncio.CancelledError:
-            with suppress(RecordingFailed):  # nobody waits for an answer; the caller's wish comes first
+            with suppress(RecordingFailed):  # no client waits for an answer, so the cancellation goes on
                 self.conclude(call, Status.CANCELLED, reason="The client cancelled the call.", mode=mode)
             raise
         except RecordingFailed as problem:
@@ -161,7 +160,7 @@ class CallPath:
         except Exception:
             self.conclude(call, Status.ERROR, reason="The server answered with an error of its own.", mode=mode)
             raise
-        except BaseException:  # KeyboardInterrupt: the operator wants the server to end, and it does
+        except BaseException:  # such as KeyboardInterrupt, by which the operator ends the server
             self.conclude(call, Status.ERROR, reason="The server was stopped.", mode=mode)
             raise
         if call.end is None:
@@ -170,14 +169,14 @@ class CallPath:
     # --- before forwarding -------------------------------------------------------------------------------------
 
     async def admit(self, call: Exchange, text: bytes | None, terms: Terms | None = None) -> Decision:
-        """Check the arguments (raw JSON text). Blocked: it is recorded, durable, and must not be forwarded."""
+        """Checks the arguments (raw JSON text). A blocked call is durably recorded, and must not be forwarded."""
         await self._recorder.room()
         is_large = text is not None and len(text) >= LARGE_BYTES
         if is_large:
             await take_turn()
         self._take(call, text)
         if is_large:
-            await take_turn()  # the digest was a piece of work of its own
+            await take_turn()  # computing the digest took a turn of its own
         decision = await self._judgement.judge_arguments(call, text, terms)
         if isinstance(decision, Blocked):
             await self.block(call, decision)
@@ -186,13 +185,13 @@ class CallPath:
         return decision
 
     async def refuse(self, call: Exchange, text: bytes | None, violation: Violation) -> None:
-        """A call that cannot be forwarded, whatever the mode. On return it is recorded, and durable."""
+        """Refuses a call in every mode. On return it is durably recorded."""
         await self._recorder.room()
         self._take(call, text)
         await self.block(call, Blocked(violation.rule, violation.message))
 
     async def answer(self, call: Exchange, text: bytes | None, status: Status, *, rule: str, reason: str) -> None:
-        """A call that handfast answers itself: recorded as every other."""
+        """Records a call that handfast answers itself, like any other call."""
         await self._recorder.room()
         self._take(call, text)
         self.conclude(call, status, rule=rule, reason=reason, mode=call.policy.input.mode)
@@ -204,7 +203,7 @@ class CallPath:
             call.details["argument_digest"] = self._recorder.digest(text)
 
     async def block(self, call: Exchange, decision: Blocked) -> None:
-        """A call that goes no further, its arguments being on record."""
+        """Ends a call that is blocked before it is forwarded; its arguments are in its details already."""
         mode = call.policy.input.mode
         if call.end is not None:  # cancelled while it was being judged
             self._record_decision(call, decision, Status.BLOCKED, mode=mode, direction="arguments")
@@ -216,12 +215,12 @@ class CallPath:
     # --- wherever the answer appears ---------------------------------------------------------------------------
 
     async def settle(self, call: Exchange, result: ResultView, *, admin_reason: str | None = None) -> Decision:
-        """Check a result. Returns once what must be on record is; Blocked: the reply is to be replaced.
+        """Checks a result. Returns once the required records are durable; if Blocked, the reply is to be replaced.
 
-        `admin_reason` is why an admin tool of our own was run, as its caller put it: on record if it succeeded.
+        `admin_reason` is the caller's reason for running an admin tool of the toolkit; recorded if the tool succeeded.
         """
         if result.structured is None and not result.is_final:
-            # This request is answered; what follows comes with a request of its own, and a record of its own.
+            # This request is answered; what follows has a request and a record of its own.
             call.details["input_required"] = True
             self.conclude(call, Status.SUCCESS, mode=call.policy.output.mode)
             await self.durable(call)
@@ -236,7 +235,7 @@ class CallPath:
         return decision
 
     def note(self, call: Exchange, result: ResultView, decision: Decision) -> None:
-        """Record how a call ended that got a result: synchronous, as `conclude` is."""
+        """Records the end of a call that got a result; synchronous, like `conclude`."""
         mode = call.policy.output.mode
         call.details["result_bytes"] = result.size
         if isinstance(decision, Blocked):
@@ -249,7 +248,7 @@ class CallPath:
             self.conclude(call, Status.ERROR if result.is_error else Status.SUCCESS, mode=mode)
 
     async def reject(self, call: Exchange, violation: Violation) -> Blocked:
-        """A result that goes no further whatever the mode, because nobody can tell what it says."""
+        """Blocks a result in every mode, because it cannot be read reliably."""
         decision = Blocked(violation.rule, violation.message)
         mode = call.policy.output.mode
         if call.end is None:
@@ -270,9 +269,9 @@ class CallPath:
         mode: str = "",
         refusal: tuple[Record, ...] | None = None,
     ) -> None:
-        """Record the end of a call, once: synchronous, so that no cancellation can come between.
+        """Records the end of a call, once; synchronous, so that a cancellation cannot interrupt it.
 
-        `refusal` is given for a call that goes no further, with what is recorded before its end: many are counted.
+        `refusal` is set for a call that is refused: the records before its end. Repeated refusals are only counted.
         """
         if call.end is not None:
             return
@@ -280,7 +279,7 @@ class CallPath:
         if call.release is not None:
             call.release()
         if call.contract is None and not rule and call.policy.judges:
-            # Nothing was known to judge it by; that is on record as such.
+            # There was no contract to judge by, and the record says so.
             rule, status = rules.CONTRACT_UNKNOWN, Status.WARNING if status is Status.SUCCESS else status
             reason = reason or "The tool's contract was not known, so the call was forwarded unjudged."
         call.end = CallEnd(status, rule)
@@ -297,7 +296,7 @@ class CallPath:
             call.ticket = ticket
 
     async def durable(self, call: Exchange) -> None:
-        """Return once every decision about this call is on disk: only then may a reply leave."""
+        """Returns once every decision about this call is on disk; only then may a reply leave."""
         if call.ticket is not None:
             await self._recorder.committed(call.ticket)
 

@@ -1,4 +1,4 @@
-"""Large pieces of work on an event loop take turns, so that small ones wait for at most one of them."""
+"""Turns for large pieces of work on an event loop, so that small ones wait for at most one of them."""
 
 import asyncio
 import time
@@ -7,17 +7,17 @@ from collections.abc import Callable
 from functools import partial
 from weakref import WeakKeyDictionary
 
-# A message from here on is large: what it takes is no longer small beside the turn of the loop that it comes in.
+# Messages from this size on are large: their work is no longer short compared with one turn of the loop.
 LARGE_BYTES = 64 * 1024
-_SHORTEST_REST = 0.001  # of a timer; less is owed until it is as much, and the rest is one turn of the loop
-_LONGEST_REST = 0.1  # what looks longer was a machine that stood still
-# How many times as long a rest is at most: once, and once more for each piece that waits. A small call passes the loop
-# twice, with its request and with its answer: at half of the time it would meet a large piece both times.
+_SHORTEST_REST = 0.001  # for a timer; shorter rests add up until then, and are one turn of the loop meanwhile
+_LONGEST_REST = 0.1  # a longer time means that the machine was suspended
+# A rest is as long as the work, once more for each waiting piece, and at most this many times as long. A small call
+# passes the loop twice, with request and answer: with work half of the time it would meet a large piece both times.
 _CROWD = 5
 
 
 class Turns:
-    """One piece of work at a time, and after it at least as long for everything else. Not safe from several threads."""
+    """Lets one piece of work run at a time, then rests at least as long for all else. Not safe for several threads."""
 
     def __init__(self) -> None:
         self._waiting: deque[Callable[[], None]] = deque()
@@ -26,7 +26,7 @@ class Turns:
         self._owed = 0.0  # seconds of rest
 
     async def take(self) -> None:
-        """Wait for a turn. It lasts until the caller waits for something else."""
+        """Waits for a turn, which lasts until the caller awaits something else."""
         if not self._is_taken:
             self._is_taken = True
             self._began = time.perf_counter()
@@ -37,7 +37,7 @@ class Turns:
         await turn
 
     def ask(self, work: Callable[[], None]) -> None:
-        """Do this when its turn comes, at the earliest in the next turn of the loop."""
+        """Runs the work when its turn comes, at the earliest in the next iteration of the loop."""
         self._waiting.append(work)
         if not self._is_taken:
             self._is_taken = True
@@ -63,7 +63,7 @@ class Turns:
             self._rest_soon()
 
     def _rest_soon(self) -> None:
-        # The work is done before this is called: a task that was waiting is woken in the order of asking.
+        # The loop runs `_rest` after the work, because it resumes a woken task first: callbacks run in order.
         asyncio.get_running_loop().call_soon(self._rest)
 
 
@@ -71,7 +71,7 @@ _of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, Turns] = WeakKeyDictiona
 
 
 def turns_of_loop() -> Turns:
-    """Those of the running event loop, which is what they share out."""
+    """The turns of the running event loop."""
     loop = asyncio.get_running_loop()
     found = _of_loops.get(loop)
     if found is None:
@@ -80,9 +80,9 @@ def turns_of_loop() -> Turns:
 
 
 async def take_turn() -> None:
-    """Before a large piece of work, which lasts until the caller waits for something else.
+    """Waits for a turn before a large piece of work, which lasts until the caller awaits something else.
 
-    On a thread without an event loop there is nobody to take turns with.
+    Returns at once on a thread without an event loop.
     """
     try:
         turns = turns_of_loop()

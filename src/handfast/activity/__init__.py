@@ -1,1 +1,1 @@
-"""What happened: records, the chain, stores, queries, reports."""
+"""The history: its chain of records, stores, queries and reports."""

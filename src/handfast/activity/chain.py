@@ -1,4 +1,4 @@
-"""The one byte format of every chain: what is hashed, and how a record follows the one before. Pure."""
+"""The byte format of every chain: the text that is hashed, and the link from a record to the one before. Pure."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -14,19 +14,19 @@ from handfast.core.call.exchange import Record, RecordType, Status
 
 GENESIS = "0" * 64
 
-# Byte for byte what json.dumps(payload, sort_keys=True, ensure_ascii=True, default=str) gives; built once because
-# json.dumps builds a new encoder on every call with these arguments.
+# The same bytes as json.dumps(payload, sort_keys=True, ensure_ascii=True, default=str), which would build a new encoder
+# on every call.
 _encode = json.JSONEncoder(sort_keys=True, ensure_ascii=True, default=str).encode
 
 _encode_quickly = msgspec.json.Encoder(order="deterministic").encode
 _format = msgspec.json.format
-_DELETE: Final = 0x7F  # the one character of ASCII that only one of the encoders escapes
+_DELETE: Final = 0x7F  # the only ASCII character that the two encoders write differently
 _ALIKE: Final = frozenset({str, int, bool, type(None)})
 
-# The fields of a record are those of the struct and listed nowhere else: what is hashed, kept and shown follows.
+# The struct alone defines the fields of a record; hashing, storing and showing follow it.
 FIELDS: Final = Record.__struct_fields__
 INDEXED: Final = ("id", "time", "type", "status", "server", "tool", "rule", "request_id")
-# Of a record, the texts that a store keeps beside the payload, to search by.
+# The texts of a record that a store keeps beside the payload for searching.
 index_of: Final[Callable[[Record], tuple[str, ...]]] = attrgetter(
     *(f"{name}._value_" if Record.__annotations__[name] in (RecordType, Status) else name for name in INDEXED)
 )
@@ -36,14 +36,14 @@ Payload = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Where a chain ends: the sequence and hash of its last record."""
+    """The end of a chain: sequence and hash of its last record."""
 
     seq: int = 0
     hash: str = GENESIS
 
 
 class Link(msgspec.Struct, frozen=True):
-    """One record as it is stored: the exact text that was hashed, its hash, and the columns kept for searching."""
+    """One record as it is stored: the exact text that was hashed, its hash, and the columns for searching."""
 
     seq: int
     payload: str
@@ -52,7 +52,7 @@ class Link(msgspec.Struct, frozen=True):
 
 
 def canonical_text(payload: Mapping[str, object]) -> str:
-    """The text that is hashed. It is ASCII, so its bytes are the same in every encoding."""
+    """The text that is hashed. It is ASCII, so its bytes do not depend on an encoding."""
     return _encode(payload)
 
 
@@ -61,7 +61,7 @@ def hash_text(text: str) -> str:
 
 
 def payload_of(record: Record, head: Head | Link) -> Payload:
-    """The record's fields plus its place in the chain that ends at `head`."""
+    """The record's fields, and its place in the chain that ends at `head`."""
     payload = asdict(record)
     payload["details"] = dict(record.details)
     payload["seq"] = head.seq + 1
@@ -70,16 +70,16 @@ def payload_of(record: Record, head: Head | Link) -> Payload:
 
 
 def link_record(record: Record, head: Head | Link) -> Link:
-    """The link that follows `head`, which may be the one before."""
+    """The link for a record that follows `head`, the chain's end or the link before."""
     try:
         text = _text_of(record, head)
     except (TypeError, ValueError, RecursionError):
-        # One record that JSON cannot carry must not stop all that come after it; it is kept without its details.
+        # A record that JSON cannot encode must not stop all later ones, so it is kept without its details.
         text = _text_of(replace(record, details={"unencodable": True}), head)
     return Link(head.seq + 1, text, hash_text(text), index_of(record))
 
 
-# In the order in which they are written: sorted, as the canonical text is.
+# In the order of the canonical text, which is sorted.
 _WRITTEN: Final = sorted((*FIELDS, "previous", "seq"))
 _Payload = msgspec.defstruct("_Payload", _WRITTEN, frozen=True, gc=False)
 _before_previous, _before_seq, _after_seq = (
@@ -93,13 +93,13 @@ _before_previous, _before_seq, _after_seq = (
 
 
 def _text_of(record: Record, head: Head | Link) -> str:
-    """`canonical_text(payload_of(record, head))`; what nearly every record holds is written in a third of the time."""
+    """Equals `canonical_text(payload_of(record, head))`, but takes a third of the time for nearly all records."""
     text = _plain_text(record, head) if _is_plain(record) else None
     return _encode(payload_of(record, head)) if text is None else text
 
 
 def _plain_text(record: Record, head: Head | Link) -> str | None:
-    """None where the quick encoder cannot write it, or would not write it alike."""
+    """The text by the quick encoder; None if it cannot encode the record, or would write it differently."""
     payload = _Payload(*_before_previous(record), head.hash, *_before_seq(record), head.seq + 1, *_after_seq(record))
     try:
         text = _format(_encode_quickly(payload), indent=0)
@@ -109,7 +109,7 @@ def _plain_text(record: Record, head: Head | Link) -> str | None:
 
 
 def _is_plain(record: Record) -> bool:
-    """Whether both encoders write such values alike: not so all numbers, nor what JSON does not have."""
+    """Whether both encoders write the values alike; they differ in some numbers and in types unknown to JSON."""
     for value in record.details.values():
         if type(value) not in _ALIKE and not (type(value) is list and set(map(type, value)) <= _ALIKE):
             return False
@@ -118,5 +118,5 @@ def _is_plain(record: Record) -> bool:
 
 
 def searchable(text: str) -> str:
-    """Text as a store can keep it in a column: half of a surrogate pair has no encoding."""
+    """Text that a store can keep in a column: lone surrogates, which have no encoding, are replaced."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""Which records are wanted: the filter, and how people write times."""
+"""The filter for records, and the parser for times as people write them."""
 
 import re
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordFilter:
-    """Every field narrows; an empty one does not. Times are as in records, `since` included, `until` not."""
+    """A filter; empty fields do not restrict. Times are as in records; `since` is inclusive, `until` exclusive."""
 
     types: tuple[RecordType, ...] = ()
     statuses: tuple[Status, ...] = ()
@@ -23,8 +23,8 @@ class RecordFilter:
     request_id: str = ""
     since: str = ""
     until: str = ""
-    after: int = 0  # only greater sequences
-    before: int | None = None  # only smaller sequences
+    after: int = 0  # sequence, exclusive
+    before: int | None = None  # sequence, exclusive
     limit: int | None = None
 
 
@@ -32,7 +32,7 @@ EVERYTHING = RecordFilter()
 
 
 def parse_time(text: str, *, now: datetime) -> str:
-    """`15m`, `2h`, `7d` (that long ago) or ISO 8601 (UTC unless it says otherwise), as records write it.
+    """Converts `15m`, `2h`, `7d` (that long ago) or ISO 8601 (UTC by default) to the form that records have.
 
     Raises: ValueError.
     """

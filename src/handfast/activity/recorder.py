@@ -1,4 +1,4 @@
-"""The recorder: takes records without waiting, and one thread writes them in batches."""
+"""The recorder: takes records without blocking; one thread writes them in batches."""
 
 import asyncio
 import atexit
@@ -20,24 +20,24 @@ from handfast.core.call.recording import OnFailure
 _log = logging.getLogger("handfast.activity")
 
 FAILING_AFTER_S = 5.0
-# Records nobody waits for are gathered this long: alone one costs 195 µs, among 25 it costs 40, among a hundred 20.
-# Each time the writer comes back for the interpreter's lock, a busy event loop pays for it too.
+# Records that no reply waits for are gathered this long: alone one costs 195 µs, among 25 it costs 40, among a hundred
+# 20. A busy event loop also pays whenever the writer takes the interpreter's lock.
 _GATHER_S = 0.1
 _BATCH = 500
 _RETRY_S = 0.25
-_RETENTION_EVERY_S = 60.0  # while nothing is written
-_RETENTION_BUSY_S = 1.0  # after records came: the store outgrows its bound by what is written in this time
-_KEPT_PER_CAPACITY = 4  # how far past its bound the queue may grow while nothing can be written
+_RETENTION_EVERY_S = 60.0  # if nothing is written
+_RETENTION_BUSY_S = 1.0  # after records were written: the store may exceed its bound by this time's records
+_KEPT_PER_CAPACITY = 4  # the queue may grow to this multiple of its bound while records cannot be written
 _LET_GO = -1  # the ticket of records that could not be kept
-_CALLER_DIGITS = 16  # of the keyed hash by which refusals of one caller are known
+_CALLER_DIGITS = 16  # of the keyed hash that identifies a caller's refusals
 
 
-# How the holder of a ticket waits: in an event loop, or in a thread without one, which stops until it is woken.
+# The holder of a ticket waits in an event loop, or blocks in a thread without one.
 Waiter = tuple[asyncio.AbstractEventLoop, "asyncio.Future[None]"] | tuple[None, threading.Event]
 
 
 class ThreadRecorder:
-    """Implements core's Recorder over a store, which it owns from then on. Safe from any thread and event loop."""
+    """Implements core's Recorder over a store, which it then owns. Safe for use from any thread and event loop."""
 
     def __init__(
         self,
@@ -50,40 +50,40 @@ class ThreadRecorder:
         whole_refusals: int | None = None,
     ) -> None:
         self.on_failure = OnFailure(on_failure)
-        self.let_go = 0  # records that could not be kept, ever
+        self.let_go = 0  # total of records that were lost
         self._store = store
-        self._clock = Clock()  # the writing thread's own
+        self._clock = Clock()  # for the writing thread only
         self._capacity = capacity
         self._failing_after_s = failing_after_s
         self._retention = retention
         self._retention_due = self._retention_kept = time.monotonic()
-        self._lock = threading.Lock()  # guards what follows; only ever held for a moment
+        self._lock = threading.Lock()  # guards the fields below; only held for a moment
         self._queue: list[Record] = []
         self._waiters: list[tuple[int, Waiter]] = []
         self._refusals = RefusalRates(whole_refusals)
         self._tally_waiters: defaultdict[Tally, list[Waiter]] = defaultdict(list)
         self._taken = 0
         self._done = 0
-        self._is_asleep = False  # the thread waits for a first record
-        self._is_gathering = False  # the thread waits for more, unless somebody needs the commit
+        self._is_asleep = False  # the thread waits for a record
+        self._is_gathering = False  # the thread waits for more records until a ticket is waited for
         self._is_closing = False
-        self._bell = threading.Lock()  # held while silent: the cheapest thing a thread can wait for with a timeout
+        self._bell = threading.Lock()  # locked while silent: the cheapest way for a thread to wait with a timeout
         self._bell.acquire()
         self._stuck_since: float | None = None
         self._cause = ""
-        self._told = 0  # how many of `let_go` are already on record
+        self._told = 0  # the part of `let_go` that is on record
         self._thread = threading.Thread(target=self._run, name="handfast-activity", daemon=True)
         self._thread.start()
         atexit.register(self.close)
 
     def record(self, *records: Record) -> int:
-        """Take the records, in order. Raises: RecordingFailed once closed."""
+        """Takes the records, in order. Raises: RecordingFailed once closed."""
         with self._lock:
             self._check_open()
             return self._take(records)
 
     def record_refusal(self, caller: str, *records: Record) -> Ticket:
-        """Take the records of one refused call, or count it. Raises: RecordingFailed once closed."""
+        """Takes the records of one refused call, or counts it. Raises: RecordingFailed once closed."""
         key = self._store.digest(caller.encode("utf-8", "surrogatepass"))[:_CALLER_DIGITS] if caller else ""
         with self._lock:
             self._check_open()
@@ -92,7 +92,7 @@ class ThreadRecorder:
             if tally is None:
                 return self._take(records)
             if tally.count == 1 or tally.due <= now:
-                self._ring()  # the thread looks again at when it has to make a record
+                self._ring()  # the thread computes again when the next tally is due
             return tally
 
     def _check_open(self) -> None:
@@ -119,7 +119,7 @@ class ThreadRecorder:
 
     async def _number_of(self, tally: Tally) -> int:
         while tally.ticket is None:
-            # The thread makes the record when it is due, unless it is stuck with an earlier one.
+            # The thread makes the record when it is due, unless it cannot write an earlier one.
             if self.is_failing:
                 return _LET_GO
             await self._progress(tally, self._patience())
@@ -142,22 +142,22 @@ class ThreadRecorder:
 
     @property
     def is_failing(self) -> bool:
-        """Whether nothing could be written for so long that calls are refused."""
+        """Whether writing has failed for so long that calls are refused."""
         since = self._stuck_since
         return since is not None and time.monotonic() - since >= self._failing_after_s
 
     @property
     def failure(self) -> str:
-        """Why writing fails, for the operator; empty while it works."""
+        """The reason why writing fails, for the operator; empty while it works."""
         return (self._cause or "The activity store does not answer; check the disk.") if self.is_failing else ""
 
     @property
     def pending(self) -> int:
-        """How many records are not yet committed."""
+        """The number of records that are not yet committed."""
         return self._taken - self._done
 
     def close(self, *, timeout_s: float = 15.0) -> None:
-        """Write what is queued, then let go of the store. Closing twice is fine."""
+        """Writes the queue, then closes the store. May be called twice."""
         with self._lock:
             self._record_tallies(inf)
             self._is_closing = True
@@ -173,7 +173,7 @@ class ThreadRecorder:
             )
 
     async def _progress(self, ticket: Ticket, seconds: float) -> None:
-        """Wait until the ticket is committed, or until it is time to look whether writing fails."""
+        """Waits until the ticket is committed, or until it is time to check whether writing fails."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -183,11 +183,11 @@ class ThreadRecorder:
             return
         future: asyncio.Future[None] = loop.create_future()
         if self._is_waited_for(ticket, (loop, future)):
-            # The future is this caller's alone, and `wait` never cancels it: a cancelled caller takes nobody along.
+            # Each waiter has its own future and `wait` never cancels it, so a cancelled waiter does not affect others.
             await asyncio.wait((future,), timeout=seconds)
 
     def _is_waited_for(self, ticket: Ticket, waiter: Waiter) -> bool:
-        """Enter somebody who waits; no: it is done already."""
+        """Registers the waiter; False if the ticket is already committed."""
         with self._lock:
             if isinstance(ticket, Tally):
                 if ticket.ticket is None:
@@ -226,7 +226,7 @@ class ThreadRecorder:
             _log.error("%s", error)
 
     def _next_batch(self) -> list[Record]:
-        """The next records to write; empty after a while without any, and on closing once all are written."""
+        """The next records to write; empty after an idle time, and on closing once all are written."""
         with self._lock:
             is_empty = self._is_asleep = not self._queue and not self._is_closing
         if is_empty:
@@ -253,7 +253,7 @@ class ThreadRecorder:
         self._bell.acquire(timeout=_GATHER_S)
 
     def _write(self, batch: list[Record]) -> None:
-        """Write the batch however long it takes; on closing, give up once writing counts as failing."""
+        """Retries until the batch is written; on closing, gives up once writing counts as failing."""
         attempt = 0
         if self._stuck_since is None:
             self._stuck_since = time.monotonic()
@@ -277,7 +277,7 @@ class ThreadRecorder:
         return True
 
     def _settle(self, count: int) -> None:
-        """Note that the records are durable, and wake whoever waited for them."""
+        """Notes that the records are durable, and wakes the waiters for them."""
         outage = self._outage()
         self._stuck_since = None
         self._cause = ""
@@ -292,7 +292,7 @@ class ThreadRecorder:
         _wake([waiter for _, waiter in ready])
 
     def _outage(self) -> Record | None:
-        """What the history must say about a time in which nothing could be written."""
+        """The record of an outage in which records could not be written, or None."""
         if not self.is_failing or self._stuck_since is None:
             return None
         let_go, self._told = self.let_go - self._told, self.let_go
@@ -319,7 +319,7 @@ class ThreadRecorder:
             return
         is_done = True
         try:
-            # One small step at a time, with batches in between, until nothing is left to do.
+            # One small step at a time, with batches in between, until retention is done.
             is_done = not self._store.prune(self._retention, now=datetime.now(UTC))
         except Exception as error:  # noqa: BLE001 - as in `_try_append`: records are written all the same
             _log.error("Old activity records could not be removed. %s", error)
@@ -328,7 +328,7 @@ class ThreadRecorder:
 
 
 def _wake(waiters: list[Waiter]) -> None:
-    """One wake-up per event loop, however many wait there."""
+    """Wakes the waiters, with one wake-up per event loop."""
     by_loop: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = defaultdict(list)
     for waiter in waiters:
         if waiter[0] is None:
@@ -336,7 +336,7 @@ def _wake(waiters: list[Waiter]) -> None:
         else:
             by_loop[waiter[0]].append(waiter[1])
     for loop, futures in by_loop.items():
-        with suppress(RuntimeError):  # a loop closed meanwhile has nobody left to wake
+        with suppress(RuntimeError):  # a loop that was closed has no waiters left
             loop.call_soon_threadsafe(_finish, futures)
 
 

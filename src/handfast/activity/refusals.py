@@ -1,4 +1,4 @@
-"""Refusals in a loop: the first of a kind are whole records, the rest is counted. Not safe from several threads."""
+"""Rates of refusals: the first of a kind are recorded whole, the rest are counted. Not safe for several threads."""
 
 from collections import Counter
 from typing import Final
@@ -8,11 +8,11 @@ from handfast.core.call.exchange import Detail, Record, RecordType, Tally
 from handfast.core.call.recording import WHOLE_REFUSALS
 
 _WINDOW_S: Final = 60.0
-# Thirty kinds of one caller, as many as its own tests may have, and sixty of all are whole records. By default and at
-# 3.6 KB each these are at most 72 KB a second.
+# Whole records are kept for up to thirty kinds of one caller, as many as a caller's own tests may cause, and sixty of
+# all callers. By default, at 3.6 KB a record, these are at most 72 KB a second.
 _KINDS_OF_ONE_CALLER: Final = 30
 _KINDS_OF_ALL: Final = 60
-# Replies wait for the record that counts them, so it is made after a second, or when more than this waits for it.
+# Replies wait for the record that counts them, so it is made after a second, or once this much waits for it.
 _COUNTED_EVERY_S: Final = 1.0
 _HELD_CALLS: Final = 256  # as many as may be in progress by default
 _HELD_BYTES: Final = 8 * 1024 * 1024  # two of the largest requests accepted by default
@@ -21,7 +21,7 @@ _Key = tuple[str, ...]
 
 
 class RefusalRates:
-    """How many refusals were recorded in this minute, and what is counted instead of recorded."""
+    """Counts whole records of refusals per minute, and tallies the refusals beyond."""
 
     def __init__(self, of_one_kind: int | None = WHOLE_REFUSALS) -> None:
         self._of_one_kind = of_one_kind  # per minute; None: every refusal is recorded whole
@@ -30,7 +30,7 @@ class RefusalRates:
         self._tallies: dict[_Key, Tally] = {}
 
     def count(self, caller: str, records: tuple[Record, ...], now: float) -> Tally | None:
-        """The tally that counts this refusal; None where it is to be recorded whole."""
+        """The tally that counts this refusal; None if it is to be recorded whole."""
         if self._of_one_kind is None:
             return None
         first = records[0]
@@ -38,7 +38,7 @@ class RefusalRates:
             self._whole.clear()
             self._until = now + _WINDOW_S
         kind = (first.rule, caller, first.server, first.tool)
-        # The widest first: what it counts opens no narrower tally, so their number is bounded.
+        # The widest first: a refusal that it counts opens no narrower tally, so the number of tallies is bounded.
         for key, kinds in (((), _KINDS_OF_ALL), ((caller,), _KINDS_OF_ONE_CALLER), (kind, 1)):
             if self._whole[key] >= kinds * self._of_one_kind:
                 return self._add((first.rule, *key) if key != kind else kind, records, now)
@@ -59,11 +59,11 @@ class RefusalRates:
 
     @property
     def due(self) -> float | None:
-        """When the next record of a tally is to be made."""
+        """The time at which the next tally's record is due."""
         return min((tally.due for tally in self._tallies.values()), default=None)
 
     def take_due(self, now: float, clock: Clock) -> list[tuple[Tally, Record]]:
-        """The tallies whose time has come, each with its record; they count no more."""
+        """Removes and returns the tallies that are due, each with its record."""
         ready = [(key, tally) for key, tally in self._tallies.items() if tally.due <= now]
         for key, _ in ready:
             del self._tallies[key]

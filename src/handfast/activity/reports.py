@@ -1,4 +1,4 @@
-"""What operators ask of the history, as frozen reports; every face of the product renders these and nothing else."""
+"""Frozen reports of the history for operators; every interface renders these and nothing else."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -11,12 +11,12 @@ from handfast.activity.store import ActivityStore, RecordNotFound, StoredRecord
 from handfast.activity.walk import BrokenLink
 from handfast.core.call.exchange import RecordType
 
-_RELATED = 100  # a call has a handful of records; more would be a mistake somewhere, and still must not flood
+_RELATED = 100  # a call has a handful of records; this bounds the output if a fault makes more
 
 
 @dataclass(frozen=True, slots=True)
 class ListReport:
-    """Records, newest first; `has_more` when the limit cut the list."""
+    """Records, newest first; `has_more` if the limit cut the list."""
 
     records: tuple[StoredRecord, ...]
     has_more: bool
@@ -24,7 +24,7 @@ class ListReport:
 
 @dataclass(frozen=True, slots=True)
 class RecordReport:
-    """One record, and the others of the same request in the order they were made."""
+    """One record, and the other records of the same request in their order."""
 
     record: StoredRecord
     related: tuple[StoredRecord, ...]
@@ -32,7 +32,7 @@ class RecordReport:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What has one name in common; durations are those of its tool calls."""
+    """The records with one name in common; durations are those of tool calls."""
 
     name: str
     count: int
@@ -42,7 +42,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class SummaryReport:
-    """How many of what; groups with the most records first, those without a name left out."""
+    """Counts of records; largest groups first, records without a name left out of groups."""
 
     count: int
     first_time: str
@@ -58,14 +58,14 @@ class SummaryReport:
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """Whether the chain holds; `noted_seq` is where a head noted elsewhere was met."""
+    """The check of the chain; `noted_seq` is the place of a head that was noted elsewhere."""
 
     count: int
     first_seq: int
     head: Head
     broken: BrokenLink | None
     noted_seq: int | None
-    thinned: int = 0  # plain successes that retention removed from between the others
+    thinned: int = 0  # plain successes that retention removed from between other records
 
     @property
     def is_intact(self) -> bool:
@@ -73,7 +73,7 @@ class VerifyReport:
 
 
 def list_records(store: ActivityStore, wanted: RecordFilter) -> ListReport:
-    """The newest records that fit."""
+    """The newest records that match."""
     if wanted.limit is None:
         return ListReport(tuple(store.query(wanted)), has_more=False)
     found = tuple(store.query(replace(wanted, limit=wanted.limit + 1)))
@@ -81,7 +81,7 @@ def list_records(store: ActivityStore, wanted: RecordFilter) -> ListReport:
 
 
 def show_record(store: ActivityStore, id_or_prefix: str) -> RecordReport:
-    """One record with its relatives; of a request, the newest. Raises: RecordNotFound."""
+    """One record with its related ones; for a request's id, its newest record. Raises: RecordNotFound."""
     try:
         found = store.read(id_or_prefix)
     except RecordNotFound:
@@ -98,7 +98,7 @@ def show_record(store: ActivityStore, id_or_prefix: str) -> RecordReport:
 
 
 def summarise(store: ActivityStore, wanted: RecordFilter, *, on_progress: Callable[[int], None]) -> SummaryReport:
-    """Counts and durations of everything that fits."""
+    """Counts and durations of all records that match."""
     groups = {name: _Groups() for name in ("types", "statuses", "servers", "tools", "rules")}
     everything = _Groups()
     times: list[str] = []
@@ -120,7 +120,7 @@ def summarise(store: ActivityStore, wanted: RecordFilter, *, on_progress: Callab
 
 
 def verify(store: ActivityStore, *, noted: str = "", on_progress: Callable[[int], None]) -> VerifyReport:
-    """Walk the whole chain; a noted head must be met on the way."""
+    """Walks the whole chain; a noted head must be among its hashes."""
     for walk in store.walk(noted=noted):
         on_progress(walk.count)
     broken = walk.broken
@@ -138,7 +138,7 @@ def percentile(durations: Iterable[float], share: float) -> float | None:
 
 
 class _Groups:
-    """Counts and durations by name, while they are gathered."""
+    """Collects counts and durations by name."""
 
     def __init__(self) -> None:
         self.counts: defaultdict[str, int] = defaultdict(int)

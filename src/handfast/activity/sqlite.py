@@ -18,13 +18,13 @@ from handfast.activity.store import RecordNotFound, Retention, StoredRecord, Sto
 from handfast.activity.walk import ChainWalk, Stretch, walk_chain
 from handfast.core.call.exchange import Record, RecordType, Status
 
-_PAGE = 2_000  # rows per read: each read is short, so a slow reader never keeps the write-ahead log from shrinking
-_VACUUM_PAGES = 1_024  # given back per step: 4 MiB, a few milliseconds
-# Retention begins when the files are larger than their bound and goes on until so much less is in use: at the default
+_PAGE = 2_000  # rows per read: reads are short, so that a slow reader does not keep the write-ahead log from shrinking
+_VACUUM_PAGES = 1_024  # freed per step: 4 MiB, a few milliseconds
+# Retention begins when the files exceed their bound and goes on until this part of the bound is free: at the default
 # bound it then rests for 50 MiB of records.
 _HEADROOM = 20
 _ROW = "(?, ?, ?, ?, ?, ?, ?, nullif(?, ''), nullif(?, ''), ?, ?)"
-# Many rows by one statement: the interpreter's lock is let go and taken back once for all of them and not for each.
+# Many rows in one statement release and take the interpreter's lock once instead of once per row.
 _INSERTS = {rows: f"INSERT INTO records VALUES {', '.join([_ROW] * rows)}" for rows in (64, 16, 4, 1)}  # noqa: S608 - ours
 _SELECT = "SELECT seq, payload, hash FROM records"
 _LINKS = f"SELECT seq, payload, hash, {', '.join(INDEXED)} FROM records ORDER BY seq"  # noqa: S608 - ours
@@ -35,7 +35,7 @@ Row = tuple[int, str, str]
 
 
 class SqliteStore:
-    """`activity.db` in a state folder. Fit for one thread at a time."""
+    """`activity.db` in a state folder. For one thread at a time."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
@@ -53,16 +53,16 @@ class SqliteStore:
             connection.close()
             raise
         self._mac = hmac.new(key, digestmod="sha256")
-        self._thinned_through = 0  # places up to here hold nothing that is worth thinning
+        self._thinned_through = 0  # sequences up to here have nothing worth thinning
 
     @classmethod
     def open(cls, folder: Path) -> "SqliteStore":
-        """The store of a state folder, made if need be. Raises: StoreError."""
+        """Opens the store of a state folder, and creates it if needed. Raises: StoreError."""
         return cls(open_for_writing(folder), folder / FILE_NAME)
 
     @classmethod
     def open_existing(cls, folder: Path) -> "SqliteStore":
-        """The store of a state folder, to read only. Raises: StoreMissing, StoreError."""
+        """Opens the store of a state folder for reading only. Raises: StoreMissing, StoreError."""
         return cls(open_for_reading(folder), folder / FILE_NAME)
 
     def append(self, records: Sequence[Record]) -> Head:
@@ -104,7 +104,7 @@ class SqliteStore:
         return self._stored(rows[0])
 
     def follow(self, after: int, wanted: RecordFilter) -> tuple[list[StoredRecord], int]:
-        # The head is read first: what is committed in between is for the next time, and nothing is skipped.
+        # The head is read first: records committed later are left for the next call, and none is skipped.
         end = self.head().seq
         if end <= after:
             return [], after
@@ -115,7 +115,7 @@ class SqliteStore:
         return [self._stored(row) for row in rows], rows[-1][0] if len(rows) == _PAGE else end
 
     def walk(self, *, noted: str = "") -> Iterator[ChainWalk]:
-        # One snapshot for head and records: what is appended or pruned meanwhile must not look like damage.
+        # One snapshot for head and records, so that records appended or pruned meanwhile do not look like damage.
         with explained(self._path):
             self._connection.execute("BEGIN")
             try:
@@ -136,7 +136,7 @@ class SqliteStore:
             return self._shrink(retention.keep_bytes, now) if retention.keep_bytes is not None else 0
 
     def _shrink(self, keep_bytes: int, now: datetime) -> int:
-        """One step towards files that fit the bound: empty the log, then remove records, then give back pages."""
+        """One step towards files within the bound: empties the log, then removes records, then frees pages."""
         if self._file_bytes() <= keep_bytes:
             return 0
         self._empty_log()
@@ -152,7 +152,7 @@ class SqliteStore:
 
     def _remove(self, step: Callable[..., Removal], *, goal: int = 0, **bounds: object) -> int:
         with self._writing():
-            # Looked at under the lock: another process may just have done the same, and decisions would go for nothing.
+            # Checked under the lock: another process may just have done the same, and then records would go needlessly.
             if self._used_bytes() <= goal:
                 return 0
             removal = step(self._connection, **bounds)
@@ -162,15 +162,15 @@ class SqliteStore:
         return removal.done
 
     def _give_back_pages(self) -> int:
-        """Cut free pages off the file; how many."""
+        """Truncates free pages from the file; returns their number."""
         free = self._number("PRAGMA freelist_count")
-        # As a script: each page is a step of the statement, and `execute` makes only the first of a pragma's.
+        # As a script: each page is one step of the statement, and `execute` makes only the first step of a pragma.
         self._connection.executescript(f"PRAGMA incremental_vacuum({_VACUUM_PAGES})")
         self._empty_log()
         return free - self._number("PRAGMA freelist_count")
 
     def _empty_log(self) -> None:
-        """Move the write-ahead log into the database and cut it to nothing, unless somebody is reading."""
+        """Moves the write-ahead log into the database and truncates it, unless a reader holds it."""
         (patience,) = self._connection.execute("PRAGMA busy_timeout").fetchone()
         self._connection.execute("PRAGMA busy_timeout = 0")
         try:
@@ -179,13 +179,13 @@ class SqliteStore:
             self._connection.execute(f"PRAGMA busy_timeout = {patience}")
 
     def digest(self, value: bytes) -> str:
-        # A prepared HMAC is copied: making one anew costs several times what hashing a call's arguments does.
+        # A prepared HMAC is copied: making a new one costs several times as much as hashing a call's arguments.
         mac = self._mac.copy()
         mac.update(value)
         return mac.hexdigest()
 
     def derive_key(self, purpose: str) -> bytes:
-        # Digests are of JSON texts, which never begin with NUL: no digest on record is a key.
+        # Digests are of JSON texts, which never begin with NUL, so a digest on record is never a key.
         mac = self._mac.copy()
         mac.update(b"\0" + purpose.encode())
         return mac.digest()
@@ -204,12 +204,12 @@ class SqliteStore:
                 yield
                 self._connection.execute("COMMIT")
             except BaseException:
-                with suppress(sqlite3.Error):  # what failed first is what is reported
+                with suppress(sqlite3.Error):  # the first failure is the one to report
                     self._connection.execute("ROLLBACK")
                 raise
 
     def _chain(self, records: Iterable[Record]) -> Head:
-        """Append inside the open transaction; the head is taken from its own row, so a cut-off end stays visible."""
+        """Appends inside the open transaction. The head comes from its own row, so a truncated end stays visible."""
         head: Head | Link = self.head()
         rows: list[tuple[int | str, ...]] = []
         for record in records:
@@ -228,16 +228,16 @@ class SqliteStore:
                 begin += count
 
     def _used_bytes(self) -> int:
-        """What the files would take with an empty log and no free pages."""
+        """The size that the files would have with an empty log and without free pages."""
         pages, free, size = (self._number(f"PRAGMA {name}") for name in ("page_count", "freelist_count", "page_size"))
         return (pages - free) * size + _size(f"{self._path}-shm")
 
     def _file_bytes(self) -> int:
-        """What the store takes on disk: the database, its write-ahead log and the index of that."""
+        """The store's size on disk: the database, its write-ahead log and the log's index."""
         return sum(_size(f"{self._path}{end}") for end in ("", *BESIDE))
 
     def _stretches(self) -> Iterator[Stretch]:
-        if self._number("SELECT count(*) FROM sqlite_master WHERE name = 'removed'"):  # not so in format 1
+        if self._number("SELECT count(*) FROM sqlite_master WHERE name = 'removed'"):  # absent in format 1
             for row in self._connection.execute(_STRETCHES):
                 if not all(isinstance(value, kind) for value, kind in zip(row, _STRETCH_TYPES, strict=True)):
                     problem = "what retention noted about removed records cannot be read"
@@ -249,7 +249,7 @@ class SqliteStore:
             return int(self._connection.execute(statement, values).fetchone()[0] or 0)
 
     def _bounds(self, wanted: RecordFilter) -> tuple[int, int]:
-        """Sequences around what is wanted; times become sequences, so that every walk follows one order."""
+        """Exclusive bounds of the sequence; times become sequences, so that every page follows one order."""
         low, high = wanted.after, (1 << 62) if wanted.before is None else wanted.before
         if wanted.since:
             first = self._number("SELECT min(seq) FROM records WHERE time >= ?", wanted.since)
@@ -282,7 +282,7 @@ def _conditions(wanted: RecordFilter) -> tuple[list[str], list[str]]:
         if choices:
             conditions.append(f"{column} IN ({', '.join('?' * len(choices))})")
             values.extend(choices)
-    # The plus keeps SQLite from walking the time index, which would mean sorting everything for every page.
+    # The plus keeps SQLite from using the time index, which would mean sorting all rows for every page.
     exact = (("server =", wanted.server), ("tool =", wanted.tool), ("rule =", wanted.rule))
     more = (("request_id =", wanted.request_id), ("+time >=", wanted.since), ("+time <", wanted.until))
     for test, value in (*exact, *more):
@@ -293,14 +293,14 @@ def _conditions(wanted: RecordFilter) -> tuple[list[str], list[str]]:
 
 
 def _head(connection: sqlite3.Connection) -> Head | None:
-    """None where there is none, or something else in its place: a column takes values of any type."""
+    """The head; None if it is absent or has wrong types, as a column takes values of any type."""
     row = connection.execute("SELECT seq, hash FROM head").fetchone()
     return Head(*row) if row and isinstance(row[0], int) and isinstance(row[1], str) else None
 
 
 def _links(rows: Iterable[tuple[int, object, object, object]]) -> Iterator[Link]:
     for seq, payload, link_hash, *indexed in rows:
-        # No record has the hash of what is no text, so it is found to be changed.
+        # A payload that is not text becomes empty, and then fails the check of its hash.
         text = payload if isinstance(payload, str) else ""
         yield Link(seq, text, str(link_hash), tuple("" if value is None else str(value) for value in indexed))
 

@@ -1,4 +1,4 @@
-"""Opening activity.db: made once by whoever comes first, private to its owner, never newer than understood."""
+"""Opening activity.db: created by the first process, private to its owner, refused if its format is newer."""
 
 import secrets
 import sqlite3
@@ -14,12 +14,12 @@ from handfast.activity.store import StoreError, StoreMissing
 FILE_NAME = "activity.db"
 SCHEMA_VERSION = 2
 BESIDE = ("-wal", "-shm")  # what SQLite keeps beside the file while it is open
-_APPLICATION_ID = 0x68666173  # "hfas": tells file(1) and us whose database this is
-# Commits take milliseconds, so this only ends a wait for somebody who is stuck; the recorder tries again after it.
+_APPLICATION_ID = 0x68666173  # "hfas": identifies the database to file(1) and to handfast
+# Commits take milliseconds, so this only ends a wait for a process that hangs; the recorder then tries again.
 _BUSY_SECONDS = 10.0
 
-# Since format 2: what retention removed from between other records. `last` and `first` are places in the chain, and
-# `hashes` those of the removed records, until they are let go as well.
+# Since format 2: stretches from which retention removed records. `last` and `first` are sequences, and `hashes` those
+# of the removed records, until retention removes them as well.
 _REMOVED = (
     "CREATE TABLE IF NOT EXISTS removed"
     " (last INTEGER PRIMARY KEY, first INTEGER NOT NULL, last_hash TEXT NOT NULL, hashes BLOB)"
@@ -43,7 +43,7 @@ PRAGMA application_id = {_APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION};
 """  # noqa: S608 - only our own constants
 
-# What SQLite reports, what it means to the operator, and what to do.
+# SQLite's error codes, each with its meaning for the operator and what to do.
 _EXPLAINED = {
     sqlite3.SQLITE_FULL: "the disk is full; free some space",
     sqlite3.SQLITE_NOTADB: "it is not a database; move it aside to start a new one",
@@ -58,11 +58,11 @@ _EXPLAINED = {
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn what SQLite and the system report into one clear line. Raises: StoreError."""
+    """Turns errors of SQLite and the system into one clear line. Raises: StoreError."""
     try:
         yield
     except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", None)  # absent when the module itself objects
+        code = getattr(error, "sqlite_errorcode", None)  # absent if the Python module raised the error
         cause = _EXPLAINED.get(code & 0xFF) if isinstance(code, int) else None
         raise StoreError(f"The activity store {path} failed: {cause or error}.") from error
     except OSError as error:
@@ -70,10 +70,10 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def open_for_writing(folder: Path) -> sqlite3.Connection:
-    """Open the store, making folder and file on first use. Raises: StoreError."""
+    """Opens the store, and creates folder and file on first use. Raises: StoreError."""
     path = folder / FILE_NAME
     with explained(path):
-        # Made here because SQLite would make it readable for everybody; its -wal and -shm take over this mode.
+        # Created here because SQLite would make it readable for all users; its -wal and -shm get the same mode.
         prepare_database(folder, FILE_NAME)
         _check_log(path)
         connection = _connect(f"{path.absolute().as_uri()}?mode=rw")
@@ -81,7 +81,7 @@ def open_for_writing(folder: Path) -> sqlite3.Connection:
 
 
 def open_for_reading(folder: Path) -> sqlite3.Connection:
-    """Open a store that is already there, changing nothing. Raises: StoreMissing, StoreError."""
+    """Opens an existing store without changing it. Raises: StoreMissing, StoreError."""
     path = folder / FILE_NAME
     with explained(path):
         if not _is_present(path):
@@ -100,7 +100,7 @@ def open_for_reading(folder: Path) -> sqlite3.Connection:
 
 
 def _check_log(path: Path) -> None:
-    """SQLite would throw away the log of an empty file, and with it what is left of the history."""
+    """Refuses an empty file beside a log, which SQLite would discard with what is left of the history."""
     log = Path(f"{path}{BESIDE[0]}")
     if log.exists() and log.stat().st_size and not path.stat().st_size:
         raise StoreError(
@@ -110,7 +110,7 @@ def _check_log(path: Path) -> None:
 
 
 def _is_present(path: Path) -> bool:
-    """Unlike Path.exists, says so when the folder may not be looked into."""
+    """Whether the file exists. Unlike Path.exists it raises an error if the folder may not be read."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -119,13 +119,13 @@ def _is_present(path: Path) -> bool:
 
 
 def _connect(uri: str) -> sqlite3.Connection:
-    # One thread at a time uses a connection, though not always the one that opened it.
+    # One thread at a time uses a connection, but not always the one that opened it.
     return sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
 
 
 def _prepared(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
     try:
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # only heeded before the first table is made
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # only takes effect before the first table is created
         switch_to_wal(connection)
         connection.execute("PRAGMA synchronous = FULL")
         if _version(connection, path) < SCHEMA_VERSION:
@@ -137,7 +137,7 @@ def _prepared(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
 
 
 def switch_to_wal(connection: sqlite3.Connection) -> None:
-    """SQLite does not wait for its busy timeout when two processes switch a new file at once, so wait here."""
+    """Switches to WAL. Waits itself, as SQLite ignores its busy timeout if two processes switch a new file at once."""
     deadline = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
@@ -171,7 +171,7 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
 def _create_or_upgrade(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        # Another process may have been first while this one waited for the lock.
+        # Another process may have done it while this one waited for the lock.
         version = _version(connection, path)
         if version == 1:
             connection.execute(_REMOVED)

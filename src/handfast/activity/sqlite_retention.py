@@ -1,4 +1,4 @@
-"""What retention removes from activity.db, in small steps: plain successes first, then everything from the front."""
+"""Retention of activity.db in small steps: removes plain successes first, then all records from the front."""
 
 import sqlite3
 from dataclasses import dataclass, field
@@ -10,36 +10,36 @@ from handfast.clock import Clock, time_text
 from handfast.core.call import rules
 from handfast.core.call.exchange import Detail, Record, RecordType, Status
 
-_STEP = 500  # records removed per transaction, so that no writer waits for retention longer than for a batch
-_LOOKED_AT = 20_000  # rows read per transaction in search of them, some 30 ms
-_WORTHWHILE = 16  # a stretch with fewer plain successes frees less than its note takes
-_NEWEST = 500  # records that are not thinned, so that a reader who follows the history meets them
-_HASHES_SHARE = 4  # hashes of removed records take at most this part of the bound: a GiB has those of 8 million
+_STEP = 500  # records removed per transaction, so that writers wait for retention no longer than for a batch
+_LOOKED_AT = 20_000  # rows read per transaction to find them, some 30 ms
+_WORTHWHILE = 16  # a stretch with fewer plain successes frees less space than its note takes
+_NEWEST = 500  # records that are not thinned, so that a reader who follows the history sees them
+_HASHES_SHARE = 4  # the bound is divided by this for hashes of removed records: with a GiB those of 8 million
 _NOTES = (rules.ACTIVITY_PRUNED, rules.ACTIVITY_THINNED)
-# What went well and says nothing else: calls, and diagnostics that are no notes of retention.
+# Plain successes: calls, and diagnostics except retention's own notes.
 _PLAIN = (
     "status = 'success' AND type IN ('tool_call', 'diagnostic')"
     f" AND rule IS NOT '{rules.ACTIVITY_PRUNED}' AND rule IS NOT '{rules.ACTIVITY_THINNED}'"
 )
-# Every row once, by its place: no index on status or type would give them in that order.
+# All rows in order of sequence, which an index on status or type would not give.
 _IN_ORDER = f"SELECT seq, hash, {_PLAIN} FROM records WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?"  # noqa: S608 - ours
 _STRADDLING = "SELECT first, last FROM removed WHERE first <= ? AND last > ?"
 
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """One step: how many places were looked at or emptied, and the note that joins the chain with it."""
+    """One step: how many records were read or removed, and the note to append to the chain."""
 
     done: int
     note: Record | None = None
-    looked_through: int = 0  # places up to here hold no plain successes that are worth a step
+    looked_through: int = 0  # sequences up to here have too few plain successes for a step
 
 
 NOTHING_LEFT = Removal(0)
 
 
 def thin(connection: sqlite3.Connection, keep_bytes: int, *, after: int, now: datetime) -> Removal:
-    """Remove the oldest plain successes inside the open transaction. Their hashes stay, within a share of the bound."""
+    """Removes the oldest plain successes inside the open transaction; keeps hashes within a share of the bound."""
     thinned, head = connection.execute("SELECT (SELECT max(last) FROM removed), seq FROM head").fetchone()
     found = _look_for_plain(connection, max(after, thinned or 0), head - _NEWEST)
     if len(found.plain) < _WORTHWHILE:
@@ -67,7 +67,7 @@ def thin(connection: sqlite3.Connection, keep_bytes: int, *, after: int, now: da
 
 @dataclass(slots=True)
 class _Found:
-    """Rows in their order: the plain successes, all others, and how far the search came."""
+    """Rows in their order: plain successes, other records, and the last sequence that was read."""
 
     through: int
     plain: list[tuple[int, str]] = field(default_factory=list)
@@ -89,7 +89,7 @@ def _look_for_plain(connection: sqlite3.Connection, after: int, last: int) -> _F
 
 
 def _let_go_of_hashes(connection: sqlite3.Connection, most: int) -> int:
-    """Forget the oldest hashes of removed records beyond the bound; the last place of those, or 0."""
+    """Drops the oldest hashes of removed records beyond the bound; returns the last place dropped, or 0."""
     (total,) = connection.execute("SELECT total(length(hashes)) FROM removed").fetchone()
     through = 0
     while total > most:
@@ -101,10 +101,10 @@ def _let_go_of_hashes(connection: sqlite3.Connection, most: int) -> int:
 
 
 def cut_front(connection: sqlite3.Connection, *, before: str, now: datetime) -> Removal:
-    """Remove the oldest records inside the open transaction, those from before a time or whatever comes first."""
+    """Removes the oldest records inside the open transaction, only those before a time if `before` is set."""
     statement = "SELECT seq, time, rule FROM records ORDER BY seq LIMIT ?"
     front = connection.execute(statement, (_STEP,)).fetchall()
-    # Only notes of earlier steps are left: removing them would only make another.
+    # Only notes of earlier steps are left: removing them would make another note.
     if len(front) < _STEP and all(rule in _NOTES for _, _, rule in front):
         return NOTHING_LEFT
     if before:
@@ -123,7 +123,7 @@ def cut_front(connection: sqlite3.Connection, *, before: str, now: datetime) -> 
 
 
 def _whole_stretches(connection: sqlite3.Connection, first: int, through: int, before: str) -> int:
-    """Where to cut: a stretch that was thinned is checked as a whole, so it stays or goes as one. 0: nowhere."""
+    """The last sequence to remove, 0 for none. Thinned stretches are verified whole, so each stays or goes whole."""
     found = connection.execute(_STRADDLING, (through, through)).fetchone()
     if found is None:
         return through
@@ -137,7 +137,7 @@ def _whole_stretches(connection: sqlite3.Connection, first: int, through: int, b
 
 
 def cutoff(retention: Retention, now: datetime) -> str:
-    """Records from before this time are to go; empty where time bounds nothing."""
+    """The time before which records are removed; empty without a bound on time."""
     return "" if retention.keep_days is None else time_text(now - timedelta(days=retention.keep_days))
 
 

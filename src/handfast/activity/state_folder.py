@@ -1,4 +1,4 @@
-"""Where handfast keeps its state: the flag, else HANDFAST_STATE, else the platform's folder; its owner's alone."""
+"""The folder of handfast's state: from the flag, else HANDFAST_STATE, else the platform's; private to its owner."""
 
 import errno
 import os
@@ -11,7 +11,7 @@ from typing import Final
 _OWNER_ONLY: Final = 0o600
 _SHARED: Final = stat.S_IWGRP | stat.S_IWOTH
 _HAS_OWNERS: Final = os.name == "posix"
-# What SQLite keeps beside a database while it is open, and after a crash. It gives them the database's own mode.
+# Files beside an open or crashed SQLite database; SQLite gives them the database's mode.
 _BESIDE: Final = ("-wal", "-shm", "-journal")
 
 
@@ -19,13 +19,13 @@ def state_folder(flag: str | None) -> Path:
     chosen = flag or os.environ.get("HANDFAST_STATE")
     if chosen:
         return Path(chosen).expanduser()
-    from platformdirs import user_state_path  # only imported when nobody chose
+    from platformdirs import user_state_path  # only imported when no folder was chosen
 
     return user_state_path("handfast", appauthor=False)
 
 
 def prepare_folder(folder: Path) -> None:
-    """Make the folder where it is missing, for its owner alone. Raises: StoreError where others may write in it."""
+    """Creates the folder if it is missing, private to its owner. Raises: StoreError if other users may write in it."""
     _make(folder)
     if not _HAS_OWNERS:
         return
@@ -40,9 +40,9 @@ def prepare_folder(folder: Path) -> None:
 
 
 def prepare_database(folder: Path, name: str) -> Path:
-    """A database file for SQLite to open, made where it is missing; it and what SQLite keeps beside it are private.
+    """Creates a database file for SQLite if it is missing; makes it and the files beside it private.
 
-    An existing one is not opened for this: closing it again would let go of the locks of another connection to it.
+    Does not open an existing one, because closing it would release the locks of another connection to it.
     Raises: StoreError, OSError.
     """
     prepare_folder(folder)
@@ -61,11 +61,11 @@ def prepare_database(folder: Path, name: str) -> Path:
 
 
 def open_private(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int:
-    """The descriptor of a file that only its owner may use, whatever the umask. No symbolic link is followed.
+    """The descriptor of a file that only its owner may use, whatever the umask. Does not follow symbolic links.
 
-    For any file of the state folder that is no database. Raises: StoreError, OSError.
+    For files of the state folder that are not databases. Raises: StoreError, OSError.
     """
-    # Without O_NONBLOCK, opening a named pipe in its place would wait for ever.
+    # Without O_NONBLOCK, opening a named pipe in the file's place would block forever.
     guards = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         descriptor = os.open(path, flags | guards, _OWNER_ONLY)
@@ -85,7 +85,7 @@ def open_private(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int:
 
 
 def check_readable(path: Path) -> None:
-    """For files that are only read: opening a named pipe would wait for ever. Raises: StoreError, OSError."""
+    """Checks a file before it is read, because opening a named pipe would block. Raises: StoreError, OSError."""
     found = path.lstat()
     if stat.S_ISLNK(found.st_mode):
         raise _linked(path)
@@ -94,7 +94,7 @@ def check_readable(path: Path) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Raises: StoreError where something else is in the folder's place."""
+    """Checks that a folder's path has no file in it. Raises: StoreError."""
     for each in (folder, *folder.parents):
         if os.path.lexists(each) and not each.is_dir():
             raise _refused(each, "is no folder", f"mv {shlex.quote(str(each))} {shlex.quote(f'{each}.aside')}")
@@ -107,11 +107,11 @@ def _make(folder: Path) -> None:
         check_folder(folder)
     except FileNotFoundError:
         if folder.parent.is_dir():
-            raise  # nothing can be made in there, as in /proc
+            raise  # files cannot be created there, as in /proc
         _make(folder.parent)
         _make(folder)
     else:
-        folder.chmod(0o700)  # the umask may have taken even the owner's own rights
+        folder.chmod(0o700)  # the umask may have removed even the owner's rights
 
 
 def _check_file(path: Path, found: os.stat_result) -> None:
@@ -132,6 +132,6 @@ def _linked(path: Path) -> Exception:
 
 
 def _refused(path: Path, problem: str, command: str) -> Exception:
-    from handfast.activity.store import StoreError  # here, so that `handfast --help` does not load the store
+    from handfast.activity.store import StoreError  # imported late, so that `handfast --help` does not load the store
 
     return StoreError(f"{path} {problem}. Choose another state folder, or run: {command}")

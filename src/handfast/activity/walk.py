@@ -1,4 +1,4 @@
-"""Walking a chain: whether every link holds, and whether retention accounts for everything that is gone. Pure."""
+"""Verifying a chain: whether every link holds, and whether retention accounts for all removed records. Pure."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -16,17 +16,17 @@ HASH_BYTES: Final = 32
 
 
 class Stretch(msgspec.Struct, frozen=True):
-    """A part of the chain that was thinned. Places in it without a record had one that retention removed."""
+    """A part of the chain that was thinned. Retention removed the records of the places in it that have none."""
 
     first: int
     last: int
     last_hash: str  # of the record at the last place, removed or not
-    hashes: bytes | None  # of the removed records, one after the other; None once those were let go as well
+    hashes: bytes | None  # of the removed records, joined; None once retention removed these as well
 
 
 @dataclass(frozen=True, slots=True)
 class BrokenLink:
-    """The first place where a chain does not hold, in words for the operator."""
+    """The first place where a chain is broken, described for the operator."""
 
     seq: int
     id: str
@@ -35,20 +35,20 @@ class BrokenLink:
 
 @dataclass(frozen=True, slots=True)
 class ChainWalk:
-    """How far a walk came, and what it found there."""
+    """The progress or outcome of a walk."""
 
     count: int
     first_seq: int
     head: Head
     broken: BrokenLink | None = None
-    noted_seq: int | None = None  # where the noted hash was met
-    thinned: int = 0  # records that are gone from between the others, accounted for
+    noted_seq: int | None = None  # the place of the noted hash
+    thinned: int = 0  # records that retention removed from between others
 
 
 def walk_chain(
     links: Iterable[Link], head: Head, stretches: Iterable[Stretch] = (), *, noted: str = ""
 ) -> Iterator[ChainWalk]:
-    """Check every link in order; yields progress now and then, and the outcome last."""
+    """Checks every link in order; yields progress now and then, and the outcome last."""
     walk = _Walk(noted, stretches)
     for link in links:
         broken = walk.step(link)
@@ -67,9 +67,9 @@ class _Walk:
         self.noted = noted
         self.noted_seq = 0 if noted == GENESIS else None
         self.count = 0
-        self.first: tuple[int, str, str] | None = None  # seq, id and previous of the first place; previous if known
+        self.first: tuple[int, str, str] | None = None  # seq, id and, if known, previous hash of the first place
         self.last = Head()
-        self.pruned = Head()  # what the newest pruned record says was removed
+        self.pruned = Head()  # the end of what was removed, by the newest record of pruning
         self.gaps = _Gaps(stretches, noted)
 
     def report(self, broken: BrokenLink | None) -> ChainWalk:
@@ -108,7 +108,7 @@ class _Walk:
         before = self.gaps.cross(self.last, link)
         if isinstance(before, str):
             return before
-        # Without a hash nothing is known of the place before; what retention noted about the stretch holds it.
+        # Without a hash the place before is unknown here; the note about its stretch covers it.
         return "it does not follow the record before it" if before.hash not in ("", previous) else None
 
     def _note_retention(self, payload: Payload) -> None:
@@ -124,7 +124,7 @@ class _Walk:
             self.gaps.note(through, details)
 
     def finish(self, head: Head) -> BrokenLink | None:
-        """What only the whole chain can tell: that nothing is gone from its front or its end, or without a note."""
+        """The checks that need the whole chain: no record is missing at the front, at the end, or without a note."""
         if self.first is not None:
             seq, record_id, previous = self.first
             if seq - 1 != self.pruned.seq or previous not in ("", self.pruned.hash):
@@ -137,23 +137,23 @@ class _Walk:
 
 
 class _Gaps:
-    """The places without a record: each must lie in a stretch, and each stretch must be what retention noted."""
+    """The places without a record: each must lie in a stretch, and each stretch must match retention's note."""
 
     def __init__(self, stretches: Iterable[Stretch], noted: str) -> None:
         self._ahead = iter(stretches)
-        self._stretch = next(self._ahead, None)  # the one the walk is in or comes to next
-        self._kept = sha256()  # over the records that are left in it
-        self._used = 0  # of its hashes
-        self._found: dict[int, dict[str, object]] = {}  # by last place: what a note must say of it
+        self._stretch = next(self._ahead, None)  # the current or the next one
+        self._kept = sha256()  # over the hashes of the records left in it
+        self._used = 0  # bytes of its hashes that were passed
+        self._found: dict[int, dict[str, object]] = {}  # by last place: what its note must say
         self._notes: dict[int, dict[str, object]] = {}
-        self._hashes_through = 0  # up to here retention let go of hashes
+        self._hashes_through = 0  # retention removed hashes up to here
         self._noted = bytes.fromhex(noted) if len(noted) == 64 and set(noted) <= set("0123456789abcdef") else b""
         self.begin = self._stretch.first if self._stretch else None
         self.noted_seq: int | None = None
         self.count = 0
 
     def cross(self, last: Head, link: Link) -> Head | str:
-        """The place before this record, where those between it and the last one are accounted for; else the problem."""
+        """The place before this record, if all between it and the last one are accounted for; else the problem."""
         while last.seq + 1 < link.seq:
             stretch = self._stretch
             if stretch is None or not stretch.first <= last.seq + 1 <= stretch.last:
@@ -173,7 +173,7 @@ class _Gaps:
         return last
 
     def _skip(self, stretch: Stretch, last: Head, end: int) -> Head | str:
-        """Pass over removed records up to `end`, which is still in the stretch."""
+        """Passes removed records up to `end`, which is still in the stretch."""
         self.count += end - last.seq
         known = ""
         if stretch.hashes is not None:
@@ -204,14 +204,14 @@ class _Gaps:
         self._stretch = next(self._ahead, None)
 
     def note(self, through: int, details: dict[str, object]) -> None:
-        # The first note about a place counts: one that was put in later cannot take its part.
+        # The first note about a place counts, so that one inserted later cannot replace it.
         self._notes.setdefault(through, details)
         let_go = details.get("hashes_through_seq")
         if isinstance(let_go, int):
             self._hashes_through = max(self._hashes_through, let_go)
 
     def unaccounted(self) -> BrokenLink | None:
-        """The first stretch that is not as retention noted it."""
+        """The first stretch that differs from retention's note, or None."""
         for last, found in self._found.items():
             note = self._notes.get(last, {})
             if found["removed_hash"] is None and last <= self._hashes_through:

@@ -1,1 +1,1 @@
-"""Captured contracts: learnt, persisted, compiled, refreshed."""
+"""The catalog of tools' contracts: learning, storing, compiling and refreshing them."""

@@ -1,4 +1,4 @@
-"""What one server's tools promise: learnt from every tools/list that passes, compiled on first need."""
+"""The contracts of one server's tools: learnt from every tools/list answer that passes, compiled on first use."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
@@ -9,19 +9,19 @@ from handfast.core.bounds import MOST_ITEMS
 from handfast.core.call.contract import CompiledContract, ToolContract
 from handfast.core.schema.compiled import SchemaBounds
 
-_OPEN_PASSES = 64  # paged listings under way at once; an abandoned one is forgotten
-_VIEWS = 4096  # kinds of clients, by their capabilities, with a list of their own: a megabyte, as they share lists
-_LISTINGS = 16  # different lists that those kinds are given; a server that gives one to each kind is odd
-_LONGEST_KEY = 256  # of a cursor, or of what a client can do
-# Of contracts that are read because their spelling changed, in one page: some milliseconds. Spellings are remembered,
-# so a server that orders keys by revision is known by both after a few lists.
+_OPEN_PASSES = 64  # paged listings in progress at once; the oldest is dropped
+_VIEWS = 4096  # kinds of clients, by their capabilities, with a list each: a megabyte, as they share lists
+_LISTINGS = 16  # different lists over all kinds; real servers have a few at most
+_LONGEST_KEY = 256  # of a cursor, or of a client's capabilities
+# Bytes of contracts in one page that are parsed because their spelling changed: some milliseconds. Spellings are kept,
+# so the key orders of a server that has one per revision are known after a few lists.
 _MOST_READ = 64 * 1024
-_MOST_BYTES = 32 * 1024 * 1024  # of one listing, in memory and on disk; the largest real one has a hundredth of it
+_MOST_BYTES = 32 * 1024 * 1024  # of one listing, in memory and on disk; the largest real one has a hundredth of this
 
 
 @dataclass(frozen=True, slots=True)
 class ContractChange:
-    """One tool whose promise is new, different or gone."""
+    """One tool whose contract is new, changed or removed."""
 
     tool: str
     before: ToolContract | None
@@ -35,13 +35,13 @@ class ContractChange:
 
 
 def short_key(text: bytes) -> bytes:
-    """What a client or server chose, to be kept as a key: they may choose megabytes."""
+    """A bounded key for text that a client or server chose, which may have megabytes."""
     return text if len(text) <= _LONGEST_KEY else sha256(text).digest()
 
 
 @dataclass(slots=True)
 class ListPass:
-    """A listing under way: the names so far, and how much there is of them."""
+    """A listing in progress: the names so far, and the bytes of their contracts."""
 
     names: set[str] = field(default_factory=set)
     size: int = 0
@@ -49,14 +49,14 @@ class ListPass:
 
 @dataclass(slots=True)
 class _Listing:
-    """The names of a whole pass, and how many views have it: nearly always all of them."""
+    """The names of a complete listing, and the number of views that have it, usually all."""
 
     names: frozenset[str]
     views: int = 0
 
 
 class ServerContracts:
-    """The contracts of one server, as far as they are known."""
+    """The known contracts of one server."""
 
     def __init__(
         self,
@@ -67,14 +67,14 @@ class ServerContracts:
         most: int = MOST_ITEMS,
     ) -> None:
         self._bounds = bounds
-        self.most = most  # tools of one listing; the rest is not learnt
+        self.most = most  # tools of one listing; further ones are not learnt
         self._on_change = on_change
         self._contracts = {contract.name: CompiledContract(contract, bounds) for contract in known}
         self._size = sum(compiled.contract.size for compiled in self._contracts.values())
-        # What was seen so far in each paged listing, by who asks and the cursor its next page will be asked with.
+        # The paged listings in progress, by view and the cursor of the next page.
         self._passes: OrderedDict[tuple[bytes, bytes], ListPass] = OrderedDict()
-        # A server may list more tools to clients that can do more; each view is the last whole pass of one kind.
-        # The kind that was not judged by for longest goes first: a client can declare any number of kinds.
+        # A server may list more tools to clients with more capabilities; each view is the last complete listing for one
+        # kind. The least recently used view is dropped first, as a client can declare any number of kinds.
         self._views: OrderedDict[bytes, _Listing] = OrderedDict()
         self._listings: dict[frozenset[str], _Listing] = {}
         self._to_read = 0
@@ -86,7 +86,7 @@ class ServerContracts:
         return self._contracts.get(tool)
 
     def compiled(self, contract: ToolContract) -> CompiledContract:
-        """A contract from earlier, ready to judge by: the current one where the promise is still the same."""
+        """An earlier contract, compiled: the current one if it promises the same."""
         known = self._contracts.get(contract.name)
         if known is not None and known.promises_same_as(contract):
             return known
@@ -96,14 +96,14 @@ class ServerContracts:
         return [compiled.contract for compiled in self._contracts.values()]
 
     def is_complete(self, view: bytes = b"") -> bool:
-        """Whether a whole pass was seen since the start. A view that is asked for is in use, and stays."""
+        """Whether a complete listing for the view was seen since the start. Marks the view as used."""
         if view not in self._views:
             return False
         self._views.move_to_end(view)
         return True
 
     def start_anew(self) -> None:
-        """What was listed may differ from what will be: it still judges, but is complete no more."""
+        """Marks all views as incomplete, as the next list may differ; the known contracts still judge."""
         self._views.clear()
         self._listings.clear()
 
@@ -117,11 +117,11 @@ class ServerContracts:
         is_cut: bool = False,
         own: ListPass | None = None,
     ) -> int:
-        """Take one page of a listing. A page adds and changes; only a complete pass removes.
+        """Learns one page of a listing. A page adds and changes contracts; only a complete listing removes them.
 
-        `view` says what the client that the list was made for can do; a tool is gone when no view has it. Returns how
-        many of the page were within the bounds: where some were not, or the page itself is cut, the listing ends there.
-        `own` is a listing of our own, which is found by no cursor, so that no number of others can make it forgotten.
+        `view` stands for the capabilities of the client that the list is for; a tool is removed when no view has it.
+        Returns how many tools of the page are within the bounds: if some are not, or the page is cut, the listing ends
+        there. `own` is a listing by handfast itself, kept apart so that other listings cannot displace it.
         """
         known = own or (ListPass() if cursor is None else self._passes.get((view, short_key(cursor))))
         seen = known or ListPass()
@@ -142,9 +142,9 @@ class ServerContracts:
         return taken
 
     def _count_within(self, page: Sequence[ToolContract], seen: ListPass) -> int:
-        """How many of these still fit into the listing; they are in it then."""
-        # While a listing is under way the tools of the one before are still there; what other kinds of clients are
-        # listed, and pages that belong to no listing, find room beside them or none.
+        """Adds to the listing the tools that fit into it; returns their number."""
+        # During a listing the tools of the last one are still there, so there is room for two; tools for other kinds of
+        # clients, and from pages without a listing, share it.
         room = 2 * self.most - len(self._contracts)
         room_in_bytes = 2 * _MOST_BYTES - self._size
         for number, contract in enumerate(page):
@@ -166,7 +166,7 @@ class ServerContracts:
         return ContractChange(contract.name, known.contract if known else None, contract)
 
     def _is_known(self, known: CompiledContract, contract: ToolContract) -> bool:
-        """Whether it promises what it did; of a page only so much is read to find that out, the rest counts as new."""
+        """Whether the contract promises the same as before; past a bound per page it counts as new without parsing."""
         if known.is_spelt_as(contract):
             return True
         self._to_read -= contract.size

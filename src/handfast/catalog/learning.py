@@ -1,4 +1,4 @@
-"""Asking a server for its tools when a call comes first, or when its list has changed: one question at a time."""
+"""Asks a server for its tools when a call needs them or when its list changed, one request at a time per view."""
 
 import asyncio
 from collections.abc import Callable, Hashable
@@ -8,33 +8,33 @@ from handfast.catalog.contracts import ServerContracts
 from handfast.catalog.listing import ListingSessionLost, ListPage, ask_for_all
 from handfast.core.call.contract import CompiledContract
 
-_RETRY_SECONDS = 30.0  # a server that would not list its tools is not asked again for every call of a caller
-_MOST_REFUSED = 1000  # callers that are remembered for it; one that is forgotten may ask once more
-FIRST_REST = 1.0  # between two lists that the server itself asked for by saying that its list has changed
-_SERVER = 0  # whose lists those are that no call waits for
-LONGEST_REST = 60.0  # the rest doubles while it goes on saying so
+_RETRY_SECONDS = 30.0  # a server that did not list its tools is not asked again for every call
+_MOST_REFUSED = 1000  # callers that this is kept for; a caller that is dropped may ask once more
+FIRST_REST = 1.0  # between two requests for the list caused by the server's list_changed notifications
+_SERVER = 0  # the asker of lists that no call waits for
+LONGEST_REST = 60.0  # the rest doubles while such notifications go on
 
 
 class _Question(NamedTuple):
-    """A list that is being asked for, in the session of one caller."""
+    """A request for the list in progress, in the session of one caller."""
 
     task: asyncio.Task[bool]
     asker: int
 
 
 class Learner:
-    """Finds contracts, asking for them once for all callers of a kind; each for itself where that brings no list.
+    """Finds contracts. Asks for the list once for all callers of a view, or for each caller if that brings no list.
 
-    A list is asked for in the session of the caller that needs it first. That session may be one that the server does
-    not know, or is busy with: then only this caller waits for it.
+    The request uses the session of the first caller that needs the list. The server may not know that session, or be
+    busy with it; other callers then ask in their own.
     """
 
     def __init__(self, contracts: ServerContracts, *, timeout: float, monotonic: Callable[[], float]) -> None:
         self.contracts = contracts
         self.timeout = timeout
         self._monotonic = monotonic
-        self._asking: dict[bytes | int, _Question] = {}  # by view, or where that brought no list by asker
-        self._not_before: dict[int, float] = {}  # by asker, the longest ago first
+        self._asking: dict[bytes | int, _Question] = {}  # by view, or by asker if that brought no list
+        self._not_before: dict[int, float] = {}  # by asker, the oldest first
         self.has_discovered = self._is_closed = False
         self._rest = FIRST_REST
         self._rests_until = 0.0
@@ -49,15 +49,15 @@ class Learner:
         must_be_listed: bool = False,
         asker: Hashable = None,
     ) -> CompiledContract | None:
-        """The tool's contract. When none is known the server is asked, and the caller waits up to the timeout.
+        """The tool's contract. If it is not known, asks the server and waits up to the timeout.
 
-        `view` says what the client can do that the list is asked for: some servers list more to some.
-        `must_be_listed`: a contract from an earlier start counts only once the server has listed its tools since then.
+        `view` stands for the client's capabilities, as some servers list more tools to some clients.
+        `must_be_listed`: a contract from an earlier start only counts once the server has listed its tools again.
         `asker` is the caller whose session `list_page` uses.
         """
         if self.knows(tool, view, must_be_listed=must_be_listed):
             return self.contracts.find(tool)
-        whose = hash((view, asker))  # keyed, and small however much a client says of itself
+        whose = hash((view, asker))  # salted, and small however long a client's capabilities are
         key: bytes | int = view
         seconds = self.timeout
         shared = self._asking.get(view)
@@ -72,28 +72,28 @@ class Learner:
         return self.contracts.find(tool) if self.contracts.is_complete(view) or not must_be_listed else None
 
     def knows(self, tool: str, view: bytes = b"", *, must_be_listed: bool = False) -> bool:
-        """Whether `find` has nothing to wait for: also where it is known that there is no such tool."""
+        """Whether `find` needs no request, also because the tool is known not to exist."""
         if self.contracts.is_complete(view):
             return True
         return not must_be_listed and self.contracts.find(tool) is not None
 
     def discover(self, list_page: ListPage, view: bytes = b"", *, asker: Hashable = None) -> None:
-        """Ask once per start of the server, so that contracts kept from an earlier start do not go stale."""
+        """Asks once per start of the server, so that contracts from an earlier start do not go stale."""
         if not self.has_discovered:
             self.has_discovered = True
             self._not_before.clear()
             self._ask(list_page, view, view, hash((view, asker)))
 
     def restart(self) -> None:
-        """The server was restarted: what it offers may differ from what it offered before."""
+        """Notes that the server was restarted, as its tools may differ from before."""
         self.has_discovered = False
         self.contracts.start_anew()
 
     def refresh(self, list_page: ListPage, view: bytes = b"") -> None:
-        """Ask again, in the background: the server says that its list has changed.
+        """Asks again in the background, because the server sent that its list changed.
 
-        The first change is learnt at once. One that says so again and again is asked less and less often, and always
-        once more after the last time; until then calls are judged by the list that was learnt last.
+        The first change is learnt at once. A server that repeats the notification is asked less and less often, and
+        always once more after the last one; until then calls are judged by the last list.
         """
         if (due := self._due.pop(view, None)) is not None:
             due.cancel()
@@ -120,7 +120,7 @@ class Learner:
     async def _run(self, list_page: ListPage, view: bytes, key: bytes | int, whose: int) -> bool:
         was_answered = may_ask_again = False
         try:
-            # Longer than any caller waits: a late answer is still learnt.
+            # Longer than any caller waits, so that a late answer is still learnt.
             async with asyncio.timeout(self.timeout * 6):
                 was_answered = await ask_for_all(self.contracts, list_page, view)
         except ListingSessionLost:

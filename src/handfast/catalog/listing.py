@@ -1,4 +1,4 @@
-"""tools/list answers, read as contracts; and the pass that asks a server for all of its pages."""
+"""Reads tools/list answers as contracts, and asks a server for all pages of its list."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -11,31 +11,31 @@ from handfast.wire.members import level_of, member, text_member
 from handfast.wire.message import AmbiguousKeys, Members, Message
 from handfast.wire.scan import NotJson, scan_items
 
-SLICE = 100  # tools that are read before other work has a turn
-_MAX_PAGES = 200  # a server that never stops paging does not hold us for ever
+SLICE = 100  # tools that are read before other work gets a turn
+_MAX_PAGES = 200  # ends a listing by a server that never stops paging
 
 
 class ListingSessionLost(ConnectionError):
-    """The server knows the session no more in which it was asked. In another one it may well answer."""
+    """The server no longer knows the session of the request. It may answer in another session."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolPage:
-    texts: list[bytes]  # of the tools, readable or not
+    texts: list[bytes]  # of all tools, readable or not
     contracts: list[ToolContract]
-    places: list[int]  # where each of the contracts stands among the texts
+    places: list[int]  # index of each contract's tool in `texts`
     next_cursor: bytes | None  # raw JSON, so that it can be sent back exactly
-    is_whole: bool = True  # False where there were more tools than were read
+    is_whole: bool = True  # False if there were more tools than were read
 
     def texts_of(self, count: int) -> list[bytes]:
-        """The beginning of the list, up to so many tools that could be read."""
+        """The beginning of the list with the first `count` readable tools."""
         return self.texts if count == len(self.contracts) else self.texts[: self.places[count]]
 
 
 async def read_tool_page(result: Members, most: int = MOST_ITEMS) -> ToolPage | None:
-    """The contracts on one page, up to a bound; a tool that cannot be read is left out, its siblings are not.
+    """The contracts on one page, up to a bound; only tools that cannot be read are left out.
 
-    Done in slices: reading a tool takes some 15 microseconds, and everything else waits meanwhile.
+    Works in slices, because reading a tool takes some 15 microseconds during which everything else waits.
     """
     listed = result.get("tools")
     if listed is None:
@@ -55,7 +55,7 @@ async def read_tool_page(result: Members, most: int = MOST_ITEMS) -> ToolPage | 
         if place % SLICE == SLICE - 1:
             await take_turn()
     if len(texts) > SLICE:
-        await take_turn()  # for those who learn them
+        await take_turn()  # before the caller learns them
     return ToolPage(texts, contracts, places, member(result, "nextCursor"), is_whole)
 
 
@@ -77,7 +77,7 @@ ListPage = Callable[[bytes | None], Awaitable[Message]]
 
 
 async def ask_for_all(contracts: ServerContracts, list_page: ListPage, view: bytes = b"") -> bool:
-    """Ask for every page and learn it. False when the server did not answer with a list."""
+    """Asks for every page and learns it. False if the server did not answer with a list."""
     cursor: bytes | None = None
     own = ListPass()
     for _ in range(_MAX_PAGES):
@@ -95,6 +95,6 @@ async def ask_for_all(contracts: ServerContracts, list_page: ListPage, view: byt
         if page.next_cursor is None or not page.is_whole or taken < len(page.contracts):
             return True
         if page.next_cursor == cursor:
-            return False  # it would go on like that for ever
+            return False  # it would never end
         cursor = page.next_cursor
     return False

@@ -46,14 +46,14 @@ CREATE INDEX IF NOT EXISTS tasks_by_contract ON tasks (contract);
 
 
 def source_of(command_or_url: Sequence[str]) -> str:
-    """A fingerprint of what is behind a server's name, so that two servers of one name never share contracts."""
+    """A fingerprint of a server's command or URL, so that two servers of one name never share contracts."""
     return sha256("\0".join(command_or_url).encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 class ContractStore:
-    """`catalog.db` in the state folder. Writing happens on one thread of its own: the caller never waits for disk.
+    """`catalog.db` in the state folder. One thread of its own writes, so that callers never wait for the disk.
 
-    Raises: StoreError, where the folder or the file is not its owner's alone, or the file cannot be used.
+    Raises: StoreError, if folder or file is not private to its owner, or the file cannot be used.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -81,11 +81,11 @@ class ContractStore:
         return [ToolContract(*row) for row in rows]
 
     def save(self, server: str, source: str, changes: Sequence[ContractChange]) -> None:
-        """Keep what changed, behind the caller's back."""
+        """Stores changes in the background."""
         self.write(_save_changes, server, source, tuple(changes))
 
     def is_news(self, server: str, tool: str, digest: str) -> bool:
-        """Whether this schema's trouble has not been reported before, by this or an earlier process; now it has."""
+        """Whether this schema's fault was not reported yet by this or an earlier process; marks it as reported."""
         key = (server, tool, digest)
         if key in self._diagnosed:
             return False
@@ -94,11 +94,11 @@ class ContractStore:
         return True
 
     def write(self, save: Callable[..., None], *what: object) -> "Future[None]":
-        """Have something kept, in the order it was asked for; `save` gets the connection, inside a transaction."""
+        """Queues a write, in the order of calls; `save` gets the connection inside a transaction."""
         return self._writer.submit(self._write, save, *what)
 
     def read(self, find: Callable[..., Found | None], *what: object) -> "Future[Found | None]":
-        """Have something looked up after everything that was to be kept so far."""
+        """Queues a read after all earlier writes."""
         return self._writer.submit(self._read, find, *what)
 
     def _read(self, find: Callable[..., Found | None], *what: object) -> Found | None:
@@ -109,7 +109,7 @@ class ContractStore:
             return None
 
     def _write(self, save: Callable[..., None], *what: object) -> None:
-        """On the writer's thread. What cannot be kept is learnt again; it must not stop what comes after it."""
+        """Runs on the writer's thread. A failed write must not stop later ones; lost contracts are learnt again."""
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             save(self._connection, *what)
@@ -125,8 +125,8 @@ class ContractStore:
 
 
 def _add_columns(connection: sqlite3.Connection) -> None:
-    """A file of an earlier version kept its tasks by their ids alone."""
-    connection.execute("BEGIN IMMEDIATE")  # another process may be at it
+    """Adds columns that files of earlier versions lack, which kept tasks by their ids alone."""
+    connection.execute("BEGIN IMMEDIATE")  # another process may do the same
     if all(name != "named" for _, name, *_ in connection.execute("PRAGMA table_info(tasks)")):
         for column in ("named", "holder"):
             connection.execute(f"ALTER TABLE tasks ADD COLUMN {column} TEXT NOT NULL DEFAULT ''")

@@ -1,4 +1,4 @@
-"""Calls that were answered with a task, kept on disk until their results have come, with what their tools promised."""
+"""Calls answered with a task, kept on disk with their tools' contracts until their results come."""
 
 import asyncio
 import sqlite3
@@ -9,36 +9,36 @@ from typing import Any
 from handfast.catalog.store import ContractStore
 from handfast.core.call.contract import ToolContract
 
-_MOST = 10_000  # of one server; each takes about 400 bytes, and the oldest of the caller with the most make way
+_MOST = 10_000  # of one server, about 400 bytes each; past this the oldest of the caller with the most is dropped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptTask:
     """One call whose result comes later."""
 
-    key: str  # its id, as its caller knows it
-    named: str  # its id alone
-    holder: str  # whose room it takes
+    key: str  # a hash of its id and of the caller or session it was given to
+    named: str  # a hash of its id alone
+    holder: str  # a hash of the caller's address, whose room it takes
     tool: str
     request_id: str  # of the call, so that its result is recorded under the same one
     actor: str
     contract: ToolContract | None  # as it was when the tool was called
     created: float  # seconds since 1970
     expires: float
-    outcome: str = ""  # what is on record about its result; empty as long as nothing is
+    outcome: str = ""  # the recorded outcome of its result; empty until there is one
 
 
 def task_key(task_id: str, given_to: str = "") -> str:
-    """What a task is kept under: an id may be all that is needed to fetch a result, so ids themselves stay off disk.
+    """The key of a task: a hash, because an id may be all that is needed to fetch a result, so it must not be on disk.
 
-    Each process of a server may count its tasks, so an id says little without the caller or session it was given to.
+    Processes of one server may number their tasks alike, so the key includes the caller or session it was given to.
     """
     text = f"{given_to}\0{task_id}" if given_to else task_id
     return sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 class KeptTasks:
-    """The tasks of one server. Two servers of one name never share, as with contracts."""
+    """The tasks of one server. Two servers of one name do not share them, as with contracts."""
 
     def __init__(self, store: ContractStore, server: str, source: str, *, most: int = _MOST) -> None:
         self._store = store
@@ -47,17 +47,17 @@ class KeptTasks:
         self._source = source
 
     async def keep(self, task: KeptTask) -> None:
-        """Return once it would be found after a restart."""
+        """Stores a task; returns once it would be found after a restart."""
         writing = self._store.write(_save, self._server, self._source, task, self._most)
-        # A caller that leaves must not take the write along.
+        # A caller that leaves must not cancel the write.
         await asyncio.shield(asyncio.wrap_future(writing))
 
     async def find(self, key: str, named: str = "") -> KeptTask | None:
-        """The task of this key, else the only one of this name, of any caller."""
+        """The task with this key, else the only one with this name, of any caller."""
         return await asyncio.wrap_future(self._store.read(_find, self._server, self._source, key, named))
 
     def note_outcome(self, key: str, outcome: str) -> None:
-        """Remember what was recorded, behind the caller's back."""
+        """Stores the recorded outcome in the background."""
         self._store.write(_note_outcome, self._server, self._source, key, outcome)
 
 
@@ -103,7 +103,7 @@ def _find(connection: sqlite3.Connection, server: str, source: str, key: str, na
         " AND NOT EXISTS (SELECT 1 FROM tasks WHERE server = :server AND source = :source AND key = :key)) LIMIT 2",
         {"server": server, "source": source, "key": key, "named": named},
     ).fetchall()
-    # Which of several is meant cannot be known.
+    # Among several the right one cannot be known.
     return _task(*rows[0]) if len(rows) == 1 else None
 
 

@@ -1,4 +1,4 @@
-"""SlowLane: hands values to the worker process, one at a time, and ends it when it takes too long."""
+"""SlowLane: sends values to the worker process, one at a time, and kills the process when it takes too long."""
 
 import asyncio
 import os
@@ -15,35 +15,35 @@ from typing import Literal, Required, TypedDict
 from handfast.core.schema.compiled import CompiledSchema
 from handfast.slow_lane.frames import HEADER_BYTES, Job, Stage, body_length, pack, unpack_stage
 
-# Starting takes 0.1 s on an idle machine; a busy one gets plenty.
+# Starting takes 0.1 s on an idle machine; this leaves a busy one plenty of time.
 START_SECONDS = 10.0
 
-# What compiles slower than this counts as uncompilable.
+# A schema that takes longer to compile counts as uncompilable.
 COMPILE_SECONDS = 1.0
 
-# With look-around in a pattern a caller's text decides how long matching takes, so no deadline is longer than this,
-# not even for a schema of our own: the others wait meanwhile.
+# If a pattern has look-around, the time depends on the caller's text, so no deadline is longer than this, not even
+# for our own schemas: other calls wait meanwhile.
 BACKTRACKING_SECONDS = 1.0
 
-# A verdict waits this long for its wording, then goes without.
+# A verdict waits this long for its wording, then is returned without.
 WORDING_SECONDS = 0.05
 
-# Should the parent be gone, the worker ends itself this long after the last deadline.
+# If the parent is gone, the worker ends itself this long after the last deadline.
 ORPHAN_SECONDS = 1.0
 
-# A schema that was too slow this often rests, so that one bad tool cannot starve the others: of a minute it takes
-# about a second. Not for good: it may be a caller's value that was slow, and the tool is other callers' too.
+# A schema that was too slow this often rests, so that one bad tool cannot starve the others: it takes about a second
+# of a minute. Not forever, because one caller's value may have been slow, and other callers use the tool too.
 MOST_KILLS = 3
 REST_SECONDS = 60.0
 MOST_REMEMBERED = 1_024
 
-# Callers beyond this many do not queue: at a quarter of a second each they would wait for a minute.
+# More callers than this do not queue: at a quarter of a second each they would wait for a minute.
 MOST_WAITING = 256
 
-# Nothing of the parent's environment is needed but what makes its Python start; tokens stay where they are.
+# The worker only needs the variables that make Python start; tokens in the environment are not passed on.
 _KEPT_ENVIRONMENT = ("PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 
-# -P: whatever lies in the working directory is not what we import.
+# -P: modules are never imported from the working directory.
 WORKER = (sys.executable, "-P", "-m", "handfast.slow_lane.worker")
 
 Problem = Literal["", "too slow", "uncompilable", "too deep", "ambiguous"]
@@ -51,7 +51,7 @@ Problem = Literal["", "too slow", "uncompilable", "too deep", "ambiguous"]
 
 @dataclass(frozen=True, slots=True)
 class LaneVerdict:
-    """conforms is None when there is a problem; words may be empty even where the value does not conform."""
+    """A verdict. `conforms` is None if there is a problem; `words` may be empty even if the value does not conform."""
 
     conforms: bool | None
     words: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ TOO_SLOW_TO_COMPILE = LaneVerdict(None, problem="uncompilable", reason="The sche
 
 
 class LaneWishes(TypedDict, total=False):
-    """How a value is to be judged, and what is to be said of one that does not conform."""
+    """How a value is to be judged, and whether violations are to be worded."""
 
     wording: Required[bool]
     lenient: bool
@@ -73,7 +73,7 @@ class LaneWishes(TypedDict, total=False):
 
 @dataclass(slots=True)
 class _SchemaTrouble:
-    """What a schema did to the worker so far."""
+    """The worker's failures over one schema."""
 
     kills: int = 0
     wording_kills: int = 0
@@ -82,11 +82,11 @@ class _SchemaTrouble:
 
     @property
     def verdict(self) -> LaneVerdict | None:
-        """What is said without asking the worker."""
+        """The verdict that needs no worker, or None."""
         return TOO_SLOW if self.rests_until > monotonic() else self.final
 
     def blame(self, verdict: LaneVerdict) -> LaneVerdict:
-        """Note that the worker was lost over this schema."""
+        """Notes that the worker was lost over this schema."""
         self.kills += 1
         if self.kills >= MOST_KILLS:
             if verdict is TOO_SLOW:
@@ -97,14 +97,14 @@ class _SchemaTrouble:
 
 
 class _WorkerLost(Exception):
-    """The worker ended, or said something no worker says."""
+    """The worker ended, or its answer was invalid."""
 
 
 class SlowLane:
-    """Judges what is too heavy to judge in place. Belongs to one event loop; started on first need."""
+    """Judges values that are too heavy to judge in place. For one event loop; starts its worker on first use."""
 
     def __init__(self) -> None:
-        self._turn = asyncio.Lock()  # wakes its waiters in the order they came
+        self._turn = asyncio.Lock()  # wakes its waiters in the order of arrival
         self._waiting = 0
         self._process: Process | None = None
         self._troubles: OrderedDict[str, _SchemaTrouble] = OrderedDict()
@@ -122,7 +122,7 @@ class SlowLane:
         lenient: bool = False,
         max_depth: int | None = None,
     ) -> LaneVerdict:
-        """Judge the JSON text by its depth and by the schema, within the deadline once its turn has come."""
+        """Judges the JSON text by its depth and by the schema, within the deadline once its turn has come."""
         trouble = self._trouble(schema.digest)
         if (known := trouble.verdict) is not None:
             return known
@@ -132,14 +132,14 @@ class SlowLane:
         wanted = wording and trouble.wording_kills < MOST_KILLS
         seconds = COMPILE_SECONDS + deadline + WORDING_SECONDS + ORPHAN_SECONDS
         job = Job(schema.digest, schema.text, value_text, wanted, show_names, seconds, lenient, max_depth)
-        # A caller who leaves must not take the answer's reader along: the next job would read the wrong answer.
+        # A caller that leaves must not cancel the reading of the answer: the next job would read the wrong answer.
         task = asyncio.ensure_future(self._run(job, trouble, deadline))
         self._jobs.add(task)
         task.add_done_callback(self._finished)
         return await asyncio.shield(task)
 
     async def close(self) -> None:
-        """End the worker and wait until it is gone; jobs under way are answered as too slow."""
+        """Ends the worker and waits until it is gone; jobs in progress get the verdict "too slow"."""
         self._is_closed = True
         await self._end_worker()
         if self._jobs:
@@ -157,11 +157,11 @@ class SlowLane:
         self._jobs.discard(task)
         self._turn.release()
         if not task.cancelled():
-            task.exception()  # seen, whether or not its caller is still there
+            task.exception()  # marks the exception as retrieved, even if the caller has left
 
     async def _run(self, job: Job, trouble: _SchemaTrouble, deadline: float) -> LaneVerdict:
         if (known := trouble.verdict) is not None:
-            return known  # settled while this job waited
+            return known  # known since this job began to wait
         if self._is_closed:
             return TOO_SLOW
         try:
@@ -185,7 +185,7 @@ class SlowLane:
             async with asyncio.timeout(min(deadline, BACKTRACKING_SECONDS) if compiled.backtracks else deadline):
                 verdict = await _hear(process, "verdict", "too deep", "ambiguous", "too slow")
             if verdict.name == "too slow":
-                return TOO_SLOW  # it ended itself, and goes on
+                return TOO_SLOW  # matching gave up at its limit; the worker goes on
             if verdict.name == "too deep":
                 return LaneVerdict(None, problem="too deep")
             if verdict.name == "ambiguous":
@@ -228,7 +228,7 @@ class SlowLane:
         if process is None:
             return
         if process.returncode is None:
-            with suppress(ProcessLookupError):  # it may end in this very moment
+            with suppress(ProcessLookupError):  # it may just have ended
                 process.kill()
         if process.stdin is not None:
             process.stdin.close()
@@ -262,7 +262,7 @@ async def _hear(process: Process, *expected: str) -> Stage:
 
 
 def find_refusals(schemas: Sequence[CompiledSchema]) -> Iterator[tuple[CompiledSchema, str]]:
-    """Those that cannot be compiled, and why. Where no worker can be started nothing is found: calls will tell."""
+    """The schemas that cannot be compiled, with the reason. Yields none if the worker cannot be started."""
     left = list(schemas)
     while left:
         stages = _run_jobs([_job(schema) for schema in left])
@@ -271,10 +271,10 @@ def find_refusals(schemas: Sequence[CompiledSchema]) -> Iterator[tuple[CompiledS
         for stage in stages:
             if stage.name == "uncompilable":
                 yield left[0], "".join(stage.words)
-            if stage.name != "compiled":  # the verdict on a value that only fills the place of one
+            if stage.name != "compiled":  # the verdict on the placeholder value ends a job
                 left.pop(0)
         if left and stages[-1].name != "compiled":
-            yield left[0], TOO_SLOW_TO_COMPILE.reason  # the worker ended over it
+            yield left[0], TOO_SLOW_TO_COMPILE.reason  # the worker died while compiling it
         left = left[1:]
 
 
@@ -283,8 +283,8 @@ def _job(schema: CompiledSchema) -> Job:
 
 
 def _run_jobs(jobs: list[Job]) -> list[Stage]:
-    """The stages up to the end of the worker, without the first, which says that it is ready; none if it is not."""
-    seconds = START_SECONDS + sum(job.seconds for job in jobs)  # each ends the worker by itself before that
+    """All stages that the worker sends until it ends, without the first, "ready"; empty if it does not start."""
+    seconds = START_SECONDS + sum(job.seconds for job in jobs)  # each job's own alarm ends the worker earlier
     try:
         done = subprocess.run(
             WORKER,

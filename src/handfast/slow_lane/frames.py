@@ -1,4 +1,4 @@
-"""What client and worker say to each other: MessagePack behind four bytes of length."""
+"""The messages between the slow lane and its worker: MessagePack after four bytes of length."""
 
 import msgspec
 
@@ -16,18 +16,18 @@ class Job(msgspec.Struct, frozen=True, array_like=True):
     value: bytes
     wording: bool
     show_names: bool
-    seconds: float  # after which the worker ends itself, should its parent be gone
-    lenient: bool = False  # scalars sent as text count as what they spell
-    max_depth: int | None = None  # levels that the value may have; None where that is known already
+    seconds: float  # after this time the worker ends itself
+    lenient: bool = False  # scalars sent as text are converted
+    max_depth: int | None = None  # levels that the value may have; None if that was checked already
 
 
 class Stage(msgspec.Struct, frozen=True, array_like=True):
-    """How far a job has come: ready, compiled, uncompilable, too deep, ambiguous, too slow, verdict or words."""
+    """The progress of a job: ready, compiled, uncompilable, too deep, ambiguous, too slow, verdict or words."""
 
     name: str
     conforms: bool = False
     words: tuple[str, ...] = ()
-    backtracks: bool = False  # of what was compiled: how long it takes is up to the value
+    backtracks: bool = False  # the compiled schema's time depends on the value
 
 
 def pack(message: Job | Stage) -> bytes:
@@ -44,7 +44,7 @@ def unpack_stage(body: bytes) -> Stage:
 
 
 def body_length(header: bytes) -> int:
-    """Raises: ValueError when no honest peer would send that much."""
+    """The length of the body. Raises: ValueError if it is larger than any message."""
     length = int.from_bytes(header, "big")
     if length > MOST_BYTES:
         raise ValueError("The frame is larger than any message; restart the slow lane.")

@@ -13,7 +13,7 @@ from handfast.core.schema.compiled import SchemaRefused, build_slow_validator, d
 from handfast.core.schema.violation_texts import declared_names, describe_errors
 from handfast.slow_lane.frames import HEADER_BYTES, Job, Stage, body_length, pack, unpack_job
 
-# Decoding the largest result takes 200 MB; more than this is a bomb, and dying of it costs one job.
+# Decoding the largest result takes 200 MB; a value that needs more than this is hostile, and costs one job.
 MEMORY_BYTES = 1024 * 1024 * 1024
 
 # Compiled schemas kept between jobs.
@@ -34,7 +34,7 @@ def _conforms(schema: _Compiled, value: object) -> bool:
 
 
 def _gave_up(schema: _Compiled, value: object) -> bool:
-    """Whether matching a pattern was ended at its bound: the library then says no, whatever the schema makes of it."""
+    """Whether a pattern reached its backtrack limit: the library then says invalid, whatever the schema makes of it."""
     if not schema.backtracks:
         return False
     try:
@@ -42,7 +42,7 @@ def _gave_up(schema: _Compiled, value: object) -> bool:
     except jsonschema_rs.ValidationError as problem:
         return isinstance(problem.kind, jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded)
     except UnicodeEncodeError:
-        return False  # no pattern was asked about it
+        return False  # no pattern was matched against it
     return False
 
 
@@ -56,7 +56,7 @@ def _words(schema: _Compiled, value: object, *, show_names: bool) -> tuple[str, 
 
 
 class Worker:
-    """Reads jobs until the other end closes; answers in stages, so that a verdict never waits for its wording."""
+    """Reads jobs until its input closes; answers in stages, so that a verdict never waits for its wording."""
 
     def __init__(self, jobs: BinaryIO, answers: BinaryIO) -> None:
         self.jobs = jobs
@@ -93,7 +93,7 @@ class Worker:
         if not conforms and job.lenient:
             conforms = is_valid_if_coerced(schema.validator, value)
         self.say(Stage("verdict", conforms=conforms))
-        # Words that were not asked for would be taken for the answer to the next job.
+        # Words that were not requested would be read as the answer to the next job.
         if not conforms and job.wording:
             self.say(Stage("words", words=_words(schema, value, show_names=job.show_names)))
 
@@ -112,14 +112,14 @@ class Worker:
 
 
 def _end_after(seconds: float) -> None:
-    """End this process unless the alarm is set again in time: its default action needs no Python to run."""
+    """Ends this process unless called again in time; the alarm's default action works even while Python is blocked."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def _stand_back() -> None:
-    """Take less than others, and no more memory than a job can need."""
-    # An interrupt at the terminal is for the parent, which closes this process when it ends.
+    """Lowers the priority of this process and bounds its memory."""
+    # An interrupt at the terminal is for the parent, which ends this process when it ends itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "nice"):
         os.nice(5)
