@@ -1,4 +1,4 @@
-"""The toolkit: write MCP servers that keep their contract from the first line."""
+"""The toolkit for MCP servers whose tools keep their contracts: its public names."""
 
 from handfast.core.answers.codes import CodeBook, DeclaredCode
 from handfast.core.answers.envelopes import Envelope

@@ -1,4 +1,4 @@
-"""ToolRegistry: every tool of one server, and `dispatch`, the only way in which one of them runs."""
+"""ToolRegistry: every tool of one server, and `dispatch`, the only function that runs them."""
 
 import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
@@ -33,7 +33,7 @@ from handfast.toolkit.writing.builders import with_handler
 from handfast.toolkit.writing.schemas import ContractError
 from handfast.toolkit.writing.spec import Kind, Run, ToolSpec, require_name, require_seconds, require_sound
 
-CALL_TIMEOUT_S = 120.0  # long enough for a render or a report; a tool that needs more says so
+CALL_TIMEOUT_S = 120.0  # long enough for a render or a report; a tool that needs more sets its own
 _NOBODY = ToolCaller()
 
 
@@ -42,7 +42,7 @@ class UnknownTool(LookupError):
 
 
 class ToolRegistry:
-    """Tools are added until the first one is served or dispatched; from then on the set is fixed."""
+    """The tools of one server. The set is fixed once the first tool is served or dispatched."""
 
     def __init__(
         self,
@@ -60,12 +60,12 @@ class ToolRegistry:
         results: ResultStore | None = None,
         today: Today = today_utc,
     ) -> None:
-        """`timeout_s` None: a call takes as long as it takes. `policy` is how firmly every tool is held to its word:
-        input schemas may be open only where it says what becomes of undeclared arguments. `in_threads`: calls come from
-        threads without an event loop, by `in_thread.run_here`.
+        """`timeout_s` None: calls have no time limit. `policy` sets how strictly every tool is held to its contract;
+        with STRICT, the default, input schemas must not be open. `in_threads`: calls come from threads without an event
+        loop, by `slow_lanes.run_here`.
 
-        `in_pieces` and `piece_bytes` hold for tools that do not say otherwise; `results` keeps the rest of them.
-        `today` is the date by which old names end."""
+        `in_pieces` and `piece_bytes` are defaults for tools that do not set them; `results` keeps the other pieces.
+        `today` gives the date that ends old names."""
         self.name = name
         self.envelope = Envelope(envelope)
         self.codes = CodeBook(codes)
@@ -95,7 +95,7 @@ class ToolRegistry:
     # --- building --------------------------------------------------------------------------------------------------
 
     def add(self, spec: ToolSpec) -> ToolSpec:
-        """Raises: ContractError, for a name that is taken, a tool that is not sound, or once they are served."""
+        """Adds a tool. Raises: ContractError, for a name that is taken, an unsound tool, or after serving began."""
         if spec.is_dispatcher:
             raise ContractError(f"'{spec.name}' would have no actions; make it with dispatcher() instead.")
         return self._enter(spec)
@@ -122,10 +122,10 @@ class ToolRegistry:
         title: str = "",
         hides_tools: bool = False,
     ) -> ToolSpec:
-        """One tool in front of others that are registered: `{"action": …, "arguments": {…}}`.
+        """Adds one tool in front of registered others: `{"action": …, "arguments": {…}}`.
 
-        `actions` maps names of actions to names of tools, or lists tools that keep theirs; `resources` has such a map
-        for each resource. `hides_tools`: they are no longer listed themselves. Raises: ContractError.
+        `actions` maps names of actions to names of tools, or lists tools whose names are the actions; `resources` has
+        such a map for each resource. `hides_tools`: the tools are no longer listed themselves. Raises: ContractError.
         """
         named = name_actions(name, actions, resources or {})
         for tool in named.values():
@@ -139,8 +139,8 @@ class ToolRegistry:
         return spec
 
     def renamed(self, old: str, *, to: str, until: date) -> None:
-        """The tool `to` was called `old`, and that name works up to and including a day, in UTC. Raises:
-        ContractError."""
+        """Lets the tool `to` be called by its former name `old` up to and including the day `until`, in UTC.
+        Raises: ContractError."""
         self._require_free(old)
         require_name(old)
         self._require_tool(to, old)
@@ -169,7 +169,7 @@ class ToolRegistry:
         return self._policy is not STRICT
 
     def _listed(self, spec: ToolSpec) -> RegisteredTool:
-        """Raises: ContractError."""
+        """The tool's form for lists of objects. Raises: ContractError."""
         if spec.args_model is not None or (self._in_pieces if spec.in_pieces is None else spec.in_pieces):
             raise ContractError(f"'{spec.name}' takes lists, so it can have neither an args_model nor in_pieces.")
         several = replace(
@@ -196,7 +196,7 @@ class ToolRegistry:
         data, is_list, keys = published_data(spec.output_schema, spec.name, spec.items_key)
         schema = continuing_input(spec.input_schema)
         contract, wraps = self._contract(spec, schema, data)
-        # The tool is not run again: its kept result is looked up, for the caller that it belongs to.
+        # The tool does not run again: its kept result is looked up, for its owner only.
         reads = replace(spec, kind=Kind.READ, input_schema=schema, args_model=None, returns=None)
         continuing = RegisteredTool(replace(reads, run=self._large.run_next), contract, wraps)
         is_object = is_object_schema(spec.output_schema or {})
@@ -207,12 +207,12 @@ class ToolRegistry:
         return self._recorder is not None
 
     def record_with(self, recorder: Recorder | None) -> None:
-        """Where calls are recorded from now on; None: nowhere."""
+        """Sets the recorder for calls from now on; None records nothing."""
         self._recorder = recorder
         self._dispatcher = None
 
     def freeze(self) -> Dispatcher:
-        """Fix the set of tools; done by the first call and by every server. Raises: ContractError."""
+        """Fixes the set of tools; the first call and every server do this. Raises: ContractError."""
         if not self._is_frozen:
             self._require_usable()
             self._is_frozen = True
@@ -231,7 +231,7 @@ class ToolRegistry:
         return self._dispatcher
 
     def _require_usable(self) -> None:
-        """What is too heavy to compile here is compiled where it will run. Raises: ContractError."""
+        """Checks schemas that are too heavy to compile here in the slow lane's worker. Raises: ContractError."""
         heavy = {
             schema.digest: (schema, tool, side)
             for tool in self._tools.values()
@@ -243,13 +243,13 @@ class ToolRegistry:
             raise _unusable(tool, side, reason)
 
     def apart(self, run_of: Callable[[ToolSpec], Run] | None = None) -> "ToolRegistry":
-        """The same tools for a session that ends before this registry does, run in another way where `run_of` says so.
+        """A copy for a session that ends before this registry does; `run_of` gives other functions to run the tools.
 
         Raises: ContractError.
         """
         self.freeze()
         other = copy(self)
-        other._lane, other._dispatcher = other._new_lane(), None  # ended with its session
+        other._lane, other._dispatcher = other._new_lane(), None  # these end with the session
         if run_of is not None:
             runs = {name: run_of(tool.spec) for name, tool in self._tools.items() if not tool.spec.is_dispatcher}
             specs = {name: replace(self._tools[name].spec, run=run) for name, run in runs.items()}
@@ -260,18 +260,18 @@ class ToolRegistry:
     # --- what is there ---------------------------------------------------------------------------------------------
 
     def list_registered(self) -> list[ToolSpec]:
-        """Every tool, in the order of its name."""
+        """Every tool, in the order of names."""
         return [self._tools[name].spec for name in sorted(self._tools)]
 
     def registered(self, name: str) -> RegisteredTool:
-        """Raises: UnknownTool."""
+        """The tool of this name. Raises: UnknownTool."""
         try:
             return self._tools[name]
         except KeyError:
             raise UnknownTool(name) from None
 
     def published(self) -> list[dict[str, Any]]:
-        """The tools as `tools/list` has them at this moment, in the order of their names."""
+        """The current entries of `tools/list`, in the order of names."""
         today = self._today() if self._renamed else date.min
         if self._listing is None or self._listing[0] != today or not self._is_frozen:
             listed = [tool for tool in self._tools.values() if tool.spec.is_listed]
@@ -282,7 +282,7 @@ class ToolRegistry:
         return self._listing[1]
 
     def published_to(self, sees: Callable[[str], bool]) -> list[dict[str, Any]]:
-        """The same for a caller who does not see every tool. What they do not see is named to them nowhere."""
+        """The same for a caller that does not see every tool; hidden tools are not named in descriptions either."""
         listed = [entry for entry in self.published() if self._is_seen(entry["name"], sees)]
         return [self._narrowed(entry, sees) for entry in listed]
 
@@ -293,7 +293,7 @@ class ToolRegistry:
         return {**entry, **behind.for_caller(sees).about_actions()}
 
     async def close(self) -> None:
-        """End what calls have started beside them."""
+        """Ends the slow lane that calls have started."""
         await self._lane.close()
 
     # --- running ---------------------------------------------------------------------------------------------------
@@ -301,7 +301,7 @@ class ToolRegistry:
     async def dispatch(
         self, name: str, arguments: object = None, *, actor: Any = None, caller: ToolCaller | None = None
     ) -> Answer:
-        """Run one tool as a client would. Raises: UnknownTool."""
+        """Runs one tool as a client would. Raises: UnknownTool."""
         dispatcher = self._dispatcher or self.freeze()
         if caller is None:
             caller = _NOBODY if actor is None else ToolCaller(actor=actor)
@@ -313,7 +313,7 @@ class ToolRegistry:
         return await self._call(tool, arguments, caller, dispatcher)
 
     def _is_seen(self, name: str, sees: Callable[[str], bool]) -> bool:
-        """A dispatcher is there for every caller that sees one of its actions."""
+        """Whether the caller sees a tool; it sees a dispatcher if it sees one of its actions."""
         behind = self._dispatchers.get(name)
         if behind is None:
             return sees(name)
@@ -346,7 +346,7 @@ class ToolRegistry:
 
 
 def _schemas_of(tool: RegisteredTool) -> Iterator[tuple[str, CompiledSchema | UncompilableSchema]]:
-    """Every schema that a call of the tool may be judged by, and which one it is."""
+    """Every schema that may judge a call of the tool, each with its side."""
     contracts = [tool.contract, tool.answering, *([tool.listed.contract] if tool.listed is not None else [])]
     for contract in contracts:
         for side, schema in (("input", contract.input), ("output", contract.output)):

@@ -1,4 +1,4 @@
-"""Toolbox: what an author writes tools into, and starts as a server."""
+"""Toolbox: the object that an author registers tools with, and starts as a server."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -29,7 +29,7 @@ F = TypeVar("F", bound=Callable[..., Any])  # Any: a tool's own signature
 
 
 class Toolbox:
-    """The tools of one server. `app` is handed to every tool as `call.app`."""
+    """The tools of one server. Every tool gets `app` as `call.app`."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Toolbox:
     @overload
     def read(self, /, **more: Any) -> Callable[[F], F]: ...
     def read(self, function: F | None = None, /, **more: Any) -> F | Callable[[F], F]:  # Any: of `spec_of_function`
-        """Register a function as a tool that only looks."""
+        """Registers a function as a tool that only reads."""
         return self._typed(Kind.READ, function, more)
 
     @overload
@@ -87,7 +87,7 @@ class Toolbox:
     @overload
     def write(self, /, **more: Any) -> Callable[[F], F]: ...
     def write(self, function: F | None = None, /, **more: Any) -> F | Callable[[F], F]:  # Any: as above
-        """Register a function as a tool that changes something."""
+        """Registers a function as a tool that changes something."""
         return self._typed(Kind.WRITE, function, more)
 
     @overload
@@ -95,7 +95,7 @@ class Toolbox:
     @overload
     def admin(self, /, **more: Any) -> Callable[[F], F]: ...
     def admin(self, function: F | None = None, /, **more: Any) -> F | Callable[[F], F]:  # Any: as above
-        """Register a function as a tool that destroys or overrides: guarded, and on record."""
+        """Registers a function as a tool that destroys or overrides; it is guarded, and its use is recorded."""
         return self._typed(Kind.ADMIN, function, more)
 
     def _typed(self, kind: Kind, function: F | None, more: Mapping[str, Any]) -> F | Callable[[F], F]:
@@ -109,11 +109,11 @@ class Toolbox:
     # --- the explicit form -----------------------------------------------------------------------------------------
 
     def add(self, spec: ToolSpec) -> ToolSpec:
-        """Register a tool made by read_tool, write_tool or admin_tool, or a ToolSpec of the author's own."""
+        """Registers a tool made by read_tool, write_tool or admin_tool, or the author's own ToolSpec."""
         return self.registry.add(spec)
 
     def add_all(self, specs: Iterable[ToolSpec], handlers: Mapping[str, Callable[..., Any]]) -> None:  # Any: handlers
-        """Register definitions with a map of their handlers."""
+        """Registers definitions with a map of their handlers."""
         for spec in with_handlers(specs, handlers):
             self.registry.add(spec)
 
@@ -129,26 +129,26 @@ class Toolbox:
         title: str = "",
         hides_tools: bool = False,
     ) -> ToolSpec:
-        """One tool in front of many; see `ToolRegistry.dispatcher`. Raises: ContractError."""
+        """Adds one tool in front of many; see `ToolRegistry.dispatcher`. Raises: ContractError."""
         return self.registry.dispatcher(
             name, description, actions=actions, resources=resources, title=title, hides_tools=hides_tools
         )
 
     def renamed(self, old: str, *, to: str, until: date) -> None:
-        """The tool `to` was called `old`; that name works until a day, which is the last. Raises: ContractError."""
+        """Lets the tool `to` be called by its former name `old` up to and including `until`. Raises: ContractError."""
         self.registry.renamed(old, to=to, until=until)
 
     def list_registered(self) -> list[ToolSpec]:
         return self.registry.list_registered()
 
     async def dispatch(self, name: str, arguments: Mapping[str, Any] | None = None, *, actor: Any = None) -> Answer:
-        """Run one tool in this process, exactly as for a client. Raises: UnknownTool."""
+        """Runs one tool in this process, exactly as for a client. Raises: UnknownTool."""
         return await self.registry.dispatch(name, arguments, actor=actor)
 
     # --- serving ---------------------------------------------------------------------------------------------------
 
     def build_server(self) -> "Server[Any]":  # Any: no lifespan of ours
-        """The official SDK's server over these tools, for authors who serve it in a way of their own."""
+        """Builds the official SDK's server with these tools, for authors who serve it in their own way."""
         from handfast.toolkit.serve.serving import build_server
 
         return build_server(self)
@@ -160,7 +160,7 @@ class Toolbox:
         return asgi_app(self, **more)
 
     def run(self, *, state: str | None = None) -> None:
-        """Serve over stdin and stdout until the client leaves."""
+        """Serves over stdin and stdout until the client leaves."""
         from handfast.toolkit.serve.serving import run_stdio
 
         run_stdio(self, state=state)

@@ -1,1 +1,1 @@
-"""Servers written with other frameworks, put under the contract: a small file for each, and the judging they share."""
+"""Adapters that put servers of other frameworks under the contract: one file for each, and their shared judge."""

@@ -1,4 +1,4 @@
-"""FastMCP servers under the contract: a middleware of FastMCP's own kind, outermost, so mounted servers count too."""
+"""The adapter for FastMCP servers: a FastMCP middleware, outermost, so that it sees mounted servers too."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -21,7 +21,7 @@ CallNext = Callable[[Any], Awaitable[Any]]  # Any: FastMCP's contexts and result
 
 
 def attach_contract(server: FastMCP, judge: Judge) -> None:
-    """Put the judge around everything: what an author's own middleware does to a result is judged with it."""
+    """Puts the judge outermost, so that it also judges what an author's own middleware does to a result."""
     server.middleware.insert(0, FastMcpContractMiddleware(server, judge))
     lowlevel = getattr(server, "_mcp_server", None)
     if lowlevel is not None:
@@ -29,7 +29,7 @@ def attach_contract(server: FastMCP, judge: Judge) -> None:
 
 
 class FastMcpContractMiddleware(Middleware):  # type: ignore[misc]  # FastMCP is not there when types are checked
-    """Judges a dump of what FastMCP hands around, and hands the object on."""
+    """Judges JSON dumps of FastMCP's objects, and passes the objects on unchanged."""
 
     def __init__(self, server: FastMCP, judge: Judge) -> None:
         self._server = server
@@ -67,12 +67,12 @@ class FastMcpContractMiddleware(Middleware):  # type: ignore[misc]  # FastMCP is
         return answer
 
     async def _learn(self, asked: FrameworkCall, version: VersionSpec | None) -> None:
-        """The list, as every list, is learnt on its way through; a tool may be there without being listed."""
+        """Lists the tools, which `on_list_tools` learns, then looks up a tool that exists without being listed."""
         await self._server.list_tools()
         if self._judge.tools.find(asked.view, asked.contract) is not None:
             return
         tool = await self._server.get_tool(asked.tool, version)
-        if tool is None:  # an app's own page calls its tools as `<hash>_<name>`
+        if tool is None:  # an app's page calls its tools as `<hash>_<name>`
             address, _, name = asked.tool.partition("_")
             tool = await self._server.get_tool_by_hash(address, name)
         if tool is not None:
@@ -89,7 +89,7 @@ def _view(context: MiddlewareContext) -> str:
 
 
 def _wanted_version(context: MiddlewareContext) -> VersionSpec | None:
-    """FastMCP keeps several versions of a tool under one name, and a call may say which it means."""
+    """The version that a call names: FastMCP keeps several versions of a tool under one name."""
     wanted = ((context.message.meta or {}).get("fastmcp") or {}).get("version")
     if isinstance(wanted, str):
         return VersionSpec(eq=wanted)
@@ -101,7 +101,7 @@ def _key(tool: str, version: VersionSpec | None) -> str:
 
 
 def page_of(tools: Sequence[Tool]) -> Page:
-    """Every tool under its name and version; the name alone is the newest."""
+    """Schemas of every tool by name and version; the name alone means the newest version."""
     if any(tool.version is not None for tool in tools):
         tools = sorted(tools, key=version_sort_key, reverse=True)
     page: dict[str, Any] = {}
@@ -118,7 +118,7 @@ def _schemas(tool: Tool) -> tuple[Any, Any]:
 
 def read_tool_result(result: Any) -> ResultView:  # Any: a ToolResult, or what an extension answers with
     if isinstance(result, InputRequiredToolResult):
-        return read_result(result.input_required)  # what the client is sent of it
+        return read_result(result.input_required)  # the form that the client is sent
     if not isinstance(result, ToolResult):
         return read_result(result)
     structured = None if result.structured_content is None else text_of(result.structured_content)

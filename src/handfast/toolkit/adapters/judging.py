@@ -1,4 +1,4 @@
-"""The one path around a call that another framework answers: what passes is exactly what the framework made."""
+"""The judge around calls that another framework answers; results pass exactly as the framework made them."""
 
 import asyncio
 import logging
@@ -35,9 +35,9 @@ from handfast.toolkit.running.recording import Unrecorded, open_recorder
 _log = logging.getLogger("handfast.toolkit")
 _UNLISTED = "Calls that cannot be judged are forwarded and recorded as such."
 
-# A call waits this long for the list that it is judged by, as it does at the gateway.
+# A call waits this long for the list that it is judged by, as at the gateway.
 LIST_SECONDS = 5.0
-RETRY_SECONDS = 30.0  # where the list did not come in time, not every call waits for it again
+RETRY_SECONDS = 30.0  # if the list did not come in time, later calls do not wait for it again until then
 
 T = TypeVar("T")
 Lifespan = Callable[[Any], AbstractAsyncContextManager[Any]]  # Any: the server, and whatever its author shares
@@ -45,25 +45,25 @@ Lifespan = Callable[[Any], AbstractAsyncContextManager[Any]]  # Any: the server,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameworkCall:
-    """One call as a framework was asked for it."""
+    """One call as the framework received it."""
 
     tool: str
-    arguments: bytes | None  # JSON; None where there were none
-    contract: str = ""  # what the tool's contract is listed under, where that is not its name
-    view: str = ""  # what kind of caller this is
+    arguments: bytes | None  # JSON; None if absent
+    contract: str = ""  # the key of the tool's contract, if that is not the tool's name
+    view: str = ""  # the kind of caller, which decides its list
     actor: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RefusalText:
-    """What the agent reads in place of a result."""
+    """The text that the agent reads instead of a result."""
 
     text: str
 
 
 @dataclass(slots=True)
 class _Here:
-    """What calls of one event loop share."""
+    """State shared by the calls of one event loop."""
 
     path: CallPath
     lane: SlowLane
@@ -95,7 +95,7 @@ class Judge:
         forward: Callable[[], Awaitable[T]],
         read: Callable[[T], ResultView],
     ) -> T | RefusalText:
-        """`learn` teaches what the caller is shown, `forward` runs the tool. Raises: MCPError, and what they raise."""
+        """Runs a call; `learn` lists the caller's tools, `forward` runs one. Raises: MCPError, and what they raise."""
         here = self._here()
         contract = await self._contract(here, asked, learn) if self._policy.judges else None
         call = here.path.open(
@@ -118,7 +118,7 @@ class Judge:
     async def _contract(
         self, here: _Here, asked: FrameworkCall, learn: Callable[[], Awaitable[None]]
     ) -> CompiledContract | None:
-        """None where the server would not say what its tools are. Raises: MCPError, for a tool it does not have."""
+        """The contract; None if the server did not list its tools. Raises: MCPError, for a tool that is not listed."""
         name = asked.contract or asked.tool
         found = self.tools.find(asked.view, name)
         if found is not None:
@@ -179,7 +179,7 @@ class Judge:
     # --- from the first call to the end ----------------------------------------------------------------------------
 
     def _here(self) -> _Here:
-        """Raises: MCPError, where calls cannot be recorded."""
+        """The state of this event loop. Raises: MCPError, if calls cannot be recorded."""
         loop = asyncio.get_running_loop()
         here = self._loops.get(loop)
         if here is None:
@@ -189,7 +189,7 @@ class Judge:
         return here
 
     def _recorder(self) -> Recorder:
-        """Opened by the first call and not before: a module that is only imported leaves no trace."""
+        """The recorder, opened by the first call, so that importing a module has no effect on disk."""
         if self._given is not None:
             return self._given
         if self._opened is None:
@@ -202,7 +202,7 @@ class Judge:
         return self._opened or Unrecorded()
 
     def during(self, lifespan: Lifespan) -> Lifespan:
-        """The server's own lifespan, and at the end of the last one that of everything which calls have started."""
+        """Wraps the server's lifespan; the end of the last one closes everything that calls have started."""
 
         @asynccontextmanager
         async def with_end(app: Any) -> AsyncIterator[Any]:  # Any: as in Lifespan
@@ -224,5 +224,5 @@ class Judge:
             self._opened.close()
             self._opened = None
         if here is not None:
-            with anyio.CancelScope(shield=True):  # a server often ends by being cancelled
+            with anyio.CancelScope(shield=True):  # a server often ends by cancellation
                 await here.lane.close()

@@ -1,4 +1,4 @@
-"""What a server's tools promise, learnt from its own lists: one view for each kind of caller, compiled once."""
+"""Contracts learnt from a server's own tool lists: one view for each kind of caller, each contract compiled once."""
 
 import json
 from collections import OrderedDict
@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 from handfast.core.call.contract import CompiledContract, ToolContract
 from handfast.core.schema.compiled import DEFAULT_BOUNDS
 
-MOST_VIEWS = 256  # callers with a list of their own; past that the oldest is forgotten and listed again
+MOST_VIEWS = 256  # kinds of callers with their own list; past this the oldest is dropped, and listed again if needed
 
 Schemas = tuple[Any, Any]  # Any: the input schema and the output schema as JSON, None where there is none
 Page = Mapping[str, Schemas]
@@ -18,14 +18,14 @@ Page = Mapping[str, Schemas]
 
 @dataclass(slots=True)
 class _View:
-    """The last whole list that one kind of caller got, and what follows from it."""
+    """The last whole list for one kind of caller, and its contracts."""
 
     listed: Page
     contracts: dict[str, CompiledContract] = field(default_factory=dict)
 
 
 class ListedTools:
-    """A list may differ from caller to caller, and no caller learns of a tool that only others are shown."""
+    """Contracts by view: lists may differ between callers, and none may learn of tools shown only to others."""
 
     def __init__(self) -> None:
         self._views: OrderedDict[str, _View] = OrderedDict()
@@ -36,25 +36,25 @@ class ListedTools:
         return None if known is None else known.contracts.get(tool)
 
     def is_known(self, view: str) -> bool:
-        """Whether this kind of caller's whole list was seen."""
+        """Whether the whole list for this kind of caller was seen."""
         return view in self._views
 
     def learn(self, view: str, page: Page, *, is_whole: bool = True) -> None:
-        """Take a list. A part of one only adds; the whole also says what there is no more."""
+        """Learns a list. A partial list only adds tools; a whole one also removes those that it lacks."""
         known = self._views.get(view)
         if not is_whole:
             if known is not None:
                 known.contracts.update(self._contracts(page))
             return
         if known is not None and known.listed == page:
-            return  # over HTTP the SDK lists the tools for many a call, and nearly always they are the same
+            return  # over HTTP the SDK lists the tools for many calls, usually without a change
         self._views[view] = _View(page, self._contracts(page))
         self._views.move_to_end(view)
         if len(self._views) > MOST_VIEWS:
             self._views.popitem(last=False)
 
     def forget(self) -> None:
-        """The tools are others now: ask again before the next call."""
+        """Drops all views, because the tools have changed; the next call lists them again."""
         self._views.clear()
 
     def _contracts(self, page: Page) -> dict[str, CompiledContract]:

@@ -1,4 +1,4 @@
-"""What the rules need to see of a result that a framework made: in its wire form, or as the framework's own object."""
+"""Result views for the rules, made from a framework's result in its wire form or as an object."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -8,11 +8,11 @@ from pydantic import BaseModel
 from handfast.core.call.result import ResultView
 from handfast.toolkit.running.json_text import write_json
 
-NOT_FINAL = frozenset({"input_required", "task"})  # what follows them is a call, or a result, of its own
+NOT_FINAL = frozenset({"input_required", "task"})  # the result proper follows in another call or answer
 
 
 def text_of(value: object) -> bytes:
-    """A value as the JSON that is judged; what JSON cannot hold becomes a text that no rule lets through."""
+    """A value as the JSON that is judged; a value that JSON cannot hold becomes text that every rule refuses."""
     try:
         return write_json(value)
     except (TypeError, ValueError, RecursionError):
@@ -20,14 +20,14 @@ def text_of(value: object) -> bytes:
 
 
 def wire_form(result: Any) -> Mapping[str, Any]:  # Any: what the SDK takes for a result, and JSON
-    """A result as the SDK writes it."""
+    """A result in the form that the SDK writes."""
     if isinstance(result, BaseModel):
         return result.model_dump(by_alias=True, mode="json", exclude_none=True)
     return result or {}
 
 
 def read_result(answer: Any) -> ResultView:  # Any: as above
-    """What the SDK is about to send for a tools/call."""
+    """The view of a tools/call result that the SDK is about to send."""
     result = wire_form(answer)
     structured = text_of(result["structuredContent"]) if "structuredContent" in result else None
     return ResultView(
@@ -39,7 +39,7 @@ def read_result(answer: Any) -> ResultView:  # Any: as above
 
 
 def size_of(structured: bytes | None, blocks: Iterable[Any]) -> int:  # Any: content blocks, as JSON or as objects
-    """About what a result weighs, without writing its pictures down once more."""
+    """The approximate size of a result, without encoding its images again."""
     return len(structured or b"") + sum(map(_block_size, blocks))
 
 

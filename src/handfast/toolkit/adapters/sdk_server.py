@@ -1,4 +1,4 @@
-"""Servers of the official SDK under the contract, high-level and low-level: a middleware that also asks for lists."""
+"""The adapter for servers of the official SDK, high-level and low-level: a middleware that also asks for lists."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -18,14 +18,14 @@ from handfast.toolkit.adapters.listed_tools import Page
 from handfast.toolkit.adapters.result_views import read_result, text_of, wire_form
 from handfast.toolkit.writing.actor import actor_of_request, label_of
 
-MOST_PAGES = 200  # a list that never ends does not hold a call for ever
+MOST_PAGES = 200  # so that a list that never ends cannot hold a call forever
 
 AnyServer = MCPServer[Any] | Server[Any]  # Any: whatever its lifespan gives
 Context = ServerRequestContext[Any, Any]  # Any: as above, and what the transport gives
 
 
 def attach_contract(server: AnyServer, judge: Judge) -> None:
-    """Put the judge around every call, inside what the SDK itself puts around it and outside what an author does."""
+    """Puts the judge around every call, inside the SDK's own middlewares and outside those of the author."""
     own = (type(middleware).__module__.startswith("mcp.") for middleware in server.middleware)
     place = next((index for index, is_own in enumerate(own) if not is_own), len(server.middleware))
     server.middleware.insert(place, SdkContractMiddleware(server, judge))
@@ -35,7 +35,7 @@ def attach_contract(server: AnyServer, judge: Judge) -> None:
 
 
 class SdkContractMiddleware:
-    """Judges each tools/call between the wire's parameters and the wire's result, and learns from each tools/list."""
+    """Judges the wire form of each tools/call and of its result, and learns from each tools/list."""
 
     def __init__(self, server: AnyServer, judge: Judge) -> None:
         self._server = server
@@ -74,7 +74,7 @@ class SdkContractMiddleware:
         return result
 
     async def _learn(self, context: Context, call_next: CallNext) -> None:
-        """Ask the server as the client would, for every page."""
+        """Asks the server for every page of its list as the client would."""
         meta = {key: value for key, value in ((context.params or {}).get("_meta") or {}).items() if key in _ENVELOPE}
         listed: dict[str, Any] = {}  # Any: as in Page
         cursor: dict[str, str] = {}
@@ -89,7 +89,7 @@ class SdkContractMiddleware:
             cursor = {"cursor": following}
 
     def _refusal(self, context: Context, text: str) -> dict[str, Any]:
-        """An answer of our own, with the envelope that the SDK gives to those of its handlers."""
+        """A refused call's result, with the envelope that the SDK adds to results of its handlers."""
         result: dict[str, Any] = {"content": [{"type": "text", "text": text}], "isError": True}
         if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
             result |= {"resultType": "complete", "_meta": {SERVER_INFO_META_KEY: self._name_card()}}
@@ -108,14 +108,14 @@ class SdkContractMiddleware:
         return card.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 
-# Of a call's metadata, what says who asks and in which revision; a progress token is for the call alone.
+# The parts of a call's metadata that identify client and revision; a progress token belongs to the call alone.
 _ENVELOPE = frozenset(
     f"io.modelcontextprotocol/{name}" for name in ("protocolVersion", "clientCapabilities", "clientInfo")
 )
 
 
 class HeardSession(ServerSession):
-    """A session that tells us when the server says its tools are others now."""
+    """A session that calls back when the server notifies that its tools changed."""
 
     ears: set[Callable[[], None]]
 
@@ -127,10 +127,10 @@ class HeardSession(ServerSession):
 
 
 def hear(session: ServerSession, forget: Callable[[], None]) -> None:
-    """The SDK has no seam for what goes out, and each request has a session of its own: that one is given an ear."""
+    """Makes the request's session report tool changes; the SDK has no hook for outgoing notifications."""
     if type(session) is ServerSession:
-        # Not a method put on the object: that would be a circle, and each call's whole context would wait for the
-        # garbage collector.
+        # Not a method set on the object: that would be a reference cycle, and each call's whole context would wait for
+        # the garbage collector.
         session.__class__ = HeardSession
         session.ears = set()  # type: ignore[attr-defined]  # it is one now
     if isinstance(session, HeardSession):
@@ -138,7 +138,7 @@ def hear(session: ServerSession, forget: Callable[[], None]) -> None:
 
 
 def view_of(context: Any) -> str:  # Any: a request context of the SDK, or FastMCP's own
-    """What a list may depend on: the revision, which leaves things out, and the authorization."""
+    """A key for what a list may depend on: the revision, which leaves members out, and the authorization."""
     request = context.request
     user = None if request is None else request.scope.get("user")
     token = getattr(getattr(user, "access_token", None), "token", None)

@@ -1,4 +1,4 @@
-"""under_contract: one line that holds an existing server to what its tools declare."""
+"""under_contract: the one call that holds an existing server to what its tools declare."""
 
 import sys
 from enum import StrEnum
@@ -24,10 +24,10 @@ def under_contract(
     recorder: Recorder | None = None,
     state: Path | str | None = None,
 ) -> S:
-    """Judge and record every tools/call of an MCPServer, a low-level Server or a FastMCP server, which is returned.
+    """Judges and records every tools/call of an MCPServer, a low-level Server or a FastMCP server, which it returns.
 
-    Its tools stay as they are. `uncompilable_schema` None: what a schema cannot judge is refused in strict. `state` is
-    where calls are recorded, else HANDFAST_STATE or the platform's state folder. Raises: ContractError.
+    Its tools stay unchanged. `uncompilable_schema` None: strict refuses what an unusable schema cannot judge. `state`
+    is the folder for records, else HANDFAST_STATE or the platform's state folder. Raises: ContractError.
     """
     attach = _attach_of(server)
     middleware: list[object] = server.middleware  # type: ignore[attr-defined]  # all that are supported have it
@@ -50,14 +50,14 @@ def under_contract(
 
 
 def _attach_of(server: object) -> Any:  # Any: a function that takes such a server and a judge
-    from mcp.server.lowlevel import Server  # here, so that writing tools does not load a server
+    from mcp.server.lowlevel import Server  # imported late, so that writing tools does not load a server
     from mcp.server.mcpserver import MCPServer
 
     if isinstance(server, MCPServer | Server):
         from handfast.toolkit.adapters import sdk_server
 
         return sdk_server.attach_contract
-    fastmcp = sys.modules.get("fastmcp.server.server")  # who has such a server has loaded it
+    fastmcp = sys.modules.get("fastmcp.server.server")  # loaded already if the server is a FastMCP
     if fastmcp is not None and isinstance(server, fastmcp.FastMCP):
         from handfast.toolkit.adapters import fastmcp_server
 

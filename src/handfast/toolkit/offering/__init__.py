@@ -1,1 +1,1 @@
-"""What a server offers of its tools: definitions, old names, lists of objects, dispatchers, help."""
+"""The tools that a server offers: definitions, old names, lists of objects, dispatchers, help."""

@@ -1,7 +1,7 @@
-"""Dispatcher tools: many tools behind one, `{action, resource?, arguments}`, which explains and calls them.
+"""Dispatcher tools: one tool, `{action, resource?, arguments}`, that explains and calls many others.
 
-The call of an action is the call of its tool, by `ToolRegistry.dispatch()`: judged, counted and recorded as that. What
-stands beside it in the dispatcher's arguments is refused, never dropped. The rules are the gateway's, in core.
+Calling an action calls its tool by `ToolRegistry.dispatch()`, and is judged, counted and recorded as that. Other keys
+in the dispatcher's arguments are refused, never dropped. The rules are in core, shared with the gateway.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ from handfast.toolkit.running.unrun import answer_with_help, refuse_call
 from handfast.toolkit.writing.schemas import ContractError
 from handfast.toolkit.writing.spec import NAME, Kind, ToolSpec
 
-Names = Mapping[str, str] | Sequence[str]  # tools by the name of their action, or tools that are called by their own
+Names = Mapping[str, str] | Sequence[str]  # tools by action, or tools whose names are the actions
 Actions = Mapping[str, RegisteredTool]
 Dispatch = Callable[[str, Any, ToolCaller], Awaitable[Answer]]  # Any: the arguments of the action
 
@@ -31,7 +31,7 @@ _DANGER = (Kind.READ, Kind.WRITE, Kind.ADMIN)
 
 
 def name_actions(name: str, actions: Names, resources: Mapping[str, Names]) -> dict[str, str]:
-    """Every action with its tool; that of a resource is `resource__action`. Raises: ContractError."""
+    """Every action with its tool; an action of a resource is `resource__action`. Raises: ContractError."""
     named = [(None, actions), *resources.items()]
     pairs = [(tool_name(action, resource), tool) for resource, names in named for action, tool in _pairs(names)]
     found = dict(pairs)
@@ -52,7 +52,7 @@ def _pairs(names: Names) -> list[tuple[str, str]]:
 
 
 def dispatcher_spec(name: str, description: str, actions: Actions, *, envelope: Envelope, title: str = "") -> ToolSpec:
-    """As dangerous as the most dangerous of its actions. Its output schema holds whatever they answer."""
+    """The dispatcher's spec: as dangerous as its most dangerous action, with an output schema that fits all actions."""
     specs = [tool.spec for tool in actions.values()]
     described = {action: tool.spec.description for action, tool in actions.items()}
     return ToolSpec(
@@ -61,7 +61,7 @@ def dispatcher_spec(name: str, description: str, actions: Actions, *, envelope: 
         dispatcher_schema(actions),
         _run_nothing,
         kind=max((spec.kind for spec in specs), key=_DANGER.index),
-        # In the other envelopes the data may be anything; a plain result is an object, and more cannot be said.
+        # In the other envelopes the data may be anything; of a plain result only the type object is known.
         output_schema={"type": "object"} if envelope is Envelope.PLAIN else None,
         title=title,
         hints=_worst([spec.annotations for spec in specs]),
@@ -70,7 +70,7 @@ def dispatcher_spec(name: str, description: str, actions: Actions, *, envelope: 
 
 
 def _worst(said: Sequence[Mapping[str, bool]]) -> dict[str, bool]:
-    """What their annotations come to. Not by their kinds: a tool that deletes may be one that asks for nothing."""
+    """The annotations combined. Not derived from kinds, as a tool that deletes need not be an admin tool."""
     return {
         "readOnlyHint": all(each["readOnlyHint"] for each in said),
         "destructiveHint": any(each["destructiveHint"] for each in said),
@@ -84,7 +84,7 @@ def _run_nothing(**_: Any) -> NoReturn:  # Any: as a handler takes them
 
 
 def _judged(arguments: object) -> object:
-    """The arguments as JSON text, so that every reader takes them the same way. Raises: DispatcherRefused."""
+    """The arguments, decoded from strict JSON, which every parser reads alike. Raises: DispatcherRefused."""
     try:
         return decode_arguments(text_of(arguments))
     except Ambiguous as problem:
@@ -92,7 +92,7 @@ def _judged(arguments: object) -> object:
 
 
 class SeenActions(Mapping[str, RegisteredTool]):
-    """Those that are there for a caller; each is looked up only when it is needed, since a call needs one."""
+    """The actions that a caller sees; each is checked on use only, as a call needs just one."""
 
     def __init__(self, actions: Actions, sees: Callable[[str], bool]) -> None:
         self._actions = actions
@@ -113,24 +113,24 @@ class SeenActions(Mapping[str, RegisteredTool]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DispatcherTool:
-    """One dispatcher with what stands behind it."""
+    """One dispatcher with its actions."""
 
     tool: RegisteredTool
     actions: Actions
     description: str = ""  # as its author wrote it
 
     def for_caller(self, sees: Callable[[str], bool]) -> "DispatcherTool":
-        """With the actions that are there for this caller."""
+        """The dispatcher with the actions that this caller sees."""
         return replace(self, actions=SeenActions(self.actions, sees))
 
     def about_actions(self) -> dict[str, Any]:  # Any: JSON
-        """What its entry in a list says of its actions."""
+        """The parts of its list entry that depend on its actions."""
         described = {action: tool.spec.description for action, tool in self.actions.items()}
         text = f"{self.description.strip()} {render_use(described)}"
         return {"description": text, "inputSchema": dispatcher_schema(self.actions)}
 
     async def call(self, arguments: object, caller: ToolCaller, dispatcher: Dispatcher, dispatch: Dispatch) -> Answer:
-        """Explain, refuse, or call an action by `dispatch`. Raises: RecordingFailed."""
+        """Explains, refuses, or calls an action by `dispatch`. Raises: RecordingFailed."""
         seen = self if caller.sees is None else self.for_caller(caller.sees)
         return await seen._called(arguments, caller, dispatcher, dispatch)
 
@@ -156,7 +156,7 @@ class DispatcherTool:
         return await dispatch(action.spec.name, asked.arguments, caller)
 
     def _require_action(self, asked: DispatcherCall[object]) -> RegisteredTool:
-        """Raises: DispatcherRefused."""
+        """The tool of the action. Raises: DispatcherRefused."""
         if asked.tool is None:
             raise DispatcherRefused(action_missing(self.actions))
         action = self.actions.get(asked.tool)
@@ -170,7 +170,7 @@ class DispatcherTool:
         return action
 
     def _explain(self, wishes: Wishes) -> Succeeded:
-        """All actions in a line each, or one of them whole. Raises: DispatcherRefused."""
+        """All actions with one line each, or one action in full. Raises: DispatcherRefused."""
         if wishes.tool is None:
             told = self._overview(wishes)
         elif wishes.tool in self.actions:

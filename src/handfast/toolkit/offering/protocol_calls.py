@@ -1,4 +1,4 @@
-"""Calls with arguments of the protocol among the tool's: help, the next piece, or a part of the result."""
+"""Calls with protocol arguments beside the tool's own: help, the next piece, or a part of the result."""
 
 import json
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from handfast.toolkit.running.unrun import answer_with_help
 async def call_with_wishes(
     dispatcher: Dispatcher, tool: RegisteredTool, arguments: dict[str, Any], caller: ToolCaller, *, called_as: str = ""
 ) -> Answer:
-    """Raises: RecordingFailed."""
+    """Runs, explains or continues a call by its protocol arguments. Raises: RecordingFailed."""
     declared = declared_by(tool)
     rest, taken = take_out(arguments, declared)
     wishes = read_protocol(taken)
@@ -31,7 +31,7 @@ async def call_with_wishes(
                 dispatcher, tool, arguments, caller, told=told, rule=rules.TOOL_HELP, details=details
             )
         if wishes.continuation_token is not None and tool.pieces is not None:
-            # The tool itself does not run, so nothing of it is asked again: neither guards nor required fields.
+            # The tool itself does not run, so neither its guardrails nor its required fields apply.
             return await dispatcher.dispatch(tool.pieces.continuing, arguments, caller, called_as=called_as)
         wishes = _objection(tool, wishes, declared) or wishes
     return await dispatcher.dispatch(tool, rest, caller, wanted=Wanted(wishes, arguments), called_as=called_as)
@@ -52,9 +52,9 @@ def _objection(tool: RegisteredTool, wishes: ProtocolArguments, declared: Declar
 
 
 def _explained(dispatcher: Dispatcher, tool: RegisteredTool) -> Failed:
-    """Sent as an error, because the tool's published output schema holds for its results and cannot hold this.
+    """The explanation of a tool, as an error: it does not meet the published output schema, which results must.
 
-    A client that keeps to the schema would never show it.
+    A client that checks the schema would not show it as a result.
     """
     text = (
         f"Nothing was run: this explains '{tool.spec.name}'. Call it again without help.\n"
@@ -64,6 +64,6 @@ def _explained(dispatcher: Dispatcher, tool: RegisteredTool) -> Failed:
 
 
 def about(tool: RegisteredTool) -> Mapping[str, Any]:  # Any: JSON
-    """What an agent needs to call it."""
+    """The parts of the definition that an agent needs to call the tool."""
     entry = published(tool)
     return {key: entry[key] for key in ("description", "inputSchema", "outputSchema", "annotations")}

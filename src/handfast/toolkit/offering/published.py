@@ -1,4 +1,4 @@
-"""A tool as `tools/list` has it, also in the form that takes a list: `{"objects": [{…}, {…}]}`."""
+"""A tool's entry in `tools/list`, also for tools that accept a list: `{"objects": [{…}, {…}]}`."""
 
 import json
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from handfast.toolkit.running.dispatch import RegisteredTool
 from handfast.toolkit.running.piece_form import published_description, published_input
 from handfast.toolkit.writing.schemas import Json
 
-OBJECTS: Final = "objects"  # the key that is published; the others of the convention are understood as well
+OBJECTS: Final = "objects"  # the published key; the other keys of the convention are accepted too
 MOST_OBJECTS: Final = 1_000
 
 _ABOUT: Final = "Several at once, each with the fields of one; all of them, or none."
@@ -17,17 +17,17 @@ _ONE: Final = "OneOfList"
 
 
 def list_keys(schema: Mapping[str, Any]) -> frozenset[str]:  # Any: JSON Schema
-    """The keys under which a list is a bulk call; what a tool declares itself is its own."""
+    """The keys under which a list is a bulk call, except those that the tool declares itself."""
     return LIST_BODY_KEYS.difference(schema.get("properties", ()))
 
 
 def is_list_of(arguments: object, schema: Mapping[str, Any]) -> bool:  # Any: as above
-    """Whether these arguments are a list for a tool with this input schema."""
+    """Whether these arguments are a bulk call of a tool with this input schema."""
     return isinstance(arguments, dict) and is_list_body(arguments) and not arguments.keys() - list_keys(schema)
 
 
 def list_input(schema: Mapping[str, Any]) -> Json:
-    """How a list is judged: each of its items as one call."""
+    """The schema that judges a bulk call: each item as the arguments of one call."""
     definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
     one = {key: part for key, part in schema.items() if key not in definitions}
     several = {"type": "array", "items": one, "minItems": 1, "maxItems": MOST_OBJECTS}
@@ -35,7 +35,7 @@ def list_input(schema: Mapping[str, Any]) -> Json:
 
 
 def input_with_list(schema: Mapping[str, Any]) -> Json:
-    """With the list: a reader that holds a caller to this schema must let both forms through."""
+    """The published input schema with the list, as a client that checks it must accept both forms."""
     if OBJECTS not in list_keys(schema):
         return dict(schema)
     one = {"type": "object", "description": "The same fields as for one."}
@@ -56,7 +56,7 @@ def list_output(schema: Mapping[str, Any] | None) -> Json | None:
 
 
 def output_with_list(one: Json, several: Json) -> Json:
-    """Either answer, as they leave; what is said of one is said once, where nothing stands around it."""
+    """The published output schema for both answers; a single result's schema is written once if both contain it."""
     definitions = {**several.get("$defs", {}), **one.get("$defs", {})}
     single, listed = ({key: part for key, part in each.items() if key != "$defs"} for each in (one, several))
     array = listed.get("properties", {}).get("result", {})

@@ -1,4 +1,4 @@
-"""A tool's old name: it works for its window, says so wherever it is seen, and then points to the new one."""
+"""A tool's old name: it works until a date, is marked as deprecated, and afterwards points to the new name."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ def today_utc() -> date:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Renamed:
-    """`until` is the last day, in UTC, on which the old name works."""
+    """An old name. `until` is the last day, in UTC, on which it works."""
 
     name: str
     tool: RegisteredTool  # under its new name
@@ -43,7 +43,7 @@ class Renamed:
 
     @property
     def under_old_name(self) -> RegisteredTool:
-        """As it is listed: the same tool, with words before its description."""
+        """The tool as it is listed under the old name, with a note before its description."""
         words = f"Deprecated: use {self.new_name} instead. This name works until {self.until}."
         spec = replace(self.tool.spec, name=self.name, description=f"{words}\n\n{self.tool.spec.description}")
         return replace(self.tool, spec=spec)
@@ -53,7 +53,7 @@ class Renamed:
         return make_failure(ErrorCode.NOT_FOUND, text, codes, use=self.new_name)
 
     def told(self, answer: Answer) -> Answer:
-        """The same answer, with the new name after it and in its `_meta`."""
+        """The answer with a notice of the new name, also in its `_meta`."""
         notice = Notice(text=f"{self._words}; the old name works until {self.until}. Use the new one from now on.")
         meta = {META_DEPRECATED: {"use": self.new_name, "until": self.until.isoformat()}}
         return msgspec.structs.replace(answer, blocks=(notice, *answer.blocks), meta={**(answer.meta or {}), **meta})

@@ -1,1 +1,1 @@
-"""The protocol without an SDK: what one POST is answered with, in the era of the client."""
+"""The protocol without an SDK: the answer to one POST, in the era of the client."""

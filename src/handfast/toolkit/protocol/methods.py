@@ -1,4 +1,4 @@
-"""The answer to one POST: to a message or a batch, method by method, in the era of the client."""
+"""The answer to one POST with a message or a batch, method by method, in the era of the client."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,32 +41,32 @@ from handfast.wire.scan import NotJson, scan_array
 Result = dict[str, Any]  # Any: JSON
 _CAPABILITIES: Final[Mapping[str, object]] = {"tools": {}}
 _NO_METHOD: Final = "There is no such method here. This server offers tools: use tools/list and tools/call."
-# A permission that is given or taken is soon seen; a call is always judged by those of its own moment.
+# Short, so that changed permissions show soon; a call is always judged by the current ones.
 _TTL_MS: Final = 60_000
-# What a caller sees is its own: nothing that stands in between may keep it for others.
+# Lists differ by caller, so no intermediary may cache them for others.
 _KEPT: Final[Mapping[str, object]] = {"ttlMs": _TTL_MS, "cacheScope": "private"}
-_WITH_BATCHES: Final = (None, b"2025-03-26")  # whose clients send no header, because it came later
-_LONGEST: Final = 100  # messages in a batch: more than any client sends, and a bound on what one request costs
+_WITH_BATCHES: Final = (None, b"2025-03-26")  # clients of this revision send no header, which came later
+_LONGEST: Final = 100  # messages in a batch: more than any client sends, and a bound on the cost of one request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """What stands behind the endpoint for one caller, as the protocol needs it."""
+    """What the endpoint offers one caller, in the form that the protocol needs."""
 
     name: str
     version: str
     instructions: str
-    refuses_by_protocol: bool  # arguments that were refused are an error of the protocol, and not a result
+    refuses_by_protocol: bool  # refused arguments are answered with a protocol error, not a result
 
     list_tools: Callable[[], Sequence[Mapping[str, Any]]]  # Any: JSON
     call: Callable[[str, bytes | None], Answer]
-    """A tool's name and its arguments as they came. Raises: UnknownTool, RecordingFailed."""
+    """Calls a tool by its name with its arguments as they came. Raises: UnknownTool, RecordingFailed."""
 
     mirrored: Callable[[str], bytes | None]
-    """The input schema of a tool that wants arguments repeated in headers; None for every other."""
+    """The input schema of a tool that needs arguments repeated in headers; None for other tools."""
 
     report: Callable[[Exception], str]
-    """Logs an unexpected exception, and gives the id under which it is logged."""
+    """Logs an unexpected exception, and returns the id of the log entry."""
 
     @property
     def server_info(self) -> dict[str, str]:
@@ -77,7 +77,7 @@ Method = Callable[[ClientRequest, Offer], Result]
 
 
 def answer_request(asked: ClientRequest, offer: Offer) -> PostReply:
-    """Whatever happens, one answer under the id that was sent."""
+    """The one answer to a request, under its id, even if an unexpected exception occurs."""
     request_id, method = asked.message.id, asked.message.method or ""
     try:
         find = (_MODERN if asked.is_modern else _LEGACY).get(method)
@@ -88,13 +88,13 @@ def answer_request(asked: ClientRequest, offer: Offer) -> PostReply:
     except Fault as fault:
         return fail_request(request_id, fault, is_modern=asked.is_modern)
     except Exception as error:  # noqa: BLE001 - the edge of one message, and its report is a log entry
-        # With 200, as the SDK's server has it: some clients drop what a 500 says, and its number.
+        # Status 200, as by the SDK's server, because some clients drop body and code of a 500.
         data = {"request_id": offer.report(error)}
         return PostReply(200, error_reply(request_id, INTERNAL_ERROR, SERVER_FAILED, data=data))
 
 
 def _stamped(result: Result, offer: Offer) -> Result:
-    """With what every modern result says."""
+    """The result with the members that every modern result has."""
     return {"resultType": "complete", **result, "_meta": {**result.get("_meta", {}), META_SERVER: offer.server_info}}
 
 
@@ -156,7 +156,7 @@ def _call_tool(asked: ClientRequest, offer: Offer) -> Result:
         raise Fault(INVALID_PARAMS, found.text)
     result = result_of(found)
     if found.payload is not None:
-        # The very bytes that were judged: writing them once more could only change them.
+        # The same bytes that were judged, because encoding again could change them.
         result["structuredContent"] = msgspec.Raw(found.text.encode())
     if not asked.is_modern:
         del result["resultType"]

@@ -1,4 +1,4 @@
-"""One message of a client, read and judged as far as its own era asks: a request to be answered, or a reply."""
+"""Reads one message of a client and checks it by the rules of its era: gives a request, or the reply to send."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from handfast.wire.message import BadMessage, Message, RequestId, read_message
 from handfast.wire.modern_request import find_ambiguity, find_fault, find_legacy_method
 from handfast.wire.replies import error_reply
 
-# Legacy clients look for an error in the body of a 200; modern ones are told by the status too, as by the SDK.
+# Legacy clients look for an error in the body of a 200; for modern ones the status says it too, as with the SDK.
 _MODERN_STATUS: Final = {
     PARSE_ERROR: 400,
     INVALID_REQUEST: 400,
@@ -42,11 +42,11 @@ class PostReply(NamedTuple):
     body: bytes = b""
 
 
-HEARD: Final = PostReply(202)  # a notification, or an answer to a question that was never asked
+HEARD: Final = PostReply(202)  # to a notification, or an answer to a request that was never sent
 
 
 class Fault(Exception):
-    """A request that is answered with an error of the protocol."""
+    """A request that is answered with a protocol error."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
@@ -61,19 +61,19 @@ def refuse_message(
     *,
     data: Mapping[str, Any] | None = None,  # Any: JSON
 ) -> PostReply:
-    """For a message that is wrong in itself, whatever its era."""
+    """The reply to a message that is wrong in itself, in either era."""
     return PostReply(400, error_reply(request_id, code, text, data=data))
 
 
 def fail_request(request_id: RequestId | None, fault: Fault, *, is_modern: bool) -> PostReply:
-    """For a message that is sound and asks for what cannot be had."""
+    """The reply to a valid message that cannot be fulfilled."""
     status = _MODERN_STATUS.get(fault.code, 200) if is_modern else 200
     return PostReply(status, error_reply(request_id, fault.code, fault.text))
 
 
 @dataclass(frozen=True, slots=True)
 class ClientRequest:
-    """A request that says all it must."""
+    """A request that passed all checks of its era."""
 
     message: Message
     is_modern: bool
@@ -85,7 +85,7 @@ def version_of(headers: Headers) -> bytes | None:
 
 
 def read_request(raw: bytes, headers: Headers) -> ClientRequest | PostReply:
-    """The request, or what to answer in its place."""
+    """The request, or the reply to send instead."""
     try:
         message = read_message(raw)
     except BadMessage as problem:
@@ -132,7 +132,7 @@ def _find_legacy_fault(message: Message, version: bytes | None) -> PostReply | N
 
 
 def _find_ambiguity(message: Message) -> PostReply | None:
-    """Anywhere but in the arguments of a call: those are judged on the one path, which puts a refusal on record."""
+    """Checks all but the arguments of a call, which are judged on the call path, where a refusal is recorded."""
     try:
         if message.method == "tools/call":
             for name, value in message.params().items():

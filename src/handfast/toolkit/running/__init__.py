@@ -1,1 +1,1 @@
-"""One call of a tool of ours, from its arguments to its answer, and what it needs on the way."""
+"""One call of a toolkit tool, from its arguments to its answer, with the parts that this needs."""

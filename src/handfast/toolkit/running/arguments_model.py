@@ -1,4 +1,4 @@
-"""How a tool's own model reads the arguments of a call: the boundary `mcp.tool`."""
+"""Reading a call's arguments with the tool's own model: the boundary `mcp.tool`."""
 
 import json
 import logging
@@ -13,14 +13,14 @@ from handfast.core.call.strict_json import depth_exceeds
 from handfast.core.words.model_error_texts import A_RULE
 from handfast.core.words.model_errors import describe_model_errors
 
-_EXACT = 2.0**53  # below this a float is the integer that was meant
-_DEEPEST = 64  # as deep as a result may be; every recursive reader is safe below it
+_EXACT = 2.0**53  # below this a float represents an integer exactly
+_DEEPEST = 64  # the same as for results; every recursive reader is safe up to it
 
 _log = logging.getLogger("handfast.toolkit")
 
 
 class Misshapen(Exception):
-    """The arguments are not what the model asks for; `words` say how, without the values that were sent."""
+    """The arguments do not fit the model; `words` say how, without the caller's values."""
 
     def __init__(self, words: tuple[str, ...]) -> None:
         super().__init__("; ".join(words))
@@ -28,7 +28,7 @@ class Misshapen(Exception):
 
 
 def parse_arguments(text: bytes, model: type[BaseModel], names: frozenset[str] = frozenset()) -> BaseModel:
-    """Read as JSON: numbers and booleans are strict; dates, enums, UUIDs are read from text. Raises: Misshapen."""
+    """Reads JSON strictly for numbers and booleans; dates, enums and UUIDs are read from text. Raises: Misshapen."""
     if depth_exceeds(text, _DEEPEST):
         raise Misshapen((f"is nested deeper than the limit of {_DEEPEST} levels",))
     if b".0" in text:
@@ -46,7 +46,7 @@ def parse_arguments(text: bytes, model: type[BaseModel], names: frozenset[str] =
 
 
 def _note_crash(error: Exception, model: type[BaseModel]) -> None:
-    """Where it happened, and never the text of the error, which may quote what was sent."""
+    """Logs where a validator crashed, without the error's text, which may quote the caller's values."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     _log.error(
         "A validator of %s raised %s at %s:%s; raise ValueError or broken_rule() for arguments that are wrong.",
@@ -59,7 +59,7 @@ def _note_crash(error: Exception, model: type[BaseModel]) -> None:
 
 
 def _with_plain_integers(text: bytes) -> bytes:
-    """`5.0` is an integer to JSON Schema, and some clients send every number so; the model would refuse it."""
+    """Writes `5.0` as `5`: JSON Schema counts it as an integer and some clients send it, but the model refuses it."""
     return json.dumps(_plain(json.loads(text))).encode()
 
 

@@ -1,4 +1,4 @@
-"""How a call ended, as the protocol says it. The SDK is not needed for it, so it is not loaded here."""
+"""The answer of a call as a protocol result, made without loading the SDK."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def result_of(answer: Answer) -> dict[str, Any]:
     if answer.blocks:
         content += [block.model_dump(by_alias=True, mode="json", exclude_none=True) for block in answer.blocks]
     result: dict[str, Any] = {
-        "resultType": "complete",  # clients of older revisions are not sent it
+        "resultType": "complete",  # removed for clients of older revisions
         "content": content,
         "isError": answer.is_error,
     }

@@ -1,11 +1,11 @@
-"""Deadlines: a call that takes too long is ended, by one timer for all of a loop; nearly every call ends before."""
+"""Deadlines that cancel calls that take too long, with one timer per event loop, as nearly all calls end before."""
 
 import asyncio
 import threading
 
 
 class Deadline:
-    """Of one call, in the task that makes it."""
+    """The deadline of one call, in the task that runs it."""
 
     __slots__ = ("_among", "cancelling", "has_passed", "task", "when")
 
@@ -18,7 +18,7 @@ class Deadline:
         among[self] = None
 
     def end(self) -> bool:
-        """To be called however the call went. Whether the deadline alone ended the call."""
+        """Ends the deadline, however the call ended; returns whether only the deadline cancelled the call."""
         if self.has_passed:
             return self.task.uncancel() <= self.cancelling
         del self._among[self]
@@ -34,10 +34,10 @@ class _Timer:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
-        # By how long calls may take: those of one length are due in the order in which they began.
+        # By duration, because deadlines of one duration are due in the order in which they began.
         self._running: dict[float, dict[Deadline, None]] = {}
         self._handle: asyncio.TimerHandle | None = None
-        self._due = 0.0  # when the timer is
+        self._due = 0.0  # time of the timer
 
     def start(self, task: "asyncio.Task[object]", seconds: float) -> Deadline:
         among = self._running.get(seconds)
@@ -67,14 +67,14 @@ class _Timer:
 
 
 class _OfThread(threading.local):
-    timer: _Timer | None = None  # of the loop that ran here last; another one keeps its own until its calls have ended
+    timer: _Timer | None = None  # of the loop that last ran here; calls of an earlier loop keep theirs until they end
 
 
 _here = _OfThread()
 
 
 def start_deadline(seconds: float) -> Deadline:
-    """For the task that runs here. Raises: RuntimeError, where none does."""
+    """Starts a deadline for the current task. Raises: RuntimeError, if there is none."""
     task = asyncio.current_task()
     if task is None:
         raise RuntimeError("A call with a timeout needs a task of an event loop.")

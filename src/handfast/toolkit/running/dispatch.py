@@ -1,4 +1,4 @@
-"""One call of a tool of our own, from its arguments to its answer, on the one path."""
+"""One call of a toolkit tool, from its arguments to its answer, on the path of every call."""
 
 import asyncio
 import json
@@ -57,9 +57,9 @@ _log = logging.getLogger("handfast.toolkit")
 _encode_strictly = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode
 
 _MAY_STAND = "What it did until then may stand."
-_LONGEST_FAILURE = 100_000  # bytes; a log's tail fits, and no agent reads more
+_LONGEST_FAILURE = 100_000  # bytes; the tail of a log fits, and an agent does not read more
 
-# Tools of our own are always held to their word, both ways.
+# The default for toolkit tools: arguments and results must keep the contract.
 STRICT = ToolPolicy(
     InputPolicy(mode=Mode.STRICT, unknown_arguments=UnknownArguments.REJECT_ALL),
     OutputPolicy(mode=Mode.STRICT, missing_structured_content=Posture.BLOCK),
@@ -68,29 +68,29 @@ STRICT = ToolPolicy(
 
 @dataclass(frozen=True, slots=True)
 class RegisteredTool:
-    """A tool with everything that is made once for it."""
+    """A tool with everything that is prepared once for it."""
 
     spec: ToolSpec
     contract: CompiledContract
     wraps: bool  # the plain form puts its data under `result`
-    pieces: "PieceForm | None" = None  # where large results come in pieces
-    tree: NameTree | None = None  # where undeclared arguments may pass: what is declared, at every depth
-    listed: "RegisteredTool | None" = None  # what runs in its place for a body that is a list
+    pieces: "PieceForm | None" = None  # set if large results come in pieces
+    tree: NameTree | None = None  # set if undeclared arguments may pass: the names declared at every depth
+    listed: "RegisteredTool | None" = None  # runs instead for a body that is a list
 
     @property
     def answering(self) -> CompiledContract:
-        """What every answer keeps to, a piece of a result too: what is published."""
+        """The published contract, which every answer keeps, pieces of a result too."""
         return self.contract if self.pieces is None else self.pieces.continuing.contract
 
     @property
     def names(self) -> frozenset[str]:
-        """Every property name that the input schema mentions: these may be shown."""
+        """Every property name that the input schema mentions; texts may show these."""
         schema = self.contract.input
         return schema.names if isinstance(schema, CompiledSchema) else frozenset()
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What goes back for a call: `payload` is the structured content, `text` the same as JSON, or a plain failure's."""
+    """A call's answer: `payload` is the structured content, `text` the same as JSON, or the text of a plain failure."""
 
     outcome: Outcome
     payload: dict[str, Any] | None  # Any: JSON
@@ -104,29 +104,29 @@ class Answer(msgspec.Struct, frozen=True):
 
     @property
     def is_refused(self) -> bool:
-        """Whether the arguments were turned down before anything ran: what the protocol has an error of its own for."""
+        """Whether the arguments were refused before the tool ran, for which the protocol has an error of its own."""
         return isinstance(self.outcome, Failed) and (
             self.outcome.code == ErrorCode.INVALID_INPUT and self.outcome.details.get("kind") == "shape"
         )
 
     @property
     def is_text(self) -> bool:
-        """Whether there is no structured content: how the plain form tells a failure."""
+        """Whether there is only text: the plain form's failure, without structured content."""
         return self.payload is None and self.is_error
 
 
 class ToolCaller(msgspec.Struct, frozen=True, kw_only=True):
-    """Who calls, how progress is reported to them, and which tools they see."""
+    """The caller of a tool, how to report progress to it, and which tools it sees."""
 
     actor: Any = None  # Any: an Actor, or another object with an id or a name
     report: Report | None = None
     context: Any = None  # Any: the SDK's request context
-    sees: Callable[[str], bool] | None = None  # which tools are there for this caller; None: all of them
+    sees: Callable[[str], bool] | None = None  # whether the caller sees a tool; None: all tools
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The protocol's arguments of a call, taken out of what was sent; or what is wrong with them."""
+    """The protocol arguments of a call, or their violation, with all arguments as sent."""
 
     wishes: ProtocolArguments | Violation
     sent: Mapping[str, object]
@@ -136,7 +136,7 @@ _NO_WISHES = ProtocolArguments()
 
 
 class _Asked:
-    """The terms of one call: guardrails first, then the tool's own model, whose reading is kept for the handler."""
+    """The terms of one call: guardrails, then the tool's own model, whose instance is kept for the handler."""
 
     __slots__ = ("actor", "arguments", "ignored", "is_admin", "model", "names", "policy", "spec", "tree", "wishes")
 
@@ -147,7 +147,7 @@ class _Asked:
         self.actor = actor
         self.wishes = _NO_WISHES if wanted is None else wanted.wishes
         self.model: BaseModel | None = None
-        self.arguments: dict[str, Any] = {}  # Any: JSON; a copy of this call's own
+        self.arguments: dict[str, Any] = {}  # Any: JSON; this call's own copy
         self.tree = tool.tree
         self.policy = policy.input
         self.ignored: list[Undeclared] = []
@@ -158,13 +158,13 @@ class _Asked:
         if self.is_admin:
             refusal = check_guardrails(arguments, has_actor=is_known(self.actor))
         if refusal is None and isinstance(self.wishes, Violation):
-            return self.wishes  # before the rest of the arguments, which were sent together with them
+            return self.wishes  # before the other arguments are judged
         if refusal is None and self.tree is not None:
             refusal = self._look_inside(arguments, self.tree)
         return refusal
 
     def _look_inside(self, arguments: dict[str, object], tree: NameTree) -> Violation | None:
-        """What is undeclared at the root is refused with everything else that is said about it, after this."""
+        """The violation below the root; undeclared arguments at the root are refused later, with the other rules."""
         self.ignored = list(find_undeclared(arguments, tree))
         if not self.ignored or check_unknown(arguments, tree.declared, self.policy) is not None:
             return None
@@ -189,20 +189,20 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dispatcher:
-    """What all calls of one server share."""
+    """The parts that all calls of one server share."""
 
     server: str
     path: CallPath
     codes: CodeBook
     envelope: Envelope
     counts: OutcomeCounts
-    timeout_s: float | None  # None: as long as it takes
+    timeout_s: float | None  # None: no limit
     large: LargeResults
     policy: ToolPolicy = STRICT
-    app: Any = None  # Any: the application state that tools are handed
+    app: Any = None  # Any: the application state that tools get
 
     def opened(self, tool: RegisteredTool, caller: ToolCaller) -> Exchange:
-        """A call of the tool, at its beginning."""
+        """Begins a call of the tool."""
         return self.path.open(
             server=self.server,
             tool=tool.spec.name,
@@ -220,7 +220,7 @@ class Dispatcher:
         wanted: Wanted | None = None,
         called_as: str = "",
     ) -> Answer:
-        """Guardrails, arguments, run, check the result, envelope. Raises: RecordingFailed, CancelledError."""
+        """Runs one call: guardrails, arguments, handler, result, envelope. Raises: RecordingFailed, CancelledError."""
         call = self.opened(tool, caller)
         if called_as:
             call.details["called_as"] = called_as
@@ -255,7 +255,7 @@ class Dispatcher:
             answer = await self.path.carry_out(call, text_of(arguments), run, view=_view, terms=asked)
         finally:
             if call.is_admin_done:
-                _note_admin(call)  # it was done, even if the caller left or the record is not yet on disk
+                _note_admin(call)  # the operation was done, even if the caller left or the record is not yet on disk
         if not isinstance(answer, Blocked):
             return _with_ignored(answer, asked.ignored)
         if not call.has_run:
@@ -270,7 +270,7 @@ class Dispatcher:
         return make_failure(code, decision.reason, self.codes, violation=decision.rule.removeprefix("access."))
 
     async def _run(self, call: Exchange, asked: _Asked, caller: ToolCaller) -> Returned:
-        """Raises: UnusableResult."""
+        """Runs the handler within its deadline. Raises: UnusableResult."""
         spec = asked.spec
         told = Call(
             tool=spec.name,
@@ -302,7 +302,7 @@ class Dispatcher:
         except asyncio.CancelledError as error:
             if not is_overdue and _is_cancelled():
                 raise
-            # The tool is late, or something that it waited for was cancelled; the caller still waits.
+            # The tool is late, or something that it awaited was cancelled; the caller still waits.
             return Returned(self._late(seconds) if is_overdue else self._failure(error, call))
         except BaseException as error:  # noqa: BLE001 - the outermost edge: whatever it is, sys.exit() too, has a code
             is_late = deadline is not None and deadline.has_passed and isinstance(error, TimeoutError)
@@ -322,7 +322,7 @@ class Dispatcher:
     async def _cut(
         self, call: Exchange, tool: RegisteredTool, returned: Returned, asked: _Asked, sent: object
     ) -> Returned:
-        """The first piece in place of a result that is too large, once the whole was judged. Raises: UnusableResult."""
+        """Judges the whole of a result that is too large, and returns its first piece. Raises: UnusableResult."""
         whole, form, wishes = returned.outcome, tool.pieces, asked.wishes
         assert form is not None
         assert isinstance(wishes, ProtocolArguments)  # else the call was refused
@@ -337,7 +337,7 @@ class Dispatcher:
             raise UnusableResult(Violation(decision.rule, decision.reason))
         origin = ResultOrigin(owner=call.caller.actor, tool=call.tool, arguments=sent if isinstance(sent, dict) else {})
         try:
-            # Without a timeout nothing of an event loop is asked for: a tool can also run in a thread that has none.
+            # Without a timeout no event loop is needed, because a tool may also run in a thread without one.
             async with nullcontext() if self.timeout_s is None else asyncio.timeout(self.timeout_s):
                 first, notices = await self.large.first(whole, form, wishes, origin)
         except Exception as error:  # noqa: BLE001 - as in `_run`: results may be kept by a store of the author's own
@@ -346,7 +346,7 @@ class Dispatcher:
         return Returned(first, (*notices, *returned.blocks))
 
     def _written(self, call: Exchange, tool: RegisteredTool, returned: Returned) -> Answer:
-        """Raises: UnusableResult."""
+        """Renders what the handler returned. Raises: UnusableResult."""
         try:
             answer = self.rendered(tool, returned.outcome, returned.blocks)
         except UnicodeEncodeError:
@@ -373,7 +373,7 @@ def _view(answer: Answer) -> ResultView:
 
 
 def _writable(outcome: Failed) -> Failed:
-    """A failure always arrives: details that JSON cannot hold, or that are too large to read, are left out."""
+    """The failure, made encodable: details that JSON cannot hold, or that are too large, are left out."""
     try:
         text = _encode_strictly([outcome.message, dict(outcome.details)]).encode()
         if len(text) <= _LONGEST_FAILURE:
@@ -387,7 +387,7 @@ def _writable(outcome: Failed) -> Failed:
 
 
 def _with_ignored(answer: Answer, ignored: list[Undeclared]) -> Answer:
-    """Nothing is lost in silence: what the tool did not look at is named in the answer."""
+    """The answer with a notice that names the arguments that were ignored."""
     if not ignored:
         return answer
     notice = ignored_notice(ignored)
@@ -402,9 +402,9 @@ def _is_cancelled() -> bool:
 
 
 def text_of(arguments: object) -> bytes:
-    """The arguments as the JSON that is judged; what JSON cannot hold becomes a text that no rule lets through.
+    """The arguments as the JSON that is judged; arguments that JSON cannot hold become text that every rule refuses.
 
-    Bytes are such text already, as it came.
+    Bytes are JSON text already, as it came.
     """
     if isinstance(arguments, bytes):
         return arguments

@@ -1,4 +1,4 @@
-"""Values as the JSON text that is judged and sent: nothing that JSON does not have is lost on the way there."""
+"""Values as the JSON text that is judged and sent, in which values unknown to JSON stay visible to the rules."""
 
 import json
 from typing import Any, Final
@@ -8,14 +8,14 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from handfast.core.call.strict_json import UNREAD
 
-# The slower encoder goes deeper than the fast one, and says in its own exception what cannot be written.
+# The slower encoder allows deeper nesting than the fast one, and raises a precise exception for other values.
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def write_json(value: Any) -> bytes:  # Any: JSON values
-    """NaN and Infinity are spelt out, for the rules to find them.
+    """Encodes a value; NaN and Infinity are written as such, so that the rules find them.
 
-    Raises: UnicodeEncodeError (half a character), TypeError, ValueError, RecursionError.
+    Raises: UnicodeEncodeError (a lone surrogate), TypeError, ValueError, RecursionError.
     """
     try:
         return to_json(value, inf_nan_mode="constants")
@@ -24,14 +24,14 @@ def write_json(value: Any) -> bytes:  # Any: JSON values
 
 
 def is_plain(text: bytes) -> bool:
-    """Whether a text that was written here says what its value is, to every reader."""
+    """Whether every parser reads text written here alike."""
     return b"NaN" not in text and b"Infinity" not in text
 
 
 def read_own(text: bytes) -> object:
-    """What a text says that was written here from a value in which no key can be there twice.
+    """Decodes text that was written here from Python values, which cannot have duplicate keys.
 
-    UNREAD where only the rules for any text can tell.
+    UNREAD if the text has to be read by the strict rules.
     """
     if not is_plain(text):
         return UNREAD

@@ -1,4 +1,4 @@
-"""Large results that are kept for a while, so that their callers can fetch the rest: the interface, and memory."""
+"""Stores for cut results, kept for a while so that callers can fetch the rest: the interface, and one in memory."""
 
 import time
 from collections import OrderedDict
@@ -10,20 +10,20 @@ from handfast.core.call.policy import OutputPolicy
 
 _MOST_BYTES = 64 * 1024 * 1024  # a dozen results of the largest size that may leave a tool
 _MOST_RESULTS = 1_000
-_SECONDS = 900.0  # an agent that has not come back for the next piece after a quarter of an hour has gone on
+_SECONDS = 900.0  # after a quarter of an hour an agent no longer asks for the next piece
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutResult:
-    """One result, cut. Bytes and texts only, so that a store may keep it outside this process."""
+    """One result, cut into pieces. Only bytes and texts, so that a store may keep it outside this process."""
 
     owner: str  # the actor's label; empty for an unknown caller
     tool: str
-    arguments: str  # a digest of what the tool was called with
+    arguments: str  # a digest of the call's arguments
     pieces: tuple[bytes, ...]
     total_items: int | None  # of a list
-    beside: bytes = b"{}"  # JSON: what stands beside the items in every piece
-    items_key: str = "items"  # and where they stand
+    beside: bytes = b"{}"  # JSON: the members beside the items in every piece
+    items_key: str = "items"  # the member that holds the items
 
     @property
     def size(self) -> int:
@@ -31,9 +31,9 @@ class CutResult:
 
 
 class ResultStore(Protocol):
-    """Keeps results by an unguessable key. It may forget any of them at any time; a caller then repeats its call.
+    """Keeps results under unguessable keys. It may drop any of them at any time; a caller then repeats its call.
 
-    Whose a result is, and of which tool, is checked by the code that reads it.
+    The code that reads a result checks its owner and its tool.
     """
 
     async def keep(self, key: str, kept: CutResult) -> None: ...
@@ -42,7 +42,7 @@ class ResultStore(Protocol):
 
 
 class MemoryResults:
-    """In this process: bounded, the oldest make way, and nothing stays beyond its time."""
+    """Keeps results in this process, bounded in number, bytes and time; the oldest are dropped first."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class MemoryResults:
         seconds: float = _SECONDS,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Raises: ValueError, where not even one result would fit."""
+        """Sets the bounds. Raises: ValueError, if not even one result would fit."""
         if most_bytes < OutputPolicy().max_bytes or most_results < 1:
             raise ValueError(f"Kept results need room for one: at least {OutputPolicy().max_bytes} bytes.")
         self._most_bytes = most_bytes

@@ -1,4 +1,4 @@
-"""Large results, a piece at a time: the first one with the call itself, the others by continuation token."""
+"""Large results in pieces: the first with the call itself, the others by continuation token."""
 
 import json
 import secrets
@@ -33,7 +33,7 @@ _ONE_PAGE: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultOrigin:
-    """Whose result it is, and what it came of."""
+    """The owner, tool and arguments of a result."""
 
     owner: str
     tool: str
@@ -41,14 +41,14 @@ class ResultOrigin:
 
 
 class LargeResults:
-    """Cuts what is too large for one answer, and keeps the rest where its caller can fetch it."""
+    """Cuts results that are too large for one answer, and keeps the rest for their callers."""
 
     def __init__(self, store: ResultStore) -> None:
         self._store = store
 
     @staticmethod
     def is_to_cut(outcome: Succeeded, form: PieceForm, wishes: ProtocolArguments) -> bool:
-        """Whether the answer is a piece and not the whole. What is no JSON is left to the rules for results."""
+        """Whether the answer is a piece and not the whole. Data that is not JSON is left to the rules for results."""
         if wishes.narrowing:
             return True
         try:
@@ -59,7 +59,7 @@ class LargeResults:
     async def first(
         self, outcome: Succeeded, form: PieceForm, wishes: ProtocolArguments, origin: ResultOrigin
     ) -> tuple[Succeeded, tuple[Notice, ...]]:
-        """The first piece of a result that is known to be sound; the others are kept."""
+        """Cuts a result that was judged already: returns the first piece and keeps all."""
         most = None if wishes.mode == FULL else form.most
         beside, items = _opened(outcome, form)
         if items is None:
@@ -86,7 +86,7 @@ class LargeResults:
         return Succeeded(_piece(kept, key, 0), pagination), told
 
     async def run_next(self, _model: Any, arguments: dict[str, Any], call: Call) -> Any:  # Any: as `Run` has them
-        """What runs in a tool's place when a token is sent. Raises: ToolError."""
+        """Runs instead of a tool when a token is sent. Raises: ToolError."""
         key, _, digits = str(arguments.pop(CONTINUATION_TOKEN)).rpartition(".")
         is_number = digits.isascii() and digits.isdecimal() and len(digits) <= _MOST_DIGITS
         kept = await self._store.find(key) if key and is_number else None
@@ -100,7 +100,7 @@ class LargeResults:
 
 
 def _opened(outcome: Succeeded, form: PieceForm) -> tuple[dict[str, Any], list[Any] | None]:  # Any: JSON
-    """What stands beside the items in every piece, and the items; None where the result is cut as text."""
+    """The members beside the items in every piece, and the items; None if the result is cut as text."""
     data = outcome.data
     if not form.is_list:
         return {}, None
@@ -127,7 +127,7 @@ def _piece(kept: CutResult, key: str, number: int) -> dict[str, Any]:  # Any: JS
 
 
 def _token(kept: CutResult, key: str, number: int) -> str | None:
-    """Of the next piece. Asking twice with one token gives one piece twice: an answer that got lost is no loss."""
+    """The token of the next piece, or None. A token may be used again, so a lost answer can be fetched again."""
     return f"{key}.{number + 1}" if number + 1 < len(kept.pieces) else None
 
 
@@ -142,7 +142,7 @@ def _notices(kept: CutResult, key: str, number: int) -> tuple[Notice, ...]:
 
 
 def _about_page(beside: Mapping[str, Any], wishes: ProtocolArguments) -> tuple[Notice, ...]:  # Any: JSON
-    """Nothing found on a page is not nothing found; links to others are how a page says that there are some."""
+    """A notice that only one page was searched, if the page has links to others."""
     is_one_of_several = bool(beside.get("next") or beside.get("previous"))
     is_chosen = bool(wishes.filters or wishes.page or wishes.page_size)
     return (Notice(text=_ONE_PAGE),) if is_chosen and is_one_of_several else ()

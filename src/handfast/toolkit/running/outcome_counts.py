@@ -1,4 +1,4 @@
-"""How calls ended, counted by tool: for health pages and tests, and the same for both forms of tools."""
+"""Counts of outcomes by tool, for health pages and tests, the same for both forms of handlers."""
 
 from collections import Counter
 from threading import Lock
@@ -19,7 +19,7 @@ def count_as(outcome: Outcome) -> str:
 
 
 def count_of_record(call: Exchange) -> str:
-    """How a call is counted that got no answer: as it is on record."""
+    """The outcome to count for a call without an answer, from its record."""
     status, rule = call.end or (None, "")
     if status is Status.SUCCESS or status is Status.CANCELLED:
         return status.value

@@ -1,4 +1,4 @@
-"""The form in which a tool's large results leave it: what is cut, what is published for it, what may be asked of it."""
+"""The form of a tool's results in pieces: how they are cut, the published schemas, and the allowed filters."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ from handfast.toolkit.writing.spec import ToolSpec
 if TYPE_CHECKING:
     from handfast.toolkit.running.dispatch import RegisteredTool
 
-PIECE_BYTES: Final = 65_536  # some sixteen thousand tokens; clients cut results that are not much longer
-FEWEST_BYTES: Final = 256  # less would be all envelope
+PIECE_BYTES: Final = 65_536  # some sixteen thousand tokens; clients truncate results that are not much longer
+FEWEST_BYTES: Final = 256  # a smaller piece would be mostly envelope
 
 _ABOUT: Final = (
     "A large result comes in pieces: while `piece.continuation_token` is not null, call again with that"
@@ -35,28 +35,28 @@ _FILTERS: Final = {
     "description": "Only items with these values under these keys.",
 }
 _COUNT: Final = {"type": "integer", "minimum": 1}
-# A filtered item lacks keys, so of its schema only what speaks of the keys that are there may stay.
+# A filtered item lacks keys, so its schema keeps only keywords that apply to keys that are present.
 _OF_SOME_KEYS: Final = ("type", "description", "properties", "patternProperties", "additionalProperties")
 
 
 @dataclass(frozen=True, slots=True)
 class PieceForm:
-    """Made once for a tool whose results come in pieces."""
+    """The prepared form of a tool whose results come in pieces."""
 
     most: int  # bytes of JSON in one piece
-    is_list: bool  # cut between items; else the JSON is cut as text
-    is_object: bool  # the whole is one; the items stand under `items_key`
-    keys: Declared | None  # of the items, where they are objects
-    items_key: str  # where an object has them
-    continuing: "RegisteredTool"  # what runs in the tool's place when a token is sent; publishes the output schema
+    is_list: bool  # cut between items; otherwise the JSON is cut as text
+    is_object: bool  # the whole is an object, with the items under `items_key`
+    keys: Declared | None  # of the items, if they are objects
+    items_key: str  # the member of an object that holds the items
+    continuing: "RegisteredTool"  # runs instead of the tool when a token is sent; has the published output schema
 
     @property
     def has_filters(self) -> bool:
-        """Whether items can be chosen by what they hold."""
+        """Whether items can be filtered by their keys."""
         return self.is_list and self.keys is not None
 
     def objection(self, wishes: ProtocolArguments, declared: Declared) -> Violation | None:
-        """What a caller wants of the result that this tool cannot give."""
+        """The violation if the caller's wishes do not fit this tool's results."""
         if wishes.narrowing and not self.is_list:
             return means_nothing(wishes.narrowing, "the result of this tool is no list", declared)
         wanted = [*(wishes.filter_keys or ()), *(wishes.filters or ())]
@@ -72,7 +72,7 @@ def published_description(description: str, form: PieceForm) -> str:
 
 
 def require_pieces(spec: ToolSpec, most: int) -> None:
-    """Whether a tool's results can come in pieces of this many bytes. Raises: ContractError."""
+    """Checks that a tool's results can come in pieces of this many bytes. Raises: ContractError."""
     if most < FEWEST_BYTES:
         raise ContractError(f"The pieces of '{spec.name}' are too small; give them {FEWEST_BYTES} bytes or more.")
     if CONTINUATION_TOKEN in read_declared(spec.input_schema).names:
@@ -82,10 +82,10 @@ def require_pieces(spec: ToolSpec, most: int) -> None:
 
 
 def published_input(schema: Mapping[str, Any], *, has_filters: bool) -> Json:  # Any: JSON Schema
-    """With the token: a client that sends only what is declared could never ask for the next piece.
+    """The input schema with the token, because some clients send only declared arguments.
 
-    And with `filters`, where items are chosen by them: whoever stands in between takes an undeclared object for a
-    wrapped payload.
+    It also has `filters` if items can be filtered, because a gateway would take an undeclared object for a wrapped
+    payload.
     """
     token = {"type": "string", "description": "From the last answer, for the next piece of it."}
     filters = {"filters": dict(_FILTERS)} if has_filters else {}
@@ -93,7 +93,7 @@ def published_input(schema: Mapping[str, Any], *, has_filters: bool) -> Json:  #
 
 
 def continuing_input(schema: Mapping[str, Any]) -> Json:  # Any: JSON Schema
-    """What may be sent for the next piece: the token, alone or with what the tool was called with."""
+    """The schema of a call for the next piece: the token, alone or with the arguments of the first call."""
     parts = {key: schema[key] for key in ("$defs", "patternProperties") if key in schema}
     properties = {**{key: {} for key in sorted(PROTOCOL_ARGUMENTS)}, **schema.get("properties", {})}
     return {
@@ -108,12 +108,12 @@ def continuing_input(schema: Mapping[str, Any]) -> Json:  # Any: JSON Schema
 def published_data(
     schema: Mapping[str, Any] | None, tool: str, items_key: str = "items"
 ) -> tuple[Json | None, bool, Declared | None]:
-    """The schema of the whole or of a piece; whether it is cut between items; the keys of these. Raises: ContractError.
+    """The schema for whole or piece, whether to cut between items, and the items' keys. Raises: ContractError.
 
     The whole is judged by its own schema before it is cut.
     """
     if not schema:
-        return None, False, None  # anything may be returned, and a piece is something
+        return None, False, None  # any data is allowed, so a piece is too
     hoisted = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
     whole = {key: part for key, part in schema.items() if key not in hoisted}
     definitions = schema.get("$defs", {})
@@ -133,7 +133,7 @@ def _resolved(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapp
 
 
 def _items(root: Mapping[str, Any], definitions: Mapping[str, Any], key: str) -> Mapping[str, Any] | None:
-    """The schema of the items, of a list or of an object that holds one under its key, as a Page does."""
+    """The schema of the items of a list, or of an object that holds a list under `key`, as a Page does."""
     if root.get("type") == "object" and isinstance(inner := root.get("properties", {}).get(key), dict):
         root = _resolved(inner, definitions)
     if root.get("type") != "array" or "prefixItems" in root:
@@ -158,7 +158,7 @@ def _list_form(
     piece = _piece({"total_items": {"type": "integer", "minimum": 0}})
     form = _closed({**beside, key: array, "piece": piece}, [*required, key, "piece"])
     if root.get("type") == "object" and root.get("additionalProperties", True) is not False:
-        form["additionalProperties"] = root.get("additionalProperties", True)  # what stands beside the items is kept
+        form["additionalProperties"] = root.get("additionalProperties", True)  # the members beside the items are kept
     return form
 
 

@@ -1,4 +1,4 @@
-"""Where calls of our own tools are recorded: the same chain as the gateway's, or nowhere."""
+"""The recorder for calls of toolkit tools: the same chain as the gateway's, or none."""
 
 import os
 from pathlib import Path
@@ -14,7 +14,7 @@ from handfast.tool_call import CallPath
 
 
 class RecordedTools(Protocol):
-    """The registry, as far as its recording needs it."""
+    """The part of the registry that recording needs."""
 
     @property
     def has_recorder(self) -> bool: ...
@@ -25,7 +25,7 @@ class RecordedTools(Protocol):
 
 
 class Unrecorded:
-    """Keeps nothing: for a registry without a recorder."""
+    """A recorder that keeps nothing, for a registry without one."""
 
     def record(self, *_: Record) -> int:
         return 0
@@ -34,19 +34,19 @@ class Unrecorded:
         return 0
 
     async def committed(self, ticket: Ticket) -> None:
-        """Nothing is ever waited for."""
+        """Returns at once."""
 
     async def room(self) -> None:
-        """There is always room."""
+        """Returns at once."""
 
     def digest(self, value: bytes) -> str:  # noqa: ARG002 - nothing is kept, so nothing is comparable
         return ""
 
 
 def open_recorder(folder: Path | str | None = None) -> ThreadRecorder | None:
-    """The recorder of a server: in the folder, else HANDFAST_STATE, else the platform's state folder.
+    """Opens a server's recorder in the folder, else HANDFAST_STATE, else the platform's state folder.
 
-    HANDFAST_ACTIVITY=off records nothing. Raises: StoreError.
+    None if HANDFAST_ACTIVITY is off and no folder is given. Raises: StoreError.
     """
     if folder is None and os.environ.get("HANDFAST_ACTIVITY", "").lower() == "off":
         return None
@@ -54,7 +54,7 @@ def open_recorder(folder: Path | str | None = None) -> ThreadRecorder | None:
 
 
 class SharedRecorder:
-    """What the servers of one registry share: the first one opens a recorder, the last one closes it."""
+    """The recorder that the servers of one registry share: the first one opens it, the last one closes it."""
 
     def __init__(self, registry: RecordedTools) -> None:
         self._registry = registry
@@ -62,7 +62,7 @@ class SharedRecorder:
         self._servers = 0
 
     def open(self, folder: Path | str | None) -> None:
-        """Record in the folder, unless the author chose another recorder. Raises: StoreError."""
+        """Opens a recorder in the folder, unless the author chose another one. Raises: StoreError."""
         if not self._registry.has_recorder:
             self._recorder = open_recorder(folder)
             self._registry.record_with(self._recorder)
@@ -74,7 +74,7 @@ class SharedRecorder:
             return
         await self._registry.close()
         if self._recorder is not None:
-            self._registry.record_with(None)  # the next server opens one of its own
+            self._registry.record_with(None)  # the next server opens its own
             self._recorder.close()
             self._recorder = None
 

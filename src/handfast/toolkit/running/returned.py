@@ -1,4 +1,4 @@
-"""What a handler returned, as the one outcome: JSON data and content blocks, or a failure."""
+"""Reads what a handler returned as an outcome: JSON data with content blocks, or a failure."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -27,14 +27,14 @@ _MOST_LEVELS: Final = OutputPolicy().max_depth
 
 
 class Returned(msgspec.Struct, frozen=True):
-    """`blocks` are content blocks for the agent beside the data."""
+    """An outcome, with content blocks for the agent beside its data."""
 
     outcome: Outcome
     blocks: Sequence[BaseModel] = ()
 
 
 def read_returned(value: Any, spec: ToolSpec, codes: CodeBook) -> Returned:  # Any: whatever the handler returned
-    """Raises: UnusableResult, and KeyError for a code that the server did not declare."""
+    """Reads a handler's return value. Raises: UnusableResult, and KeyError for a code that is not declared."""
     if isinstance(value, Reply):
         return Returned(Succeeded(_as_json(value.data, spec)), _checked(value.blocks))
     if isinstance(value, ToolResult):
@@ -48,7 +48,7 @@ def read_returned(value: Any, spec: ToolSpec, codes: CodeBook) -> Returned:  # A
 
 
 def _of_text(text: str, codes: CodeBook) -> Outcome:
-    """An explicit handler answers with the `status` form as text."""
+    """Reads the text of an explicit handler, which answers in the `status` form."""
     try:
         return read_status(_read(text), codes)
     except NotAnEnvelope:
@@ -56,10 +56,10 @@ def _of_text(text: str, codes: CodeBook) -> Outcome:
 
 
 def _read(text: str) -> object:
-    """By the rules for every result: what two readers could take differently is not passed on."""
+    """Decodes text by the rules for every result; refuses text that two parsers could read differently."""
     try:
         data = text.encode()
-        if depth_exceeds(data, _MOST_LEVELS + 1):  # the form itself is one level
+        if depth_exceeds(data, _MOST_LEVELS + 1):  # the envelope itself is one level
             raise UnusableResult(depth_violation(_MOST_LEVELS))
         value = decode_judged(data)
         if may_overflow(data):
@@ -79,7 +79,7 @@ def _as_json(value: Any, spec: ToolSpec) -> Any:  # Any: JSON
             value.close()
         raise _unusable(f"the handler returned something that has yet to run ({type(value).__name__}) and no value")
     try:
-        # Whether it is of the declared type is for the output schema to say, by the one rule there is.
+        # No warnings about types, because the output schema alone judges those.
         serializer = (spec.returns or _ANYTHING).serializer
         return serializer.to_python(value, mode="json", by_alias=True, warnings=False)
     except (PydanticSerializationError, ValueError, RecursionError, AttributeError, TypeError):
@@ -92,7 +92,7 @@ def _checked(blocks: Sequence[Any]) -> Sequence[BaseModel]:  # Any: whatever the
     adapter = _content_blocks()
     try:
         read: Sequence[BaseModel] = adapter.validate_python(blocks)
-        adapter.dump_json(read)  # what it is made of may still be anything
+        adapter.dump_json(read)  # its members may still be unserializable
     except (PydanticSerializationError, ValidationError, ValueError):
         raise _unusable("the handler returned a content block that is none of the protocol's") from None
     return read
@@ -100,7 +100,7 @@ def _checked(blocks: Sequence[Any]) -> Sequence[BaseModel]:  # Any: whatever the
 
 @cache
 def _content_blocks() -> TypeAdapter[Any]:
-    from mcp.types import ContentBlock  # few tools have blocks, and only what serves needs the SDK
+    from mcp.types import ContentBlock  # imported late: few tools return blocks, and only serving needs the SDK
 
     return TypeAdapter(tuple[ContentBlock, ...])
 

@@ -1,4 +1,4 @@
-"""Slow lanes for tools: one for each event loop, and one for calls in threads that have no loop."""
+"""Slow lanes for tools: one per event loop, and one for calls in threads without a loop."""
 
 import asyncio
 import threading
@@ -8,14 +8,14 @@ from typing import Any, Final, TypeVar, Unpack
 from handfast.core.schema.compiled import CompiledSchema
 from handfast.slow_lane.client import LaneVerdict, LaneWishes, SlowLane
 
-# The gateway gives a stranger's schema a quarter of a second. A schema of our own is no trap: 5 MiB of good data must
-# pass on a busy machine too, and the heaviest that may be declared takes some 25 s for that much.
+# The gateway gives a foreign schema a quarter of a second. A toolkit schema is not hostile: 5 MiB of valid data must
+# pass on a busy machine too, and the heaviest schema that may be declared takes some 25 s for that much.
 JUDGE_SECONDS: Final = 30.0
 T = TypeVar("T")
 
 
 class LaneOfLoop:
-    """A worker belongs to the loop that started it, and every `asyncio.run(tools.dispatch(…))` is another loop."""
+    """One slow lane per event loop, because a worker belongs to a loop, and each `asyncio.run` makes a new one."""
 
     def __init__(self) -> None:
         self._lanes: dict[asyncio.AbstractEventLoop, tuple[SlowLane, AsyncGenerator[None]]] = {}
@@ -26,11 +26,11 @@ class LaneOfLoop:
             lane = SlowLane()
             ending = self._end_with(loop, lane)
             self._lanes[loop] = lane, ending
-            await anext(ending)  # from here on the loop knows it
+            await anext(ending)  # from now on the loop knows the generator
         return await self._lanes[loop][0].verdict(schema, value_text, deadline=JUDGE_SECONDS, **wishes)
 
     async def _end_with(self, loop: asyncio.AbstractEventLoop, lane: SlowLane) -> AsyncGenerator[None]:
-        """A loop that ends closes the generators that it has seen: the one moment at which the worker can be ended."""
+        """Ends the worker with the loop: a loop that ends closes its generators, and offers no other hook."""
         try:
             yield
         finally:
@@ -38,16 +38,16 @@ class LaneOfLoop:
             await lane.close()
 
     async def close(self) -> None:
-        """End the worker of this loop; a later verdict starts another."""
+        """Ends the worker of this loop; a later verdict starts another."""
         lane = self._lanes.get(asyncio.get_running_loop())
         if lane is not None:
             await lane[1].aclose()
 
 
 def run_here(call: Coroutine[Any, Any, T]) -> T:  # Any: nothing is sent or yielded
-    """Run a coroutine that waits for nothing but what this thread may wait for itself.
+    """Runs a coroutine that only blocks this thread and never awaits an event loop.
 
-    Raises: whatever it raises; RuntimeError, where it waits for an event loop after all.
+    Raises: what the coroutine raises; RuntimeError, if it awaits an event loop after all.
     """
     try:
         call.send(None)
@@ -64,9 +64,9 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
 
 
 class LaneInThread:
-    """A slow lane whose worker is looked after by a loop in a thread of its own, made when something heavy comes.
+    """A slow lane whose worker runs under an event loop in a thread of its own, started on first use.
 
-    The thread that asks waits for the verdict; the others go on.
+    The calling thread blocks until the verdict; other threads go on.
     """
 
     def __init__(self) -> None:
@@ -83,12 +83,12 @@ class LaneInThread:
         with self._lock:
             if self._loop is None or self._lane is None:
                 self._loop, self._lane = asyncio.new_event_loop(), SlowLane()
-                # A daemon: it must not keep a server from ending. The worker ends by itself once its parent is gone.
+                # A daemon, so that it does not keep a server from ending. The worker ends once its parent is gone.
                 threading.Thread(target=_run, args=(self._loop,), name="handfast-slow-lane", daemon=True).start()
             return self._loop, self._lane
 
     async def close(self) -> None:
-        """End the worker; a later verdict starts another."""
+        """Ends the worker; a later verdict starts another."""
         with self._lock:
             loop, lane, self._loop, self._lane = self._loop, self._lane, None, None
         if loop is not None and lane is not None:

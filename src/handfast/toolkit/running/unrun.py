@@ -1,4 +1,4 @@
-"""Calls that are answered without running a tool: explained or refused, and on record like every other."""
+"""Calls that are answered without running a tool, explained or refused, and recorded like every other."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -22,7 +22,7 @@ async def answer_with_help(
     rule: str,
     details: Mapping[str, Detail] = _NOTHING,
 ) -> Answer:
-    """Help was asked for. Raises: RecordingFailed."""
+    """Answers a call that asks for help. Raises: RecordingFailed."""
     call = dispatcher.opened(tool, caller)
     call.details.update(details)
     reason = "The caller asked for help."
@@ -42,7 +42,7 @@ async def refuse_call(
     rule: str,
     details: Mapping[str, Detail] = _NOTHING,
 ) -> Answer:
-    """Nothing can be run for it. Raises: RecordingFailed."""
+    """Refuses a call that no tool can run. Raises: RecordingFailed."""
     call = dispatcher.opened(tool, caller)
     call.details.update(details)
     with dispatcher.path.recorded(call):

@@ -1,1 +1,1 @@
-"""Tools served by the official SDK, over stdio and HTTP."""
+"""Serving tools with the official SDK, over stdio and HTTP."""

@@ -1,4 +1,4 @@
-"""One tools/call of a client, from its name and arguments to the result that the SDK sends, or to a protocol error."""
+"""Answers one tools/call of a client with the result that the SDK sends, or a protocol error."""
 
 import logging
 from collections.abc import Callable
@@ -21,7 +21,7 @@ _log = logging.getLogger("handfast.toolkit")
 
 
 class ServedToolbox(Protocol):
-    """A toolbox, as far as those need it who serve its tools."""
+    """The part of a toolbox that serving its tools needs."""
 
     name: str
     version: str
@@ -31,17 +31,17 @@ class ServedToolbox(Protocol):
 
     @property
     def actor(self) -> Callable[[Any], Any]:  # Any: the SDK's context, or one with the request; an actor
-        """Who calls, as the author's code says it."""
+        """The author's function that gives the actor of a request."""
 
 
 async def answer_call(toolbox: ServedToolbox, name: str, arguments: object, context: Context) -> dict[str, Any]:
-    """Raises: MCPError."""
+    """The result of a call. Raises: MCPError."""
     caller = ToolCaller(actor=actor_of(toolbox, context), report=context.session.report_progress, context=context)
     return result_of(await dispatch_call(toolbox, name, arguments, caller))
 
 
 async def dispatch_call(toolbox: ServedToolbox, name: str, arguments: object, caller: ToolCaller) -> Answer:
-    """Raises: MCPError. Arguments that are bytes are JSON text as it came."""
+    """Dispatches a call; arguments as bytes are JSON text as it came. Raises: MCPError."""
     try:
         return await toolbox.registry.dispatch(name, arguments, caller=caller)
     except UnknownTool:
@@ -54,7 +54,7 @@ async def dispatch_call(toolbox: ServedToolbox, name: str, arguments: object, ca
 
 
 def actor_of(toolbox: ServedToolbox, context: Any) -> Any:  # Any: the SDK's context, or one with the request; an actor
-    """Raises: MCPError."""
+    """The actor of a request. Raises: MCPError."""
     try:
         return toolbox.actor(context)
     except Exception as error:  # noqa: BLE001 - the server's own code: what it says of itself may quote credentials

@@ -1,4 +1,4 @@
-"""Messages that the SDK would drop, or read in one way of several: found and answered before it reads them."""
+"""Messages that the SDK would drop, or read in one of several ways: found and answered before the SDK reads them."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from types import SimpleNamespace
@@ -27,7 +27,7 @@ Send = Callable[[Event], Awaitable[None]]
 
 
 def is_plain(text: bytes) -> bool:
-    """Whether every reader takes the message in the same way, and a call's arguments are an object or left out."""
+    """Whether every parser reads the message alike, and a call's arguments are an object or absent."""
     try:
         value = decode_arguments(text)
     except Ambiguous:
@@ -43,11 +43,11 @@ def is_plain(text: bytes) -> bool:
 
 class OddAnswer(NamedTuple):
     message: bytes
-    is_error: bool  # of the protocol; the refusal of a call is a result
+    is_error: bool  # a protocol error; the refusal of a call is a result
 
 
 async def answer_odd(text: bytes, toolbox: ServedToolbox, request: Any = None) -> OddAnswer | None:  # Any: of Starlette
-    """An error, or the refusal of a call; nothing to what wants no answer."""
+    """The answer to a message that is not plain: an error or a refused call; None if it needs no answer."""
     try:
         message = read_message(text)
     except BadMessage as problem:
@@ -72,7 +72,7 @@ def _error(request_id: RequestId | None, code: int, text: str) -> OddAnswer:
 
 
 def _refused_call(message: Message) -> tuple[str, bytes] | None:
-    """Name and arguments of a call that the one path refuses, whatever the tool. Raises: AmbiguousKeys, NotJson."""
+    """Name and arguments of a call that the call path refuses for any tool. Raises: AmbiguousKeys, NotJson."""
     params = message.params()
     try:
         name = msgspec.json.decode(params.get("name", b"null"))
@@ -88,7 +88,7 @@ def _refused_call(message: Message) -> tuple[str, bytes] | None:
 
 
 async def _refuse(message: Message, name: str, arguments: bytes, toolbox: ServedToolbox, context: Any) -> OddAnswer:
-    """On the one path, so that the words and the record are those of every refused call."""
+    """Refuses a call on the usual path, so that text and record are those of every refused call."""
     try:
         answer = await dispatch_call(toolbox, name, arguments, ToolCaller(actor=actor_of(toolbox, context)))
     except MCPError as problem:
@@ -100,7 +100,7 @@ async def _refuse(message: Message, name: str, arguments: bytes, toolbox: Served
 
 
 class MisreadBodies:
-    """Stands where the SDK has checked who calls and gathered the whole body."""
+    """ASGI middleware behind the SDK's authentication and reading of the body; answers misread messages itself."""
 
     def __init__(self, app: Callable[[Event, Receive, Send], Awaitable[None]], toolbox: ServedToolbox) -> None:
         self._app = app

@@ -1,7 +1,7 @@
-"""SdkCallMiddleware: answers tool calls inside the SDK's server, without the SDK's own second reading of both ends.
+"""SdkCallMiddleware: answers tool calls inside the SDK's server without its models for parameters and results.
 
-The SDK reads a call's parameters into a model and runs every result through another one. Both were judged here, so
-the call is taken over once the SDK has checked the request, and its result is handed on as it is.
+The SDK reads a call's parameters into a model and runs every result through another. Both are judged by handfast, so
+the middleware takes over a call once the SDK has checked the request, and returns its result unchanged.
 """
 
 from collections.abc import Mapping
@@ -24,28 +24,28 @@ from handfast.toolkit.serve.answering import Context, ServedToolbox, answer_call
 
 _MEMBERS: Final = frozenset({"name", "arguments", "_meta"})
 _ENVELOPE: Final = frozenset({PROTOCOL_VERSION_META_KEY, CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY})
-_MOST_KNOWN: Final = 256  # clients whose `_meta` is remembered; then all are forgotten
+_MOST_KNOWN: Final = 256  # different `_meta` that are kept; past this all are dropped
 _LONGEST_KNOWN: Final = 2_048
-# The SDK calls its middleware provisional: with other releases calls take the long way, and get the same answers.
+# The SDK calls its middleware provisional, so with other releases calls take the SDK's way, with the same answers.
 TRIED: Final = ("2.3.",)
 
 
 class SoundParams:
-    """Holds the parameters of a tools/call to the SDK's own model, which is asked once for what stays the same.
+    """Checks the parameters of a tools/call by the SDK's own model, and remembers the `_meta` that passed.
 
-    Most of that model is about `_meta`, which a client sends unchanged with every call.
+    Most of that model concerns `_meta`, which a client sends unchanged with every call.
     """
 
     def __init__(self) -> None:
         self._known: set[tuple[str, bytes]] = set()
 
     def require(self, version: str, params: Mapping[str, Any]) -> None:  # Any: JSON
-        """Raises: ValidationError, as the SDK would."""
+        """Checks the parameters. Raises: ValidationError, as the SDK would."""
         meta = _envelope_text(params) if _is_simple(params) else None
         if meta is not None and (version, meta) in self._known:
             return
         if meta == b"" and version not in MODERN_PROTOCOL_VERSIONS:
-            return  # it is only asked for since 2026-07-28
+            return  # `_meta` is only required since 2026-07-28
         validate_client_request("tools/call", version, params)
         if meta and len(meta) <= _LONGEST_KNOWN:
             if len(self._known) >= _MOST_KNOWN:
@@ -54,7 +54,7 @@ class SoundParams:
 
 
 def _is_simple(params: Mapping[str, Any]) -> bool:
-    """Whether there is nothing to find but in `_meta`: a name, and an object of arguments or none."""
+    """Whether only `_meta` can be invalid: there is a name, and the arguments are an object or absent."""
     name, arguments = params.get("name"), params.get("arguments")
     if not params.keys() <= _MEMBERS or type(name) is not str or not name.isascii():
         return False
@@ -63,11 +63,11 @@ def _is_simple(params: Mapping[str, Any]) -> bool:
     try:
         return type(arguments) is dict and "".join(arguments).isascii()
     except TypeError:
-        return False  # a key that is no text
+        return False  # a key that is not text
 
 
 def _envelope_text(params: Mapping[str, Any]) -> bytes | None:
-    """`_meta` as text, empty without any; None where it is not the same with every call."""
+    """`_meta` as text, empty if absent; None if it has members that may differ between calls."""
     if "_meta" not in params:
         return b""
     meta = params["_meta"]
@@ -84,7 +84,7 @@ def is_tried() -> bool:
 
 
 class SdkCallMiddleware:
-    """One of the SDK's middlewares."""
+    """A middleware for the SDK's server that answers tools/call itself."""
 
     def __init__(self, toolbox: ServedToolbox, server: Server[Any]) -> None:  # Any: its lifespan
         self._toolbox = toolbox
@@ -96,7 +96,7 @@ class SdkCallMiddleware:
         params = ctx.params
         is_modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         is_open = is_modern or ctx.session.client_params is not None
-        is_last = self._server.middleware[-1] is self  # else an author's own would be passed over
+        is_last = self._server.middleware[-1] is self  # otherwise an author's middleware would be bypassed
         if ctx.method != "tools/call" or params is None or ctx.request_id is None or not (is_open and is_last):
             return await call_next(ctx)
         self._params.require(ctx.protocol_version, params)

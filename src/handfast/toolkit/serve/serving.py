@@ -1,4 +1,4 @@
-"""Tools served by the official SDK, over stdio and HTTP, in both eras of the protocol."""
+"""Serves tools with the official SDK, over stdio and HTTP, in both eras of the protocol."""
 
 import asyncio
 import sys
@@ -18,12 +18,12 @@ from handfast.toolkit.serve.misread_messages import MisreadBodies, answer_odd
 from handfast.toolkit.serve.sdk_call_middleware import SdkCallMiddleware, is_tried
 from handfast.toolkit.serve.stdio import Incoming, Outgoing, stdio_streams
 
-# The list is the same for everybody and as long as the server runs; after a restart with other tools it is soon seen.
+# The list is the same for all callers and while the server runs; this is how long a restart may go unnoticed.
 LIST_TTL_MS = 60_000
 
 
 def build_server(toolbox: ServedToolbox) -> Server[Any]:
-    """The SDK's server. The tools are fixed from here on. Raises: ContractError."""
+    """Builds the SDK's server; fixes the set of tools. Raises: ContractError."""
     registry = toolbox.registry
     registry.freeze()
 
@@ -33,7 +33,7 @@ def build_server(toolbox: ServedToolbox) -> Server[Any]:
     async def call_tool(context: Context, params: CallToolRequestParams) -> Any:  # Any: as above
         return await answer_call(toolbox, params.name, params.arguments, context)
 
-    # Of the others there is nothing to compare with headers, and the SDK would look for it on every call.
+    # Only these tools have arguments to compare with headers, and the SDK would search the others on every call.
     mirrored = {tool["name"]: tool["inputSchema"] for tool in registry.published() if "x-mcp-header" in str(tool)}
     server: Server[Any] = Server(
         toolbox.name,
@@ -53,7 +53,7 @@ def build_server(toolbox: ServedToolbox) -> Server[Any]:
 
 
 def asgi_app(toolbox: ServedToolbox, *, state: str | None = None, **more: Any) -> Starlette:
-    """Raises: ContractError, StoreError."""
+    """Builds the ASGI application and opens the recorder. Raises: ContractError, StoreError."""
     toolbox.recording.open(state)
     server = build_server(toolbox)
     app = server.streamable_http_app(**more)
@@ -85,7 +85,7 @@ def run_stdio(toolbox: ServedToolbox, *, state: str | None = None) -> None:
 def _run(work: Coroutine[Any, Any, None]) -> None:  # Any: a coroutine's send types
     try:
         import uvloop
-    except ImportError:  # not everywhere
+    except ImportError:  # not available on every platform
         asyncio.run(work)
     else:
         uvloop.run(work)
@@ -105,7 +105,7 @@ async def _serve(server: Server[Any], incoming: Incoming, outgoing: Outgoing) ->
     try:
         await server.run(incoming, outgoing, server.create_initialization_options())
     except* (anyio.BrokenResourceError, anyio.ClosedResourceError):
-        pass  # a message was on its way inside the SDK when the client left, or when the server was stopped
+        pass  # a message was still inside the SDK when the client left or the server was stopped
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError

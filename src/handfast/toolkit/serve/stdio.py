@@ -1,4 +1,4 @@
-"""MCP over this process's own stdin and stdout, for the SDK's server: a line is a message, or is answered as none."""
+"""MCP over this process's stdin and stdout for the SDK's server; answers lines that are not plain messages itself."""
 
 import asyncio
 import os
@@ -20,14 +20,14 @@ from handfast.wire.message import id_in_head
 from handfast.wire.replies import error_reply
 
 _LONGEST_LINE: Final = 16 * 1024 * 1024
-_MOST_WAITING: Final = 256  # messages that the server has not taken yet; then the pipe is left alone
+_MOST_WAITING: Final = 256  # messages that the server has not taken yet; then reading pauses
 _FLUSH_SECONDS: Final = 5.0
 
-Answer = Callable[[bytes], Awaitable[OddAnswer | None]]  # what is said to a line that is no plain message
+Answer = Callable[[bytes], Awaitable[OddAnswer | None]]  # answers a line that is not a plain message
 
 
 class Incoming:
-    """The SDK's ReadStream over lines."""
+    """The SDK's ReadStream, from lines."""
 
     def __init__(self, answer: Answer, reply: Callable[[bytes], None]) -> None:
         self._answer = answer
@@ -108,7 +108,7 @@ class Incoming:
 
 
 class Outgoing:
-    """The SDK's WriteStream onto lines."""
+    """The SDK's WriteStream, to lines."""
 
     def __init__(self, on_lost: Callable[[], None]) -> None:
         self._is_free = asyncio.Event()
@@ -122,7 +122,7 @@ class Outgoing:
             raise anyio.BrokenResourceError
         self.write(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode())
         if not self._is_free.is_set():
-            await self._is_free.wait()  # the client reads more slowly than we write
+            await self._is_free.wait()  # the client reads more slowly than the server writes
 
     def write(self, line: bytes) -> None:
         if not self._is_lost:
@@ -140,7 +140,7 @@ class Outgoing:
         self._on_lost()
 
     async def aclose(self) -> None:
-        """The pipe outlives the server: what it said last has yet to be read."""
+        """Leaves the pipe open, because the client may not have read the last messages yet."""
 
     async def __aenter__(self) -> "Outgoing":
         return self
@@ -151,7 +151,7 @@ class Outgoing:
 
 @asynccontextmanager
 async def stdio_streams(answer: Answer) -> AsyncIterator[tuple[Incoming, Outgoing]]:
-    """Streams for the SDK's server until the client leaves; `answer` is asked what to say to odd lines."""
+    """Streams for the SDK's server until the client leaves; `answer` answers lines that are not plain messages."""
     outgoing = Outgoing(lambda: incoming.end())
     incoming = Incoming(answer, outgoing.write)
     await outgoing.pipe.open(_duplicate(sys.stdout, "wb"))
@@ -161,7 +161,7 @@ async def stdio_streams(answer: Answer) -> AsyncIterator[tuple[Incoming, Outgoin
             yield incoming, outgoing
     finally:
         await incoming.aclose()
-        with suppress(TimeoutError):  # the client does not read any more
+        with suppress(TimeoutError):  # the client no longer reads
             async with asyncio.timeout(_FLUSH_SECONDS):
                 await outgoing.pipe.flush()
 
@@ -172,7 +172,7 @@ def _duplicate(stream: TextIO, mode: str) -> IO[bytes]:
 
 @contextmanager
 def _diverted() -> Iterator[None]:
-    """What tools print goes to stderr, and what they start reads nothing: the two pipes are the protocol's alone."""
+    """Keeps stdin and stdout for the protocol: tools print to stderr, and processes they start read nothing."""
     sys.stdout.flush()
     kept = [(number, os.dup(number)) for number in (0, 1)]
     with open(os.devnull, "rb") as nothing:

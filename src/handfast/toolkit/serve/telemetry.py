@@ -1,6 +1,6 @@
-"""Telemetry: the SDK's spans around each message, made only where a tracer records them or a trace is passed on.
+"""Telemetry: makes the SDK's spans around messages only if a tracer records them or a message carries a trace.
 
-Without a tracer provider they come to nothing, and making them costs a sixth of a call.
+Without a tracer provider spans have no effect, and making them takes a sixth of a call's time.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from opentelemetry.trace import NonRecordingSpan, ProxyTracerProvider, get_curre
 
 from handfast.toolkit.serve.answering import Context
 
-# What the protocol itself puts there, as the SDK names it: no trace is in these, whatever propagator reads them.
+# The protocol's own keys, as the SDK names them, in which no propagator finds a trace.
 _PROTOCOLS_OWN: Final = frozenset(
     {
         PROTOCOL_VERSION_META_KEY,
@@ -26,7 +26,7 @@ _PROTOCOLS_OWN: Final = frozenset(
 
 
 class Telemetry(OpenTelemetryMiddleware):
-    """Stands in for the SDK's own, and leaves to it every message that a span would make a difference to."""
+    """Replaces the SDK's middleware, and calls it only for messages for which a span has an effect."""
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         if _is_unheard(ctx.meta):
@@ -35,7 +35,7 @@ class Telemetry(OpenTelemetryMiddleware):
 
 
 def _is_unheard(meta: Mapping[str, Any] | None) -> bool:  # Any: JSON
-    """Whether a span would change nothing: no tracer records any, and no trace comes with the message."""
+    """Whether a span has no effect: no tracer records it, and the message carries no trace."""
     return (
         (not meta or meta.keys() <= _PROTOCOLS_OWN)
         and type(get_tracer_provider()) is ProxyTracerProvider
@@ -44,7 +44,7 @@ def _is_unheard(meta: Mapping[str, Any] | None) -> bool:  # Any: JSON
 
 
 def spare_unheard_spans(middleware: list[ServerMiddleware[Any]]) -> None:  # Any: its lifespan
-    """Put ours where the SDK has put its own."""
+    """Replaces the SDK's middleware with ours."""
     for place, each in enumerate(middleware):
         if type(each) is OpenTelemetryMiddleware:
             middleware[place] = Telemetry()

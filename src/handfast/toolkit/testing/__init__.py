@@ -1,4 +1,4 @@
-"""Tests for servers that are written with the toolkit: a client in memory, the contract, and recorded sessions."""
+"""Testing servers written with the toolkit: a client in memory, contract checks, and recorded sessions."""
 
 try:
     import hypothesis as _hypothesis  # noqa: F401 - to say at once what is missing, and not deep inside

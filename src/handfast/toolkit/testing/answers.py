@@ -1,4 +1,4 @@
-"""Whether one answer of a tool keeps the contract that its server publishes."""
+"""Checks whether one answer of a tool keeps the contract that its server publishes."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from handfast.toolkit.running.dispatch import RegisteredTool
 from handfast.toolkit.testing.generate.alternatives import same_json
 from handfast.toolkit.testing.judging import broken_formats, is_valid
 
-# What a tool never says of itself: these codes mean that it did something unexpected.
+# Codes that a tool never chooses itself: they mean that it did something unexpected.
 BREACHES: Final = frozenset(
     (ErrorCode.INTERNAL_ERROR, ErrorCode.OUTPUT_VIOLATION, ErrorCode.TIMEOUT, ErrorCode.CANCELLED)
 )
@@ -30,7 +30,7 @@ _INTERNALS = re.compile(
 
 
 def breach_of(result: CallToolResult, tool: RegisteredTool, codes: CodeBook, envelope: Envelope) -> str:
-    """The first way in which it breaks the contract, in words; empty: it keeps it."""
+    """The first way in which the answer breaks the contract, in words; empty if it keeps it."""
     try:
         outcome = read_outcome(result, tool, codes, envelope)
     except NotAnEnvelope as problem:
@@ -39,7 +39,7 @@ def breach_of(result: CallToolResult, tool: RegisteredTool, codes: CodeBook, env
 
 
 def read_outcome(result: CallToolResult, tool: RegisteredTool, codes: CodeBook, envelope: Envelope) -> Outcome:
-    """Raises: NotAnEnvelope."""
+    """The outcome of an answer in any envelope. Raises: NotAnEnvelope."""
     payload = result.structured_content
     match envelope:
         case Envelope.PLAIN:
@@ -51,13 +51,13 @@ def read_outcome(result: CallToolResult, tool: RegisteredTool, codes: CodeBook, 
 
 
 def text_of(result: CallToolResult) -> str:
-    """The first block, which carries the payload."""
+    """The text of the first block, which carries the payload."""
     first = result.content[0] if result.content else None
     return first.text if isinstance(first, TextContent) else ""
 
 
 def _why(outcome: Failed, name: str) -> str:
-    """What its author needs to know; the rest of the text is advice for agents."""
+    """The part of the text for the tool's author; the rest is advice for agents."""
     if outcome.code == ErrorCode.INTERNAL_ERROR:
         return ""  # the watch on the handler knows more
     before, _, after = blocked_text(name, "\0").partition("\0")

@@ -1,4 +1,4 @@
-"""assert_contract: every tool of a toolbox held to what it publishes, in one line of a test."""
+"""assert_contract: checks every tool of a toolbox against what it publishes, in one line of a test."""
 
 import logging
 from collections.abc import Collection, Iterator
@@ -16,7 +16,7 @@ from handfast.toolkit.testing.watch import Watch
 from handfast.toolkit.toolbox import Toolbox
 from handfast.toolkit.writing.spec import Kind
 
-PATIENCE_S = 10.0  # an agent waits longer, but a tool that only looks and is tried with small arguments need not
+PATIENCE_S = 10.0  # agents wait longer, but a read tool with small arguments should not need that
 
 
 def assert_contract(
@@ -27,13 +27,13 @@ def assert_contract(
     skip: Collection[str] = (),
     patience_s: float = PATIENCE_S,
 ) -> None:
-    """Check every schema, drive each tool that only looks, and see that wrong arguments reach no handler.
+    """Checks every schema, calls each read tool, and checks that wrong arguments do not reach handlers.
 
-    `skip` names tools that are not to be driven, because they cost money or reach far. In async code, await
-    `contract_problems` instead.
+    `skip` names tools that are not to be called, because they cost money or act on other systems. In async code,
+    await `contract_problems` instead.
 
     Raises:
-        AssertionError: with every problem, the arguments that show it and how to see it again.
+        AssertionError: with every problem, the arguments that show it and how to reproduce it.
     """
     __tracebackhide__ = True
     problems = run_to_end(
@@ -52,7 +52,7 @@ async def contract_problems(
     skip: Collection[str] = (),
     patience_s: float = PATIENCE_S,
 ) -> list[Problem]:
-    """The same, as a list. Raises: ValueError, for a name in `skip` that no tool has."""
+    """The same, as a list of problems. Raises: ValueError, for a name in `skip` that no tool has."""
     unknown = sorted(set(skip) - {spec.name for spec in toolbox.list_registered()})
     if unknown:
         raise ValueError(f"There is no tool {', '.join(unknown)} to skip; correct the name.")
@@ -64,7 +64,7 @@ async def contract_problems(
 
 
 async def _listing_problems(toolbox: Toolbox) -> list[Problem]:
-    """Whether clients of both eras can list the tools, and read what is published."""
+    """Checks that clients of both eras can list the tools and receive what is published."""
     found = []
     published = {tool["name"]: (tool["inputSchema"], tool["outputSchema"]) for tool in toolbox.registry.published()}
     for era in ERAS:
@@ -95,7 +95,7 @@ async def _driving_problems(
 ) -> list[Problem]:
     watch = Watch()
     watched = for_session(toolbox, run_of=watch.noted)
-    # What stands behind a dispatcher is driven as itself.
+    # The tools behind a dispatcher are called directly.
     reading = [spec for spec in toolbox.list_registered() if spec.kind is Kind.READ and not spec.is_dispatcher]
     names = [spec.name for spec in reading if spec.name not in skip]
     async with in_memory(watched, mode="2026-07-28", actor=actor) as client:
@@ -105,7 +105,7 @@ async def _driving_problems(
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Hundreds of calls go wrong here on purpose; what is to be known of them is in the problems."""
+    """Disables logging, because hundreds of calls fail here on purpose; the problems describe them."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:

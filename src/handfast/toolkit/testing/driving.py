@@ -1,4 +1,4 @@
-"""Driving a tool that only looks with arguments made from its own schema, and judging every answer."""
+"""Calls a read tool with arguments made from its own schema, and judges every answer."""
 
 import asyncio
 import re
@@ -20,14 +20,14 @@ from handfast.toolkit.testing.judging import is_valid
 from handfast.toolkit.testing.problems import Problem
 from handfast.toolkit.testing.watch import Watch
 
-MOST_PROBLEMS = 3  # told of one tool: the next ones are often the same ones in other words
+MOST_PROBLEMS = 3  # reported of one tool: further ones are often the same in other words
 
-_MORE = 4  # times as many are made where its model refuses most of what its schema allows
+_MORE = 4  # times as many arguments if the model refuses most of those that the schema allows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Driver:
-    """Calls the tools of one session, one after the other."""
+    """Calls the tools of one session, one after another."""
 
     client: Client
     registry: ToolRegistry
@@ -38,7 +38,7 @@ class Driver:
     async def problems(self, name: str) -> list[Problem]:
         tool = self.registry.registered(name)
         schema = tool.contract.input
-        assert isinstance(schema, CompiledSchema)  # a registry with another does not serve
+        assert isinstance(schema, CompiledSchema)  # a registry does not serve with any other
         found: dict[str, Arguments] = {}
         tried, ran = 0, 0
         try:
@@ -49,7 +49,7 @@ class Driver:
                 if ran >= self.examples / 2 or found:
                     break
         except NoArguments:
-            return []  # told where wrong arguments are made from right ones
+            return []  # reported where wrong arguments are made from right ones
         if not ran and not found:
             told = (
                 f"none of the {tried} arguments made from its input schema was accepted, so it never ran; "
@@ -59,7 +59,7 @@ class Driver:
         return [await self._told(tool, schema, kind, arguments) for kind, arguments in found.items()]
 
     async def _drive(self, tool: RegisteredTool, tried: list[Arguments], found: dict[str, Arguments]) -> int:
-        """How often the handler ran; what it did wrong is added to `found`."""
+        """Returns how often the handler ran; adds breaches to `found`."""
         ran = 0
         for arguments in tried:
             what = await self._breach(tool, arguments)
@@ -78,7 +78,7 @@ class Driver:
             return is_valid(schema, candidate) and _kind(await self._breach(tool, candidate)) == kind
 
         arguments = await simplest(arguments, still)
-        # Once more, for what is said of these; a tool that does well this time is told of all the same.
+        # Called again for the text about these arguments; a tool that succeeds this time is reported all the same.
         return Problem(tool.spec.name, await self._breach(tool, arguments) or kind, arguments)
 
     async def _breach(self, tool: RegisteredTool, arguments: Arguments) -> str:
@@ -110,5 +110,5 @@ _SILENT = "gave no answer"
 
 
 def _kind(what: str) -> str:
-    """What two results do wrong is the same problem, though one is larger."""
+    """The kind of a breach: results that break the schema alike are one problem, whatever their numbers."""
     return re.sub(r"\d+", "N", what) if what.startswith(f"failed with {ErrorCode.OUTPUT_VIOLATION}") else what

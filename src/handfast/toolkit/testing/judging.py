@@ -1,4 +1,4 @@
-"""Whether a value meets a compiled schema, however heavy that is: a test has the time that a call has not."""
+"""Judges values by compiled schemas of any weight, because a test has more time than a call."""
 
 import json
 from functools import lru_cache
@@ -11,7 +11,7 @@ from handfast.core.schema.patterns import backtracking_engine
 
 Kind = jsonschema_rs.ValidationErrorKind
 
-# These say more in JSON Schema than the types of Python do: a time without an offset, a negative duration.
+# JSON Schema is stricter here than Python's types: they allow a time without an offset and a negative duration.
 _LOOSE = {name: lambda _text: True for name in ("time", "duration")}
 
 
@@ -25,9 +25,9 @@ def is_valid(schema: CompiledSchema, value: object) -> bool:
 
 
 def broken_formats(schema: CompiledSchema, value: object) -> list[str]:
-    """Where a string is not of the format that the schema names, such as `when: is no date-time`.
+    """The strings that break the format which the schema names, such as `when: is no date-time`.
 
-    At run time a format is only a remark; an agent reads it as a promise.
+    At run time a format is only an annotation, but an agent relies on it.
     """
     found: dict[str, None] = {}
     for error in _with_formats(schema.text).iter_errors(value):

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-_MOST_SHOWN = 500  # characters of arguments; what is longer is better seen in a debugger
+_MOST_SHOWN = 500  # characters of arguments; longer ones are better inspected in a debugger
 _MOST_NAMES = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """`arguments` are those that show it, made from the schema, so no user's data; None: it shows without a call."""
+    """A breach. `arguments` show it and are made from the schema, so they are not user data; None needs no call."""
 
     tool: str
     what: str
@@ -18,7 +18,7 @@ class Problem:
 
     @property
     def shape(self) -> str:
-        """What the arguments are like, such as `{id: integer, tags: [string, 2 in all]}`."""
+        """The shape of the arguments, such as `{id: integer, tags: [string, 2 in all]}`."""
         return shape_of(self.arguments)
 
     @property

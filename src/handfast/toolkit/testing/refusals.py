@@ -1,4 +1,4 @@
-"""Whether a tool refuses arguments outside its schema before its handler runs. No handler is run to find out."""
+"""Checks that a tool refuses arguments outside its schema before its handler runs, without running handlers."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -14,14 +14,14 @@ from handfast.toolkit.testing.watch import Watch
 from handfast.toolkit.writing.actor import Actor
 
 REFUSALS: Final = frozenset((ErrorCode.INVALID_INPUT, ErrorCode.GUARDRAIL_VIOLATED))
-PROBE_ACTOR: Final = Actor(id="assert_contract")  # guards come first, and here the arguments are in question
+PROBE_ACTOR: Final = Actor(id="assert_contract")  # satisfies the guardrails, which come before the arguments
 _LOOKED_AT = 20
-_MOST_CHANGED = 3  # the simplest arguments, and those with most in them
+_MOST_CHANGED = 3  # the simplest arguments, and the longest ones
 
 
 @dataclass(frozen=True, slots=True)
 class Prober:
-    """`registry` runs no handler, and `watch` sees when it would have."""
+    """Probes tools. `registry` runs no handlers, and `watch` notes when one would have run."""
 
     registry: ToolRegistry
     watch: Watch
@@ -30,7 +30,7 @@ class Prober:
         tool = self.registry.registered(name)
         schema = tool.contract.input
         if tool.spec.is_dispatcher or not isinstance(schema, CompiledSchema):
-            return []  # a dispatcher's sub-tools are judged as themselves
+            return []  # the tools behind a dispatcher are checked directly
         try:
             candidates = arguments_for(schema, _LOOKED_AT)
         except NoArguments as reason:

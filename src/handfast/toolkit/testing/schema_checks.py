@@ -1,4 +1,4 @@
-"""What can be said of a tool without calling it: its schemas, its description, its annotations."""
+"""Checks of a tool without calling it: its schemas, its description, its annotations."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ _MAPS = ("properties", "$defs", "definitions", "patternProperties", "dependentSc
 
 
 def schema_problems(registry: ToolRegistry) -> list[Problem]:
-    """Of every tool, served or not."""
+    """The problems of every tool, listed or not."""
     first, again = _listed(registry), _listed(registry)
     found = []
     for spec in registry.list_registered():
@@ -34,7 +34,7 @@ def schema_problems(registry: ToolRegistry) -> list[Problem]:
 
 
 def _listed(registry: ToolRegistry) -> dict[str, Json]:
-    """As they are at this moment, hidden ones too: a copy, which no later change reaches."""
+    """The current entries of all tools, hidden ones too, copied so that later changes do not affect them."""
     every = [published(registry.registered(spec.name)) for spec in registry.list_registered()]
     return {tool["name"]: tool for tool in json.loads(json.dumps([*every, *registry.published()]))}
 
@@ -60,7 +60,7 @@ def _of_listing(listed: Json, tool: RegisteredTool) -> Iterator[str]:
         if listed[key] != schema:
             yield f"publishes another {key} than the one that is enforced; do not change it once it is registered"
     try:
-        if not tool.spec.is_dispatcher:  # the arguments of its actions are closed by their own schemas
+        if not tool.spec.is_dispatcher:  # the schemas of its actions close their arguments
             require_closed(listed["inputSchema"], listed["name"])
     except ContractError as problem:
         yield f"its input is not closed: {problem}"
@@ -77,7 +77,7 @@ def _of_listing(listed: Json, tool: RegisteredTool) -> Iterator[str]:
 
 
 def _of_values(schema: CompiledSchema) -> Iterator[str]:
-    """Defaults and examples that their own schema refuses."""
+    """Problems with defaults and examples that their own schema refuses."""
     content = schema.content
     definitions = {
         key: content[key] for key in ("$defs", "definitions") if isinstance(content, dict) and key in content
@@ -98,11 +98,11 @@ def _given(part: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:  # Any: JSON
 
 def _meets(part: Mapping[str, Any], definitions: Json, value: object) -> bool:
     compiled = compile_schema(json.dumps({**part, **definitions}).encode())
-    return isinstance(compiled, UncompilableSchema) or is_valid(compiled, value)  # who refers elsewhere is not judged
+    return isinstance(compiled, UncompilableSchema) or is_valid(compiled, value)  # foreign references are not judged
 
 
 def _parts(schema: object, path: str) -> Iterator[tuple[str, Json]]:
-    """Every subschema, with the names on the way to it."""
+    """Every subschema, with the path of names to it."""
     if isinstance(schema, list):
         for part in schema:
             yield from _parts(part, path)

@@ -1,4 +1,4 @@
-"""in_memory: the official client on a toolbox of this process, in either era, and the loop that it runs in."""
+"""in_memory: the official client connected to a toolbox in this process, in either era, with its event loop."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -17,7 +17,7 @@ ERAS: tuple[Mode, ...] = ("legacy", "2026-07-28")
 
 
 def run_to_end(start: Callable[[], Coroutine[Any, Any, T]], *, instead: str) -> T:  # Any: nothing is sent into it
-    """Raises: RuntimeError, where a loop is running already; its message says what to do `instead`."""
+    """Runs a coroutine in a new loop. Raises: RuntimeError if a loop is running; the message names `instead`."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -27,7 +27,7 @@ def run_to_end(start: Callable[[], Coroutine[Any, Any, T]], *, instead: str) -> 
 
 @asynccontextmanager
 async def in_memory(toolbox: Toolbox, *, mode: Mode = "auto", actor: Any = None) -> AsyncIterator[Client]:
-    """A session of its own; `actor` stands in for the one that authentication would give. Raises: ContractError."""
+    """A new session; `actor` replaces the one that authentication would give. Raises: ContractError."""
     own = for_session(toolbox, actor)
     failure: Exception | None = None
     try:
@@ -43,7 +43,7 @@ async def in_memory(toolbox: Toolbox, *, mode: Mode = "auto", actor: Any = None)
 
 
 def for_session(toolbox: Toolbox, actor: Any = None, *, run_of: Callable[[ToolSpec], Run] | None = None) -> Toolbox:
-    """The same tools and the same application; the author's object stays as it is. Raises: ContractError."""
+    """A copy of the toolbox with the same tools and application, for one session. Raises: ContractError."""
     own = copy(toolbox)
     own.registry = toolbox.registry.apart(run_of)
     if actor is not None:

@@ -1,4 +1,4 @@
-"""Watch: what the handlers of a toolbox do while they are tried, seen from beside them."""
+"""Watch: observes whether handlers of a toolbox run during a check, and what they raise."""
 
 import asyncio
 import sys
@@ -11,16 +11,16 @@ from handfast.core.answers.errors import ToolError
 from handfast.toolkit.writing.call import Call
 from handfast.toolkit.writing.spec import Run, ToolSpec
 
-# Where a library raises is of less use to an author than where the library was called.
+# Frames of libraries are left out, because an author needs the place that called the library.
 _NOT_OURS = (__file__, *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")))
 
 
 class Escaped(Exception):
-    """Stands for what a handler raised that would have ended the session, or the process."""
+    """Replaces an exception of a handler that would have ended the session or the process."""
 
 
 class Watch:
-    """Of the last call: whether the handler ran, and what it raised."""
+    """Whether the handler ran in the last call, and what it raised."""
 
     def __init__(self) -> None:
         self.ran = False
@@ -30,9 +30,9 @@ class Watch:
         self.ran, self.raised = False, None
 
     def noted(self, spec: ToolSpec) -> Run:
-        """Runs the handler, and sees how it ends."""
+        """A function that runs the handler and notes what it raises."""
         run = spec.run
-        assert run is not None  # the registry takes no other
+        assert run is not None  # the registry accepts no other
 
         async def run_noted(model: Any, arguments: dict[str, Any], call: Call) -> Any:  # Any: as of Run
             self.ran = True
@@ -41,7 +41,7 @@ class Watch:
             except asyncio.CancelledError as error:
                 task = asyncio.current_task()
                 if task is not None and task.cancelling():
-                    raise  # it was cancelled from outside
+                    raise  # cancelled from outside
                 self._escape(error)
             except SystemExit as error:
                 self._escape(error)
@@ -52,7 +52,7 @@ class Watch:
         return run_noted
 
     def held(self, _spec: ToolSpec) -> Run:
-        """Runs no handler, so that any tool may be tried; only sees that it would have been run."""
+        """A function that only notes that the handler would have run, so that any tool may be tried."""
 
         async def run_held(_model: Any, _arguments: dict[str, Any], _call: Call) -> Any:  # Any: as of Run
             self.ran = True
@@ -66,7 +66,7 @@ class Watch:
 
     @property
     def told(self) -> str:
-        """What was raised and where, such as `KeyError at contacts.py:31 in get_contact`; empty: nothing was."""
+        """What was raised and where, such as `KeyError at contacts.py:31 in get_contact`; empty if nothing was."""
         error = self.raised
         if error is None:
             return ""
@@ -78,9 +78,9 @@ class Watch:
 
     @property
     def told_in_failure(self) -> str:
-        """The class of an exception whose text a handler passes on in its own failure; empty: it does not.
+        """The class of an exception whose text a handler passes on in its own failure; empty if it does not.
 
-        An author's own exceptions may well carry words for the agent; those of Python and of libraries never do.
+        An author's own exceptions may carry text for the agent; those of Python and libraries never do.
         """
         error = self.raised
         if not isinstance(error, ToolError):

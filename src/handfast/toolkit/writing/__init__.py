@@ -1,1 +1,1 @@
-"""What an author writes: arguments, calls, replies, both forms of tools, and what handlers are helped with."""
+"""What an author writes tools with: arguments, calls, replies, both forms of tools, and checks for handlers."""

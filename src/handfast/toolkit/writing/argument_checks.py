@@ -1,4 +1,4 @@
-"""What a handler without an args model checks: the guardrails of an admin tool, and each argument by its type."""
+"""Checks for handlers without an args model: the guardrails of an admin tool, and arguments by type."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from handfast.core.call.policy import Violation
 from handfast.core.words.redaction import scrub_name
 from handfast.toolkit.writing.actor import identifier_of, is_known, name_of
 
-DEFAULT_LIMIT = 50  # short answers: an assistant reads every line of them
+DEFAULT_LIMIT = 50  # short, because an assistant reads every line of an answer
 MOST_LIMIT = 500
 ANONYMOUS = "mcp-anonymous"
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 _NON_BLANK = "non-blank string"
 _MOMENT = "date and time with a time zone, such as 2026-03-01T09:30:00Z"
-# datetime.fromisoformat takes any character between date and time.
+# datetime.fromisoformat accepts any character between date and time.
 _ISO_8601 = re.compile(r"[0-9W-]{8,10}[T ][0-9:.,]+(?:Z|[+-][0-9:]+)", re.ASCII)
 _NAMES: dict[type, str] = {
     str: "string",
@@ -40,7 +40,7 @@ _KINDS: dict[str, GuardrailViolation] = {
 
 
 class ArgumentValidationError(ToolError):
-    """One argument is missing or of the wrong kind."""
+    """One argument is missing or of the wrong type."""
 
     def __init__(self, name: str, expected: str) -> None:
         message = f"Argument '{scrub_name(name)}' missing or not a {expected}"
@@ -50,14 +50,14 @@ class ArgumentValidationError(ToolError):
 
 
 def _given(arguments: object, key: str) -> object:
-    """What was sent under a name. Raises: ArgumentValidationError, where the arguments are no object."""
+    """The argument of this name, or None. Raises: ArgumentValidationError, if the arguments are not an object."""
     if not isinstance(arguments, Mapping):
         raise ArgumentValidationError("arguments", _NAMES[dict])
     return arguments.get(key)
 
 
 def require_arg(arguments: Mapping[str, object], key: str, ty: type[T]) -> T:
-    """The argument, of this type. A boolean is no number; 2.0 is a whole number and 2 a number, as in JSON.
+    """The argument, of this type. As in JSON, a boolean is not a number, 2.0 is a whole number and 2 a number.
 
     Raises:
         ArgumentValidationError: it is missing or of another type.
@@ -87,7 +87,7 @@ def _as_float(value: int) -> float | None:
 
 
 def require_non_blank(arguments: Mapping[str, object], key: str) -> str:
-    """The argument, a string in which something can be read; returned as it was sent."""
+    """The argument, a string with visible characters; returned as it was sent."""
     value = _given(arguments, key)
     if isinstance(value, str) and has_text(value):
         return value
@@ -95,14 +95,14 @@ def require_non_blank(arguments: Mapping[str, object], key: str) -> str:
 
 
 def get_optional_str(arguments: Mapping[str, object], key: str) -> str | None:
-    """The same where the argument may be left out, or null: then None."""
+    """The same for an optional argument: None if it is absent or null."""
     return None if _given(arguments, key) is None else require_non_blank(arguments, key)
 
 
 def require_dict(
     arguments: Mapping[str, object], key: str, *, value_type: type | None = None, deep_copy: bool = True
 ) -> dict[str, Any]:  # Any: JSON values, or all of `value_type`
-    """The argument, an object; a copy of its own unless that is switched off."""
+    """The argument, an object; a deep copy unless that is switched off."""
     expected = "JSON object" if value_type is None else f"JSON object of {_NAMES.get(value_type, value_type.__name__)}s"
     value = _given(arguments, key)
     if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
@@ -114,7 +114,7 @@ def require_dict(
     try:
         return deepcopy(value) if deep_copy else value
     except (TypeError, ValueError, RecursionError):
-        raise ArgumentValidationError(key, expected) from None  # it holds something that never came out of JSON
+        raise ArgumentValidationError(key, expected) from None  # it holds a value that cannot come from JSON
 
 
 @overload
@@ -149,7 +149,7 @@ def _require_moment(arguments: Mapping[str, object], key: str) -> datetime:
 
 
 def parse_str_sequence(arguments: Mapping[str, object], key: str) -> tuple[str, ...]:
-    """The argument, an array of strings that are not blank; empty where it is left out, or null."""
+    """The argument, an array of strings that are not blank; empty if it is absent or null."""
     value = _given(arguments, key)
     if value is None:
         return ()
@@ -159,7 +159,7 @@ def parse_str_sequence(arguments: Mapping[str, object], key: str) -> tuple[str, 
 
 
 def coerce_pagination(arguments: Mapping[str, object], *, default_limit: int = DEFAULT_LIMIT) -> tuple[int, int]:
-    """`offset` and `limit`, each with its default where it is left out, or null."""
+    """`offset` and `limit`, each with its default if it is absent or null."""
     default_limit = min(max(default_limit, 1), MOST_LIMIT)
     offset = 0 if _given(arguments, "offset") is None else _as_type(_given(arguments, "offset"), int)
     limit = default_limit if _given(arguments, "limit") is None else _as_type(_given(arguments, "limit"), int)
@@ -171,7 +171,7 @@ def coerce_pagination(arguments: Mapping[str, object], *, default_limit: int = D
 
 
 def actor_id(actor: object) -> str | None:
-    """The caller's id, where there is one."""
+    """The caller's id, or None."""
     return identifier_of(actor) or None
 
 
@@ -188,12 +188,12 @@ def require_actor_id(actor: object) -> str:
 
 
 def actor_label(actor: object) -> str:
-    """What to call the caller where nothing depends on it, such as in a log."""
+    """A name for the caller where nothing depends on it, such as in a log."""
     return name_of(actor) or identifier_of(actor) or ANONYMOUS
 
 
 class GuardrailViolationError(ToolError):
-    """A destructive call that does not bring what it must; `violation` says which."""
+    """A destructive call without a required actor, confirmation or reason; `violation` says which."""
 
     def __init__(self, violation: Violation) -> None:
         kind = _KINDS[violation.rule]
@@ -202,13 +202,13 @@ class GuardrailViolationError(ToolError):
 
 
 def require_admin_guardrails(arguments: Mapping[str, object], actor: object) -> None:
-    """Refuse a call without an actor who can be named, a literal `confirm: true`, or a reason that can be read.
+    """Refuses a call without a named actor, a literal `confirm: true`, or a visible reason.
 
     Raises:
         GuardrailViolationError: with what is missing, and what to do.
     """
     given: object = arguments
-    # What is no object confirms nothing.
+    # Arguments that are not an object count as empty.
     violation = check_guardrails(given if isinstance(given, Mapping) else {}, has_actor=is_known(actor))
     if violation is not None:
         raise GuardrailViolationError(violation)

@@ -1,4 +1,4 @@
-"""Threads in which tools run that are no coroutines: reused, bounded, and never waited for when the server ends."""
+"""Threads for tools that are not coroutines: reused, bounded, and not waited for when the server ends."""
 
 import asyncio
 import threading
@@ -9,15 +9,15 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
-MOST_THREADS: Final = 64  # a tool that never returns keeps one for good; so many of them, and calls wait for their turn
+MOST_THREADS: Final = 64  # a tool that never returns keeps its thread; with all taken, calls wait for one
 _IDLE_SECONDS: Final = 10.0
 
 _Job = tuple["Future[Any]", Callable[[], Any]]  # Any: whatever the tool returns
 
 
 class BlockingCalls:
-    """Like the event loop's own executor, but for two things: a tool that hangs neither stops others from running
-    nor the process from ending, and one that ends with StopIteration is heard of.
+    """Like the event loop's own executor, with two differences: a tool that hangs stops neither other tools nor the
+    end of the process, and a tool that raises StopIteration is reported.
     """
 
     def __init__(self, most: int = MOST_THREADS) -> None:
@@ -25,14 +25,14 @@ class BlockingCalls:
         self._jobs: SimpleQueue[_Job] = SimpleQueue()
         self._lock = threading.Lock()
         self._threads = 0
-        self._free = 0  # threads without a job, less the jobs that have no thread yet
+        self._free = 0  # idle threads less jobs without a thread
 
     @property
     def threads(self) -> int:
         return self._threads
 
     async def run(self, function: Callable[..., Any], /, **given: Any) -> Any:  # Any: the tool's own types
-        """Raises: whatever the function does."""
+        """Runs the function in a thread. Raises: what the function raises."""
         future: Future[Any] = Future()
         self._jobs.put((future, partial(copy_context().run, partial(function, **given))))
         with self._lock:
@@ -48,7 +48,7 @@ class BlockingCalls:
     def _work(self) -> None:
         while (job := self._next_job()) is not None:
             _carry_out(*job)
-            del job  # what the tool returned is not kept until the next call
+            del job  # so that the tool's result is not kept until the next job
             with self._lock:
                 self._free += 1
 
@@ -66,11 +66,11 @@ class BlockingCalls:
 
 def _carry_out(future: "Future[Any]", function: Callable[[], Any]) -> None:
     if not future.set_running_or_notify_cancel():
-        return  # given up while it waited
+        return  # cancelled while it waited
     try:
         result = function()
     except StopIteration:
-        # No future can carry it, and the waiting call would never learn of it.
+        # A future cannot carry StopIteration, and the waiting call would hang.
         future.set_exception(RuntimeError("a tool ended with StopIteration"))
     except BaseException as error:  # noqa: BLE001 - the thread's edge: the waiting call deals with it
         future.set_exception(error)

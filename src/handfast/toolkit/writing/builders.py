@@ -22,23 +22,23 @@ NOT_WIRED = "it is announced and has no handler yet"
 
 
 class ToolHandler(Protocol):
-    """What an explicit handler looks like: `arguments` are its own copy, and it answers with ok() or err()."""
+    """The signature of an explicit handler: `arguments` are its own copy, and it answers with ok() or err()."""
 
     def __call__(self, *, app_state: Any, arguments: dict[str, Any], actor: Any = None) -> Awaitable[Any]: ...
 
 
 def read_tool(name: str, description: str, **more: Any) -> ToolSpec:  # Any: the keywords of `_defined`
-    """A tool that only looks."""
+    """Defines a tool that only reads."""
     return _defined(Kind.READ, name, description, **more)
 
 
 def write_tool(name: str, description: str, **more: Any) -> ToolSpec:  # Any: as above
-    """A tool that changes something, and can be undone."""
+    """Defines a tool that changes something that can be undone."""
     return _defined(Kind.WRITE, name, description, **more)
 
 
 def admin_tool(name: str, description: str, **more: Any) -> ToolSpec:  # Any: as above
-    """A tool that destroys or overrides: it asks for an actor, `confirm: true` and a reason."""
+    """Defines a tool that destroys or overrides: it requires an actor, `confirm: true` and a reason."""
     return _defined(Kind.ADMIN, name, description, **more)
 
 
@@ -59,7 +59,7 @@ def _defined(
     in_pieces: bool | None = None,
     piece_bytes: int | None = None,
 ) -> ToolSpec:
-    """Raises: ContractError."""
+    """The definition of a tool, with its handler if there is one. Raises: ContractError."""
     require_movable(output_schema or {}, name)
     spec = ToolSpec(
         name,
@@ -93,7 +93,7 @@ async def _nobody(**_: Any) -> str:  # Any: as a handler takes them
 
 
 def with_handler(spec: ToolSpec, handler: Callable[..., Any]) -> ToolSpec:  # Any: a ToolHandler
-    """The same tool, run by this handler. Raises: ContractError."""
+    """The tool with this handler. Raises: ContractError."""
     if handler is _nobody:
         raise ContractError(f"'{spec.name}' has no handler; give it one with handler= or with_handlers().")
     if not inspect.iscoroutinefunction(handler):
@@ -109,7 +109,7 @@ def with_handlers(
     specs: Iterable[ToolSpec],
     handlers: Mapping[str, Callable[..., Any]],  # Any: as above
 ) -> list[ToolSpec]:
-    """Each definition with its handler; none may be left over on either side. Raises: ContractError."""
+    """Each definition with its handler; names must match on both sides. Raises: ContractError."""
     specs = list(specs)
     defined = {spec.name: spec for spec in specs}
     if len(defined) < len(specs):
@@ -131,13 +131,13 @@ def run_of_handler(spec: ToolSpec, handler: Callable[..., Any]) -> Run:  # Any: 
 
 
 def _dumped(model: BaseModel, arguments: dict[str, Any], spec: ToolSpec) -> dict[str, Any]:
-    """A fresh copy of what the model read; the guards of an admin tool stay, and its handler checks them too."""
+    """A copy of the model's values; keeps the guardrail arguments of an admin tool, which its handler checks too."""
     guards = {key: arguments[key] for key in GUARDRAIL_PROPERTIES if spec.kind is Kind.ADMIN}
     return deepcopy({**model.model_dump(mode="python"), **guards})
 
 
 def build_handler_map(*maps: Mapping[str, ToolHandler]) -> Mapping[str, ToolHandler]:
-    """One read-only map of several.
+    """Joins several maps into one read-only map.
 
     Raises:
         ValueError: two of them have a tool of the same name.
@@ -152,7 +152,7 @@ def build_handler_map(*maps: Mapping[str, ToolHandler]) -> Mapping[str, ToolHand
 
 
 def make_placeholder_handler(tool: str, reason: str = NOT_WIRED) -> ToolHandler:
-    """A handler for a tool that has none: it answers that the tool is not supported."""
+    """A handler for a tool without one; it answers that the tool is not supported."""
 
     async def answer_not_supported(*, app_state: Any, arguments: dict[str, Any], actor: Any = None) -> str:  # noqa: ARG001  # Any: of the protocol
         return not_supported(tool, reason)

@@ -1,4 +1,4 @@
-"""What a tool is given: its typed arguments, and the call that it answers."""
+"""What a tool receives: its typed arguments, and the call."""
 
 from collections.abc import Awaitable, Callable
 from math import isfinite
@@ -15,7 +15,7 @@ Report = Callable[[float, float | None, str | None], Awaitable[None]]
 class Args(BaseModel):
     """Derive a tool's arguments, and every model inside them, from this."""
 
-    # JSON has no infinity, and a number too large for a float must not become one.
+    # JSON has no infinity, and a number too large for a float must not become infinity.
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False)
 
 
@@ -24,27 +24,27 @@ class NoArgs(Args):
 
 
 async def report_nothing(_progress: float, _total: float | None, _message: str | None) -> None:
-    """Reports progress to no one: the caller did not ask for it."""
+    """Discards progress, because the caller did not ask for it."""
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
     """One call in progress."""
 
     tool: str
-    request_id: str  # the id under which the call is on record
+    request_id: str  # the id in the call's records
     app: Any = None  # Any: whatever the server was given as its application state
     actor: Actor | Any = None  # Any: another object with an id or a name
-    reason: str = ""  # why, of an admin tool
+    reason: str = ""  # the caller's reason, for an admin tool
     report: Report = report_nothing
     context: Any = None  # Any: the SDK's own request context, for what is not covered here; None in process
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Report progress to a caller that asked for it. Numbers that are not finite are left out."""
+        """Reports progress to a caller that asked for it. Drops numbers that are not finite."""
         if not _is_number(done):
             return
         text = (
             None if message is None else str(message).encode(errors="replace").decode()
-        )  # half a character ends a pipe
+        )  # a lone surrogate would break the connection
         await self.report(done, total if _is_number(total) else None, text)
 
 

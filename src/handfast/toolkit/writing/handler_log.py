@@ -1,4 +1,4 @@
-"""What handlers log when a call fails: three lines with fixed fields, from one logger, with nothing secret in them."""
+"""Log lines of handlers for failed calls: three kinds with fixed fields, from one logger, without secrets."""
 
 import json
 import logging
@@ -25,17 +25,17 @@ logger = logging.getLogger("handfast.toolkit.handlers")
 
 _OWN_FIELDS = frozenset({"tool_name", "error_type", "error", "event", "log_level"})
 _RECORDS_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-_LONGEST_WORDS = 500  # as long as any other text in a line
-_LARGEST = 2**64  # a longer number is no id, and Python refuses to print numbers of a certain length
+_LONGEST_WORDS = 500  # the same as for any other text in a line
+_LARGEST = 2**64  # a larger number is not an id, and Python refuses to print very long ones
 
 
 def log_handler_argument_invalid(tool: str, exc: BaseException) -> None:
-    """Arguments were refused."""
+    """Logs that arguments were refused."""
     _log(logging.WARNING, MCP_HANDLER_ARGUMENT_INVALID, tool, exc, {})
 
 
 def log_handler_invoke_failed(tool: str, exc: BaseException, **context: object) -> None:
-    """A handler failed; the context is what to find the case by, such as `task_id=…`.
+    """Logs that a handler failed; the context identifies the case, such as `task_id=…`.
 
     Raises:
         ValueError: a key of the context would hide one of the line's own fields.
@@ -44,13 +44,13 @@ def log_handler_invoke_failed(tool: str, exc: BaseException, **context: object) 
 
 
 def log_handler_guardrail_violated(tool: str, exc: BaseException) -> None:
-    """A destructive call did not bring what it must."""
+    """Logs that a destructive call lacked an actor, a confirmation or a reason."""
     context = {"violation": getattr(exc, "violation", "")}
     _log(logging.WARNING, MCP_HANDLER_GUARDRAIL_VIOLATED, tool, exc, context)
 
 
 def _log(level: int, event: str, tool: str, exc: BaseException, context: Mapping[str, object]) -> None:
-    """One line: the event, the tool, the kind of error and what it says of itself, scrubbed."""
+    """Logs one line: the event, the tool, the class of the error and its scrubbed text."""
     hidden = sorted((_OWN_FIELDS | _RECORDS_FIELDS).intersection(context))
     if hidden:
         message = f"The context has keys that the log line needs for itself: {', '.join(hidden)}. Call them otherwise."
@@ -63,14 +63,14 @@ def _log(level: int, event: str, tool: str, exc: BaseException, context: Mapping
         "error": describe_exception(exc),
         **{scrub_name(key): scrub_context_value(key, value) for key, value in context.items()},
     }
-    # No exc_info: a traceback carries the exception's own text.
+    # No exc_info, because a traceback contains the exception's own text.
     logger.log(
         level, "%s: %s: %s: %s", *(fields[key] for key in ("event", "tool_name", "error_type", "error")), extra=fields
     )
 
 
 def describe_exception(exc: BaseException) -> str:
-    """What an exception says, without secrets; a model's errors in our words, since its own quote what was sent."""
+    """An exception's text without secrets; a model's errors in our words, as pydantic's quote the values."""
     if isinstance(exc, ToolError):
         return scrub_text(exc.message)
     if isinstance(exc, ValidationError):
@@ -83,7 +83,7 @@ def describe_exception(exc: BaseException) -> str:
 
 
 def scrub_context_value(key: str, value: object) -> object:
-    """A value of the context as it may be logged: numbers as they are, all else as text without secrets."""
+    """A value of the context in loggable form: numbers unchanged, all else as text without secrets."""
     if is_secret_name(key):
         return "[redacted]"
     if value is None or isinstance(value, bool | float):

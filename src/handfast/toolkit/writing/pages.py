@@ -1,4 +1,4 @@
-"""Long lists in pages: what a page is asked by, what it says of itself, and how one is cut."""
+"""Long lists in pages: the paging arguments, the form of a page, and cutting one."""
 
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Generic, TypeVar
@@ -10,7 +10,7 @@ from handfast.toolkit.writing.call import Args
 
 T = TypeVar("T")
 
-# A number that JSON wrote as 2.0 is one too, but neither "2" nor true is.
+# 2.0 in JSON is accepted too, but neither "2" nor true.
 Offset = Annotated[int, Field(ge=0, strict=True)]
 Limit = Annotated[int, Field(ge=1, le=MOST_LIMIT, strict=True)]
 
@@ -44,17 +44,17 @@ class Page(BaseModel, Generic[T]):
 
     @classmethod
     def of(cls, items: Sequence[T], total: int, paging: Paging) -> "Page[T]":
-        """The page that a service cut: its items, and how many there are in all."""
+        """The page from a service that cut it: its items, and the total number."""
         return cls(items=list(items[: paging.limit]), total=total, offset=paging.offset, limit=paging.limit)
 
 
 def paginate_sequence(
     items: Sequence[T], *, offset: int, limit: int, total: int | None = None
 ) -> tuple[list[T], PaginationMeta]:
-    """Cut a page out of all items; with a `total` the items already are the page, as services return them.
+    """Cuts a page out of all items; with `total` the items are the page already, as services return them.
 
     Raises:
-        ArgumentValidationError: no page can have this offset or limit.
+        ArgumentValidationError: the offset or limit is out of range.
     """
     offset, limit = coerce_pagination({"offset": offset, "limit": limit})
     page = items[offset : offset + limit] if total is None else items[:limit]

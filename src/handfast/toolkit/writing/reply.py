@@ -1,4 +1,4 @@
-"""What handlers may return beside plain data: content blocks and notices, or a result that says how it ended."""
+"""What handlers may return beside plain data: content blocks and notices, or an explicit success or failure."""
 
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
@@ -22,7 +22,7 @@ class Notice(BaseModel):
 
 
 class Reply(Generic[T]):
-    """Data with content blocks for the agent to see, such as pictures: `-> Reply[Preview]`."""
+    """Data with content blocks for the agent, such as images: `-> Reply[Preview]`."""
 
     __slots__ = ("blocks", "data")
 
@@ -33,7 +33,7 @@ class Reply(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """How a call ended, said by the handler itself instead of by returning or raising."""
+    """An explicit outcome of a handler, instead of a return value or an exception."""
 
     data: Any = None  # Any: JSON, or a model
     error: ToolError | None = None
@@ -48,9 +48,9 @@ class ToolResult:
         return cls(error=error)
 
     def outcome(self, codes: CodeBook) -> Outcome:
-        """Raises: KeyError, for a code that the server did not declare."""
+        """The outcome. Raises: KeyError, for a code that the server did not declare."""
         return Succeeded(self.data) if self.error is None else outcome_of_error(self.error, codes)
 
     def to_payload(self, codes: CodeBook = _CORE_CODES) -> Json:
-        """`{success, data, error}`."""
+        """The outcome in the form `{success, data, error}`."""
         return result_payload(self.outcome(codes))

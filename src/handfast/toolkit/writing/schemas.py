@@ -1,4 +1,4 @@
-"""JSON Schemas of the models that authors write: short, closed at every level, and refused where they are open."""
+"""JSON Schemas of authors' models: made short, and refused if they are not closed at every level."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ Json = dict[str, Any]  # Any: JSON Schema
 
 _ONE = ("items", "additionalProperties", "unevaluatedProperties", "contains", "unevaluatedItems", "contentSchema")
 _MAPS = ("properties", "$defs", "definitions", "patternProperties")
-# Keywords that are about the keys of an object, whether or not its type is said.
+# Keywords about the keys of an object, which imply an object if there is no type.
 _ABOUT_KEYS = frozenset(
     ("properties", "patternProperties", "required", "minProperties", "maxProperties", "propertyNames")
 )
@@ -21,31 +21,31 @@ _NOTES = frozenset(("title", "description", "default", "examples", "deprecated",
 
 
 class ContractError(Exception):
-    """A tool that cannot be registered as it is written: what is wrong, then what to do, for its author."""
+    """A tool that cannot be registered; the message tells its author what is wrong, then what to do."""
 
 
 class _Untitled(GenerateJsonSchema):
-    """Titles made from names say nothing, and every agent would read them in every list."""
+    """Leaves out titles, which only repeat names and would be read by every agent in every list."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002  # Any: a core schema
         return False
 
 
 def input_schema_of(model: type[BaseModel]) -> Json:
-    """Raises: ContractError."""
+    """The schema of a model for arguments. Raises: ContractError."""
     return _described(TypeAdapter(model), "validation", model.__name__)
 
 
 def output_schema_of(adapter: TypeAdapter[Any], name: str) -> Json:  # Any: whatever a tool returns
-    """Raises: ContractError."""
+    """The schema of a type for results. Raises: ContractError."""
     return _described(adapter, "serialization", name)
 
 
 def adapter_of(kind: Any) -> TypeAdapter[Any]:  # Any: a type, and whatever a tool returns
-    """What describes a type and writes its values. Raises: PydanticUserError, PydanticSchemaGenerationError."""
+    """The adapter for a type's schema and values. Raises: PydanticUserError, PydanticSchemaGenerationError."""
     adapter: TypeAdapter[Any] = TypeAdapter(kind)
-    if adapter.pydantic_complete:  # else describing it says what is missing
-        # In a field of any type NaN would become null without a word; so it stays NaN, and the result is refused.
+    if adapter.pydantic_complete:  # otherwise making its schema reports what is missing
+        # Otherwise NaN in a field of type Any would silently become null; as NaN the result is refused.
         adapter.serializer = SchemaSerializer(adapter.core_schema, CoreConfig(ser_json_inf_nan="constants"))
     return adapter
 
@@ -65,7 +65,7 @@ def _described(adapter: TypeAdapter[Any], mode: Any, name: str) -> Json:  # Any:
 
 
 def _with_its_root(schema: Json) -> Json:
-    """A model that holds itself is described by a reference alone, and clients want to see an object at the root."""
+    """The schema with an object at its root, which clients require; of a recursive model it is only a reference."""
     definitions = schema.get("$defs", {})
     root = definitions.get(str(schema.get("$ref", "")).removeprefix("#/$defs/"))
     if root is None:
@@ -74,7 +74,7 @@ def _with_its_root(schema: Json) -> Json:
 
 
 def require_closed(schema: Mapping[str, Any], tool: str) -> None:
-    """Every object says which keys it takes, or of what type its values are. Raises: ContractError."""
+    """Checks that every object lists its keys, or gives its values a type. Raises: ContractError."""
     if schema.get("type") != "object":
         raise ContractError(f"The input schema of '{tool}' must be an object at its root; make it one.")
     for path, part in _described_values(schema, "", is_closed=False):
@@ -101,9 +101,9 @@ def _says_nothing(schema: object) -> bool:
 def _described_values(
     schema: Mapping[str, Any], path: str, *, is_closed: bool
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Every subschema that describes a value, with where it stands.
+    """Every subschema that describes a value, with its path.
 
-    What applies in place to a closed object (`oneOf`, `if`, …) cannot open it again, so only what is inside counts.
+    Parts that apply in place to a closed object (`oneOf`, `if`, …) cannot open it, so only their contents count.
     """
     if not is_closed:
         yield path, schema
@@ -131,7 +131,7 @@ def _in_place(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def require_movable(schema: Mapping[str, Any], tool: str) -> None:
-    """An envelope puts an output schema into another one; what it refers to must come along. Raises: ContractError."""
+    """Checks that an output schema keeps its references inside an envelope's schema. Raises: ContractError."""
     pending: list[Any] = [schema]  # Any: JSON
     while pending:
         part = pending.pop()

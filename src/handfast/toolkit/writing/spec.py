@@ -14,11 +14,11 @@ from handfast.toolkit.writing.schemas import ContractError, require_closed
 Handler = Callable[..., Any]  # Any: a value, or an awaitable of one
 Run = Callable[[Any, dict[str, Any], Call], Awaitable[Any]]  # Any: the parsed model or None; JSON; whatever it returns
 
-NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")  # flat: the protocol would allow dots, and we do not
+NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")  # flat: the protocol allows dots, handfast does not
 
 
 class Kind(StrEnum):
-    """What a tool may do. Only admin tools are destructive, and they are guarded."""
+    """The kind of effect of a tool. Only admin tools are destructive, and they are guarded."""
 
     READ = "read"
     WRITE = "write"
@@ -27,9 +27,9 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as it is registered. `input_schema` is what is published; `output_schema` is that of the data alone.
+    """A tool as it is registered. `input_schema` is published as it is; `output_schema` describes the data alone.
 
-    A tool whose results come in pieces publishes more: the token, and the form of a piece.
+    A tool whose results come in pieces also publishes the token and the form of a piece.
     """
 
     name: str
@@ -39,19 +39,19 @@ class ToolSpec:
     kind: Kind = Kind.WRITE
     output_schema: Mapping[str, Any] | None = None  # Any: as above
     args_model: type[BaseModel] | None = None
-    returns: TypeAdapter[Any] | None = None  # Any: what turns the handler's value into JSON
+    returns: TypeAdapter[Any] | None = None  # Any: turns the handler's value into JSON
     run: Run | None = None  # how the handler is called; made by the builders
     title: str = ""
-    timeout_s: float | None = None  # None: the server's own
+    timeout_s: float | None = None  # None: the server's default
     is_idempotent: bool = False
     is_open_world: bool = False
-    hints: Mapping[str, bool] | None = None  # annotations in place of those that follow from the kind
+    hints: Mapping[str, bool] | None = None  # annotations instead of those that follow from the kind
     is_dispatcher: bool = False
-    is_listed: bool = True  # else it is there, and only a dispatcher or its name leads to it
-    in_pieces: bool | None = None  # large results come in pieces; None: as the registry says
-    piece_bytes: int | None = None  # None: the registry's own
-    run_list: Run | None = None  # the same for a body that is a list; None: the tool takes one at a time
-    items_key: str = "items"  # where a result that is an object has its items
+    is_listed: bool = True  # an unlisted tool can be called by name or through a dispatcher
+    in_pieces: bool | None = None  # large results come in pieces; None: the registry's default
+    piece_bytes: int | None = None  # None: the registry's default
+    run_list: Run | None = None  # runs a body that is a list; None: the tool accepts single objects only
+    items_key: str = "items"  # the member of an object result that holds its items
 
     def __post_init__(self) -> None:
         if self.timeout_s is not None:
@@ -70,26 +70,26 @@ class ToolSpec:
 
 
 def require_seconds(seconds: object, name: str) -> None:
-    """Raises: ContractError."""
+    """Checks a timeout. Raises: ContractError."""
     if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not seconds > 0:
         raise ContractError(f"timeout_s of '{name}' must be a number of seconds above 0; give one.")
 
 
 def require_name(name: str) -> None:
-    """Raises: ContractError."""
+    """Checks a tool's name. Raises: ContractError."""
     if not NAME.fullmatch(name):
         raise ContractError(f"'{name}' is no name for a tool. Use 1 to 128 letters, digits, '_' or '-', without dots.")
 
 
 def require_sound(spec: ToolSpec, *, may_be_open: bool = False) -> None:
-    """What every tool must be before it is registered. Raises: ContractError."""
+    """Checks a tool before it is registered. Raises: ContractError."""
     require_name(spec.name)
     if not spec.description.strip():
         raise ContractError(
             f"'{spec.name}' has no description, and agents choose tools by it. Give the function a docstring."
         )
     if spec.is_dispatcher:
-        return  # its schema is made here; it has no handler, and what its actions take is judged by their own schemas
+        return  # handfast makes its schema, it has no handler, and its actions have their own schemas
     if spec.run is None:
         raise ContractError(f"'{spec.name}' has no handler; give it one with handler= or with_handlers().")
     if not may_be_open:

@@ -1,4 +1,4 @@
-"""What an explicit handler returns: the text of a `status` envelope, made from data or from an exception."""
+"""The return values of explicit handlers: texts of a `status` envelope, made from data or an exception."""
 
 import json
 import logging
@@ -20,7 +20,7 @@ from handfast.toolkit.writing.pages import PaginationMeta
 
 _CORE = CodeBook()
 _UNEXPECTED = "The tool failed. Do not repeat the call unless that is safe, and report this to the operator."
-# What is said of an exception whose own words may hold anything.
+# Texts for exceptions whose own text is not safe to show.
 _SENTENCES = {
     "invalid_argument": "The tool cannot use what the arguments say. Correct them and call again.",
     "not_found": "What the arguments name does not exist. Look up what does and call again.",
@@ -31,24 +31,24 @@ _SENTENCES = {
 
 
 def ok(data: object = None, *, pagination: PaginationMeta | None = None) -> str:
-    """Success. Models, dates, UUIDs and the like become JSON as pydantic writes them.
+    """The text of a success. Models, dates, UUIDs and the like become JSON as pydantic writes them.
 
     Raises:
-        ValueError: the data cannot be told in JSON, as NaN or half a character cannot.
+        ValueError: JSON cannot hold the data, such as NaN or a lone surrogate.
     """
     page = None if pagination is None else pagination.model_dump(mode="json")
     text = _text(status_payload(Succeeded(to_jsonable_python(data), page), tool="", codes=_CORE))
-    text.encode()  # raises here, where the data is, rather than on the wire
+    text.encode()  # raises in the handler rather than while sending
     return text
 
 
 def err(exc: BaseException, *, domain_code: str | None = None, tool: str | None = None) -> str:
-    """Failure. Only errors that were written for the agent speak for themselves; of others only the class is shown.
+    """The text of a failure. Only the texts of ToolErrors are shown; of other exceptions only the class.
 
     `domain_code` is one of the standard ones, or a code that the server declared.
     """
     code = _code(exc, domain_code)
-    codes = _CORE if code in _CORE else CodeBook([code])  # what it stands for is known where the answer is rendered
+    codes = _CORE if code in _CORE else CodeBook([code])  # its meaning is looked up when the answer is rendered
     if isinstance(exc, ToolError):
         outcome = outcome_of_error(ToolError(code, exc.message, _writable(exc), recoverable=exc.recoverable), codes)
     else:
@@ -63,7 +63,7 @@ def _code(exc: BaseException, domain_code: str | None) -> str:
 
 
 def _writable(error: ToolError) -> dict[str, object]:
-    """A failure always arrives: details that no JSON can hold stay behind."""
+    """The details of a failure, or none if JSON cannot hold them."""
     try:
         json.dumps(error.details, allow_nan=False, ensure_ascii=False).encode()
     except (TypeError, ValueError, RecursionError):
@@ -72,7 +72,7 @@ def _writable(error: ToolError) -> dict[str, object]:
 
 
 def capability_gap(tool: str, reason: str) -> str:
-    """The handler is there, and what it stands on cannot do this."""
+    """The text of a failure whose cause is that the system behind the handler cannot do this."""
     text = _log(logging.INFO, MCP_HANDLER_CAPABILITY_GAP, tool, reason)
     message = f"'{scrub_name(tool)}' cannot do this here: {text}. Use another tool."
     return _failure(
@@ -81,7 +81,7 @@ def capability_gap(tool: str, reason: str) -> str:
 
 
 def not_supported(tool: str, reason: str) -> str:
-    """The tool is announced, and there is nothing behind it."""
+    """The text of a failure of a tool that is announced but not implemented."""
     text = _log(logging.WARNING, MCP_HANDLER_NOT_IMPLEMENTED, tool, reason)
     message = f"'{scrub_name(tool)}' is not supported: {text}. Use another tool."
     return _failure(
@@ -90,7 +90,7 @@ def not_supported(tool: str, reason: str) -> str:
 
 
 def service_fallback(tool: str, reason: str) -> str:
-    """A handler went past its service. None of ours does; here so that one that does is heard of."""
+    """The text of a failure of a handler that bypassed its service. handfast has none; logs handlers that do."""
     _log(logging.WARNING, MCP_HANDLER_SERVICE_FALLBACK, tool, reason)
     outcome = make_failure(ErrorCode.INTERNAL_ERROR, _UNEXPECTED, _CORE)
     return _failure(outcome, _CORE, error_type="ServiceFallbackError", tool=tool)
@@ -106,7 +106,7 @@ def _text(payload: Json) -> str:
 
 
 def _log(level: int, event: str, tool: str, reason: str) -> str:
-    """Returns the reason as it may be shown."""
+    """Logs an event; returns the reason in a form that may be shown."""
     shown = scrub_text(reason).rstrip(".")
     fields = {"event": event, "tool_name": scrub_name(tool), "reason": shown}
     logger.log(level, "%s: %s: %s", event, fields["tool_name"], shown, extra=fields)

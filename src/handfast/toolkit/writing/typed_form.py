@@ -1,4 +1,4 @@
-"""The typed form: a function's own signature, types and docstring make the tool."""
+"""The typed form: makes a tool from a function's signature, types and docstring."""
 
 import inspect
 from collections.abc import Callable
@@ -23,7 +23,7 @@ def spec_of_function(
     *,
     name: str = "",
     title: str = "",
-    returns: Any = None,  # Any: a type, where the annotation cannot say it
+    returns: Any = None,  # Any: a type, if the annotation cannot express it
     timeout_s: float | None = None,
     is_idempotent: bool = False,
     is_open_world: bool = False,
@@ -31,7 +31,7 @@ def spec_of_function(
     in_pieces: bool | None = None,
     piece_bytes: int | None = None,
 ) -> ToolSpec:
-    """Raises: ContractError."""
+    """Makes a tool from a function. Raises: ContractError."""
     tool = name or function.__name__
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise ContractError(f"'{tool}' yields, and a call has one result; return it whole.")
@@ -59,7 +59,7 @@ def spec_of_function(
 
 
 def require_function(function: object) -> None:
-    """Raises: ContractError, for what only looks like a function."""
+    """Checks that the object is a function. Raises: ContractError, also for a sync wrapper of an async function."""
     if not inspect.isroutine(function):
         raise ContractError(f"{function!r:.100} is no function; write `async def` or `def` and decorate that.")
     within = inspect.unwrap(function)
@@ -69,7 +69,7 @@ def require_function(function: object) -> None:
 
 
 def guarded_schema(schema: Json, kind: Kind) -> Json:
-    """An admin tool also takes confirm and reason."""
+    """The input schema; an admin tool's with confirm and reason."""
     if kind is not Kind.ADMIN:
         return schema
     taken = GUARDRAIL_PROPERTIES.keys() & schema.get("properties", {}).keys()
@@ -133,6 +133,6 @@ def _run_of(function: Callable[..., Any], args_name: str | None, call_name: str 
             given[call_name] = call
         if is_async:
             return await function(**given)
-        return await BLOCKING.run(function, **given)  # a blocking tool must not stop the others
+        return await BLOCKING.run(function, **given)  # a blocking tool must not stop other calls
 
     return run

@@ -1,1 +1,1 @@
-"""Arguments inside and outside a schema, made from the schema itself."""
+"""Generates arguments that meet a schema, and arguments that do not, from the schema itself."""

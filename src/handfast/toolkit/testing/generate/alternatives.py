@@ -1,4 +1,4 @@
-"""A JSON Schema as plain alternatives: references followed, `allOf` joined, `anyOf` and `oneOf` told apart."""
+"""A JSON Schema as plain alternatives: references are followed, `allOf` is joined, `anyOf` and `oneOf` are split."""
 
 import json
 from collections import Counter
@@ -10,8 +10,8 @@ from handfast.core.schema.references import References, UnresolvedReference, rea
 
 Schema = dict[str, Any]  # Any: JSON Schema
 
-MOST_TURNS = 2  # how often one reference is followed on the way into a value, so that a tree has an end
-MOST_ALTERNATIVES = 64  # of one schema; more are cut, since every one costs time and few show anything new
+MOST_TURNS = 2  # how often one reference is followed on a path into a value, so that recursion ends
+MOST_ALTERNATIVES = 64  # of one schema; more are dropped, as each costs time and few show anything new
 
 _APART = ("$ref", "allOf", "anyOf", "oneOf")
 _LOWER = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
@@ -29,13 +29,13 @@ class Alternative:
 
 
 class Alternatives:
-    """Takes the schemas of one document apart."""
+    """Splits the schemas of one document into alternatives."""
 
     def __init__(self, root: object) -> None:
         self._references: References = read_references(root if isinstance(root, dict) else {})
 
     def of(self, schema: object, turns: Counter[str]) -> list[Alternative]:
-        """An empty list: no value can meet it. What only rules values out (`not`, `if`) is left as it is."""
+        """The alternatives of a schema; none if no value can meet it. `not`, `if` and the like stay as they are."""
         if not isinstance(schema, dict):
             return [] if schema is False else [Alternative({}, turns)]
         found = [Alternative({key: value for key, value in schema.items() if key not in _APART}, turns)]
@@ -44,7 +44,7 @@ class Alternatives:
         return found
 
     def _choices(self, schema: Schema, turns: Counter[str]) -> Iterator[list[Alternative]]:
-        """What must hold beside the rest, each as the alternatives it allows."""
+        """The parts that must hold as well, each as its alternatives."""
         if isinstance(reference := schema.get("$ref"), str):
             yield self._followed(reference, turns)
         for part in schema.get("allOf", ()):
@@ -60,7 +60,7 @@ class Alternatives:
             targets = self._references.targets(reference)
         except UnresolvedReference:
             targets = []
-        target = targets[0] if targets else {}  # unknown here: the schema itself judges what comes of it
+        target = targets[0] if targets else {}  # unknown here: the whole schema judges the values later
         return self.of(target, turns + Counter([reference]))
 
 
@@ -73,7 +73,7 @@ def _joined(left: Iterable[Alternative], right: list[Alternative]) -> Iterator[A
 
 
 def both(one: Schema, other: Schema) -> Schema | None:
-    """A schema for what meets the two; None: nothing can. Where it says too little, the schema itself still judges."""
+    """A schema for values that meet both, or None if none can. It may allow too much; the whole schema judges later."""
     joined = {**one, **other}
     for key in one.keys() & other.keys():
         rule = _RULES.get(key)
@@ -85,7 +85,7 @@ def both(one: Schema, other: Schema) -> Schema | None:
 
 
 def types_of(schema: Mapping[str, Any]) -> list[str]:
-    """The types that a value may have: as the schema says, or as its keywords let guess."""
+    """The types that a value may have, from `type` or guessed from other keywords."""
     said = schema.get("type")
     if isinstance(said, str):
         return [said]
@@ -95,7 +95,7 @@ def types_of(schema: Mapping[str, Any]) -> list[str]:
 
 
 def same_json(one: object, other: object) -> bool:
-    """Equal as JSON: 1 is not true, and neither is it "1"."""
+    """Whether two values are equal as JSON: 1 equals neither true nor "1"."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 

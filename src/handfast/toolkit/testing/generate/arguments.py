@@ -1,4 +1,4 @@
-"""Arguments for tests: inside a schema, the simplest of them, and outside it in every way."""
+"""Arguments for tests: valid ones, simplified ones, and ones that break a schema in every way."""
 
 import json
 import warnings
@@ -17,21 +17,21 @@ from handfast.toolkit.testing.problems import shape_of
 Arguments = dict[str, Any]  # Any: JSON
 
 _SEED = 4
-_BYTES = 8_192  # for one value: what Hypothesis itself takes at most
-_TRIES = 5  # for each value, since some are filtered out, or were made before
+_BYTES = 8_192  # for one value: the most that Hypothesis itself uses
+_TRIES = 5  # for each value, as some are filtered out or repeated
 _UNKNOWN = "not_a_declared_field"
 _WRAPPERS = ("data", "payload", "wrapped_arguments")
 _SAMPLES: tuple[Any, ...] = (None, True, 7, 0.5, "text", [], {}, ["text"], {"a": 1})  # Any: one JSON value of each kind
-MOST_TRIES = 120  # calls spent on one problem: a tool of ordinary speed answers them within a second
+MOST_TRIES = 120  # calls for one problem: an ordinary tool answers that many within a second
 _NONE = object()
 
 
 class NoArguments(Exception):
-    """Nothing could be made from a schema; the text says why, and what its author can do."""
+    """No arguments could be made from a schema; the text says why, and what its author can do."""
 
 
 def arguments_for(schema: CompiledSchema, most: int) -> list[Arguments]:
-    """At most so many different ones, the simplest first; all of them meet the schema. Raises: NoArguments."""
+    """At most `most` different arguments that meet the schema, the simplest first. Raises: NoArguments."""
     strategy = values(schema.content)
     if strategy is None:
         raise NoArguments(
@@ -39,7 +39,7 @@ def arguments_for(schema: CompiledSchema, most: int) -> list[Arguments]:
         )
     found: dict[str, Arguments] = {}
     with warnings.catch_warnings():
-        # Odd patterns make Python's own reader of them warn, and in many test suites a warning is an error.
+        # Python's `re` warns of unusual patterns, and in many test suites a warning is an error.
         warnings.simplefilter("ignore")
         for each in chain(_given(schema.content), _drawn(strategy, schema, most)):
             if isinstance(each, dict) and is_valid(schema, each):
@@ -60,7 +60,7 @@ def _given(schema: object) -> list[Any]:  # Any: JSON
 
 
 def _drawn(strategy: Strategy, schema: CompiledSchema, most: int) -> Iterator[Any]:  # Any: as above
-    """As a fuzzer draws, with bytes of our own: else Hypothesis also draws from what it finds in the loaded modules."""
+    """Draws as a fuzzer with our own bytes; otherwise Hypothesis also draws constants from the loaded modules."""
     found: list[Any] = []
 
     @settings(database=None, deadline=None)
@@ -70,7 +70,7 @@ def _drawn(strategy: Strategy, schema: CompiledSchema, most: int) -> Iterator[An
 
     fuzz = draw.hypothesis.fuzz_one_input  # type: ignore[attr-defined]  # given() sets it, and its type does not say so
     source = Random(_SEED)  # noqa: S311 - the same in every run, which is the point
-    fuzz(bytes(_BYTES))  # all zeros: the simplest there is
+    fuzz(bytes(_BYTES))  # all zeros give the simplest value
     for _ in range(most * _TRIES):
         yield from found
         found.clear()
@@ -79,7 +79,7 @@ def _drawn(strategy: Strategy, schema: CompiledSchema, most: int) -> Iterator[An
 
 
 def arguments_outside(schema: CompiledSchema, valid: Arguments) -> Iterator[tuple[str, Arguments]]:
-    """What is wrong, and arguments that are; made from arguments that are right."""
+    """Wrong arguments, each with what is wrong, made from valid ones."""
     declared = schema.declared
     if not declared.is_open(_UNKNOWN):
         yield "an unknown key", {**valid, _UNKNOWN: 1}
@@ -95,7 +95,7 @@ def arguments_outside(schema: CompiledSchema, valid: Arguments) -> Iterator[tupl
 
 
 def _changed(value: Any, path: str) -> Iterator[tuple[str, Any]]:  # Any: JSON
-    """Each object inside with a key less or a key more, each value with one of another type."""
+    """Variants with one key more or fewer in an object, or a value of another type."""
     if isinstance(value, dict):
         if path:
             yield f"an unknown key in '{path}'", {**value, _UNKNOWN: 1}
@@ -110,7 +110,7 @@ def _changed(value: Any, path: str) -> Iterator[tuple[str, Any]]:  # Any: JSON
 
 def _replaced(value: Any, path: str) -> Iterator[tuple[str, Any]]:  # Any: JSON
     yield from _changed(value, path)
-    if "/" in path:  # those of the root are tried one by one
+    if "/" in path:  # values at the root are tried one by one
         yield from ((f"'{path}' as {_kind(sample)}", sample) for sample in _SAMPLES)
 
 
@@ -119,7 +119,7 @@ def _kind(sample: object) -> str:
 
 
 async def simplest(arguments: Any, still: Callable[[Any], Awaitable[bool]]) -> Any:  # Any: JSON
-    """`still` says whether simpler arguments are allowed and show the same."""
+    """Simplifies arguments as long as `still` says that the simpler ones are allowed and show the same problem."""
     tries = MOST_TRIES
     seen = {_key(arguments)}
     candidates = simpler(arguments)

@@ -1,4 +1,4 @@
-"""Strings that a schema allows, as Hypothesis strategies: of a format, of a pattern, or of a length."""
+"""Strings that a schema allows, as Hypothesis strategies by format, pattern or length."""
 
 import re
 import warnings
@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 _PLAIN = "abcxyzABC019 -_.@"
-TEXT = st.characters(codec="utf-8")  # no lone surrogates: they are no text, and never get as far as a tool
-_LONGEST = 2_000  # of what is drawn; Hypothesis has bounds of its own, and a longer text shows no more
-# What texts in the world are like and chance seldom draws: nothing, blanks, quotes, markup, other scripts, a long one.
+TEXT = st.characters(codec="utf-8")  # no lone surrogates, which are not text and never reach a tool
+_LONGEST = 2_000  # of drawn texts; Hypothesis has its own bounds, and a longer text shows nothing more
+# Realistic texts that are rarely drawn by chance: empty, blanks, quotes, markup, other scripts, a long one.
 _EDGES = (
     "",
     " ",
@@ -33,7 +33,7 @@ _EDGES = (
 
 
 def texts(schema: Mapping[str, Any]) -> SearchStrategy[str] | None:  # Any: JSON Schema
-    """None: no string can meet it."""
+    """A strategy for strings that meet the schema; None if none can."""
     shortest, longest = int(schema.get("minLength", 0)), schema.get("maxLength")
     if longest is not None and shortest > longest:
         return None
@@ -52,10 +52,10 @@ def texts(schema: Mapping[str, Any]) -> SearchStrategy[str] | None:  # Any: JSON
 
 
 def _matching(pattern: str) -> SearchStrategy[str] | None:
-    """Classes such as `\\d` mean ASCII, as in the engine that judges; None: Python does not know such a pattern."""
+    """A strategy for a pattern; `\\d` and the like mean ASCII, as in the judging engine. None if Python refuses it."""
     scoped = f"(?a:{pattern})"
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python foresees sets within sets, which is nothing to those who run tests
+        warnings.simplefilter("ignore")  # Python warns of future set syntax, which does not concern test runs
         try:
             re.compile(scoped)
         except (re.error, OverflowError, RecursionError):
@@ -72,7 +72,7 @@ _offsets = st.one_of(st.just(0), st.sampled_from((-720, -300, 60, 330, 840))).ma
 _dates = st.dates().map(str)
 _times = st.tuples(st.times().map(str), _offsets).map("".join)
 _durations = st.timedeltas().map(lambda delta: f"P{abs(delta.days)}DT{delta.seconds}S")
-# Without two hyphens in a row: in the third and fourth place they mark an encoded name.
+# Without two hyphens in a row, which in the third and fourth place mark an encoded name.
 _names = st.from_regex(r"[a-z](?:-?[a-z0-9]){1,12}", fullmatch=True)
 _hosts = _names.map("{}.example.com".format)
 _addresses = _hosts.map("https://{}/".format)

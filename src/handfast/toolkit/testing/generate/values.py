@@ -1,4 +1,4 @@
-"""Values that a JSON Schema allows, as a Hypothesis strategy: what an agent may send to a tool."""
+"""Values that a JSON Schema allows, as a Hypothesis strategy for what an agent may send."""
 
 import math
 import sys
@@ -15,9 +15,9 @@ from handfast.toolkit.testing.generate.texts import TEXT, texts
 
 Strategy = SearchStrategy[Any]  # Any: JSON
 
-MOST_ITEMS = 4  # in a list or map beyond what the schema asks for: enough to show what several do
+MOST_ITEMS = 4  # in a list or map beyond the schema's minimum: enough to show the effect of several
 
-# Just within and just outside of what databases, files and other languages hold; seldom drawn by chance.
+# Just inside and outside the ranges of databases, files and other languages; rarely drawn by chance.
 _EDGES = (2**31 - 1, 2**31, -(2**31) - 1, 2**53 + 1, 2**63 - 1, 2**63, -(2**63) - 1, 2**64, 10**30)
 _MANY = 1_000
 _SMALL = (0, 1, -1, 2, 3, -2, 7, 10, 42, 100)
@@ -30,7 +30,7 @@ _ANYTHING: Strategy = st.recursive(
 
 
 def values(schema: object) -> Strategy | None:
-    """Nearly all of these meet the schema; filter them by it. None: no value can meet it."""
+    """A strategy whose values nearly all meet the schema, to be filtered by it; None if no value can meet it."""
     return _Values(schema).of(schema, Counter())
 
 
@@ -51,7 +51,7 @@ class _Values:
         examples = schema.get("examples")
         if made is None or not isinstance(examples, list) or not examples:
             return made
-        return st.sampled_from(examples) | made  # what the author gives is likely to exist, so it is tried often
+        return st.sampled_from(examples) | made  # an author's examples are likely to exist, so they are tried often
 
     def _typed(self, name: str, each: Alternative) -> Strategy | None:
         schema = each.schema
@@ -99,7 +99,7 @@ class _Values:
         item = self.of(rest, turns) if most > 0 else None
         if item is None:
             return st.just([]) if least == 0 else None
-        if least > _MANY:  # more than can be drawn one by one; where they must differ, the schema drops these
+        if least > _MANY:  # too many to draw one by one; if they must differ, the schema filters these out
             return item.map(lambda each: [each] * least)
         most = max(least, min(most, least + MOST_ITEMS))
         return st.lists(item, min_size=least, max_size=most, unique_by=repr if schema.get("uniqueItems") else None)
@@ -109,7 +109,7 @@ class _Values:
     def _objects(self, schema: Schema, turns: Counter[str]) -> Strategy | None:
         properties = mapping(schema, "properties")
         required = [name for name in schema.get("required", ()) if isinstance(name, str)]
-        # Which pattern a name matches is for the schema to say.
+        # Names may match a pattern, which only the schema can judge.
         others = {} if schema.get("patternProperties") else schema.get("additionalProperties", True)
         made: dict[str, Strategy] = {}
         for name in dict.fromkeys([*required, *properties]):
@@ -128,7 +128,7 @@ class _Values:
         return st.tuples(more, fixed).map(lambda parts: {**parts[0], **parts[1]})
 
     def _more(self, schema: Schema, turns: Counter[str], *, names: Iterable[str]) -> Strategy | None:
-        """Entries beside the declared ones, where the schema says of what type they are."""
+        """Entries beside the declared ones, if the schema gives their type."""
         least = int(schema.get("minProperties", 0)) - len(schema.get("required", ()))
         most = int(schema.get("maxProperties", max(least, 0) + MOST_ITEMS))
         found: list[tuple[Strategy | None, Strategy | None]] = [
@@ -157,7 +157,7 @@ def _any_of(found: Iterable[Strategy | None]) -> Strategy | None:
 
 
 def _options(schema: Schema) -> list[Any] | None:  # Any: JSON
-    """The few values there are, where the schema lists them; None: it does not."""
+    """The values of `enum` or `const`; None if the schema has neither."""
     options = schema.get("enum")
     if "const" in schema:
         const = schema["const"]
@@ -166,7 +166,7 @@ def _options(schema: Schema) -> list[Any] | None:  # Any: JSON
 
 
 def _items(schema: Schema) -> tuple[list[Any], object]:  # Any: schemas
-    """Those of the first items, and that of all others; draft-07 says it in other words."""
+    """The schemas of the first items, and that of all others; draft-07 has other keywords for these."""
     items = schema.get("items", True)
     if isinstance(items, list):
         return items, schema.get("additionalItems", True)
@@ -214,7 +214,7 @@ def _next_float(low: float, is_open: bool) -> float:
 
 
 def _bounds(schema: Schema) -> tuple[list[tuple[float, bool]], list[tuple[float, bool]]]:
-    """Lower and upper bounds, each with whether it is itself left out; draft-04 says the latter in another way."""
+    """Lower and upper bounds, each with whether it is exclusive, which draft-04 writes in another way."""
 
     def read(closed: str, opened: str) -> list[tuple[float, bool]]:
         plain, strict = schema.get(closed), schema.get(opened)

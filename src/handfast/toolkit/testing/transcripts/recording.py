@@ -1,4 +1,4 @@
-"""Recording a session, through a client of any kind."""
+"""Recording a session through a client."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
@@ -21,12 +21,12 @@ ResultT = TypeVar("ResultT", bound=BaseModel)
 
 
 def without_per_run_values(answer: Any) -> Any:  # Any: JSON
-    """An answer without what differs from run to run; nothing else is changed.
+    """An answer without the values that differ between runs; the rest stays.
 
-    - `request_id` in the details of a failure: the id under which the call is on record. It becomes `<request id>`,
-      wherever in that answer it stands.
-    - `data` and `blob` of content blocks, such as pictures: what is long becomes its SHA-256, so that a transcript can
-      be read. Another picture still is another answer.
+    - `request_id` in the details of a failure, the id in the call's record, becomes `<request id>` wherever it stands
+    in the answer.
+    - Long `data` and `blob` of content blocks, such as images, become their SHA-256, so that a transcript stays
+    readable. A different image still gives a different answer.
     """
     for request_id in set(_request_ids(answer)):
         answer = _replaced(answer, request_id)
@@ -34,7 +34,7 @@ def without_per_run_values(answer: Any) -> Any:  # Any: JSON
 
 
 def _request_ids(value: Any) -> Iterator[str]:  # Any: JSON
-    """Those in the details of a failure; one in a tool's own data is the tool's."""
+    """The request ids in the details of a failure, but not those in a tool's own data."""
     for key, inner in _entries(value):
         if key in ("details", "handfast/details") and isinstance(inner, dict):
             request_id = inner.get("request_id")
@@ -79,8 +79,8 @@ def _entries(value: Any) -> Iterator[tuple[str, Any]]:  # Any: JSON
 def record(
     toolbox: Toolbox, steps: Iterable[Step], *, mode: Mode = "2026-07-28", actor: Actor | None = None
 ) -> Transcript:
-    """Send each step to the toolbox, in this process. In async code, or where a step depends on an answer before it,
-    use `Recording` with a client.
+    """Sends each step to the toolbox in this process. In async code, or if a step depends on an earlier answer, use
+    `Recording` with a client.
     """
     return run_to_end(lambda: _record(toolbox, steps, mode, actor), instead="Recording(client)")
 
@@ -102,35 +102,35 @@ def turn_of(step: Step) -> tuple[str, dict[str, Any]]:  # Any: JSON
 
 
 class Recording:
-    """A client whose calls are kept: `client` may be in memory, or lead to any server."""
+    """Records the calls made through a client, which may be in memory or connected to any server."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
         self.turns: list[Turn] = []
 
     async def list_tools(self) -> ListToolsResult:
-        """Raises: MCPError."""
+        """Lists the tools and records the answer. Raises: MCPError."""
         return await self._kept(LIST_TOOLS, {}, lambda: self.client.list_tools(cache_mode="bypass"))
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> CallToolResult:  # Any: JSON
-        """Raises: MCPError."""
+        """Calls a tool and records the answer. Raises: MCPError."""
         given = deepcopy(dict(arguments or {}))
         params = {"name": name, "arguments": given}
         return await self._kept(CALL_TOOL, params, lambda: self.client.call_tool(name, given))
 
     async def send(self, method: str, params: Mapping[str, Any]) -> Turn:  # Any: JSON
-        """A request as a transcript has it; an error of the protocol is an answer too."""
+        """Sends a request from a transcript; a protocol error is recorded as the answer."""
         try:
             if method == LIST_TOOLS:
                 await self.list_tools()
             else:
                 await self.call_tool(params["name"], params["arguments"])
         except MCPError:
-            pass  # kept as the answer
+            pass  # recorded as the answer
         return self.turns[-1]
 
     def transcript(self, server: str, *, mode: Mode = "2026-07-28", actor: Actor | None = None) -> Transcript:
-        """What was kept so far; `mode` and `actor` are those with which it is to be replayed."""
+        """The recording so far; `mode` and `actor` are used when it is replayed."""
         return Transcript(server, tuple(self.turns), mode, actor)
 
     async def _kept(
@@ -149,5 +149,5 @@ class Recording:
 
 
 def _told(message: BaseModel) -> Any:  # Any: JSON
-    """What was sent, and not what a type would fill in."""
+    """The members that were sent, without defaults of the type."""
     return message.model_dump(mode="json", by_alias=True, exclude_unset=True)

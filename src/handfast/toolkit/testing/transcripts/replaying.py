@@ -1,4 +1,4 @@
-"""Replaying a transcript: the same requests again, and where the answers differ."""
+"""Replaying a transcript: sends its requests again, and finds where the answers differ."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -18,9 +18,9 @@ _NOTHING = object()
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first place where one answer is not the one that was recorded; a value that is not there is `(nothing)`."""
+    """The first place where an answer differs from the recorded one; an absent value is `(nothing)`."""
 
-    turn: int  # the first is 1
+    turn: int  # from 1
     name: str
     path: str  # a JSON pointer into the answer
     recorded: str
@@ -31,7 +31,7 @@ class Difference:
 
 
 def replay(toolbox: Toolbox | Callable[[], Toolbox], transcript: Transcript) -> list[Difference]:
-    """Send the recorded requests to a toolbox in the state that it was in before them; none: all answers are identical.
+    """Sends the recorded requests to a toolbox in its state before them; returns the differences between answers.
 
     In async code, or to another process, use `replay_through`.
     """
@@ -40,7 +40,7 @@ def replay(toolbox: Toolbox | Callable[[], Toolbox], transcript: Transcript) -> 
 
 
 def assert_replays(toolbox: Toolbox | Callable[[], Toolbox], transcript: Transcript) -> None:
-    """Raises: AssertionError, with every difference."""
+    """Replays a transcript. Raises: AssertionError, with every difference."""
     __tracebackhide__ = True
     differences = replay(toolbox, transcript)
     if differences:
@@ -49,7 +49,7 @@ def assert_replays(toolbox: Toolbox | Callable[[], Toolbox], transcript: Transcr
 
 
 async def replay_through(client: Client, transcript: Transcript) -> list[Difference]:
-    """The same through a client that is connected already, to whatever process."""
+    """The same through a connected client, to any process."""
     recording = Recording(client)
     found = []
     for number, turn in enumerate(transcript.turns, 1):
@@ -74,7 +74,7 @@ def _difference(number: int, recorded: Turn, replayed: Turn) -> Difference | Non
 
 
 def first_difference(one: Any, other: Any, path: str = "") -> tuple[str, Any, Any] | None:  # Any: JSON
-    """Where two JSON values differ, as a pointer, and what stands there; the order of keys does not count."""
+    """The pointer to the first place where two JSON values differ, and both values; key order does not count."""
     if isinstance(one, dict) and isinstance(other, dict):
         entries: Sequence[Any] = sorted({*one, *other})
         pairs = [(key, one.get(key, _NOTHING), other.get(key, _NOTHING)) for key in entries]

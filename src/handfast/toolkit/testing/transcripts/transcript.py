@@ -16,15 +16,15 @@ CALL_TOOL: Literal["tools/call"] = "tools/call"
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One request and its answer: `{"result": …}` or, from the protocol, `{"error": …}`."""
+    """One request and its answer: `{"result": …}`, or `{"error": …}` for a protocol error."""
 
     method: str
     params: Mapping[str, Any]  # Any: JSON, in the order in which it was sent
-    answer: Mapping[str, Any]  # Any: JSON, without what differs from run to run
+    answer: Mapping[str, Any]  # Any: JSON, without values that differ between runs
 
     @property
     def name(self) -> str:
-        """The tool, or the method where there is none."""
+        """The tool, or the method if there is none."""
         return str(self.params.get("name", self.method))
 
 
@@ -38,13 +38,13 @@ class Transcript:
     actor: Actor | None = None
 
     def save(self, path: str | Path) -> None:
-        """The same session gives the same bytes."""
+        """Writes the transcript; the same session gives the same bytes."""
         lines = [_line(self._head()), *(_line(_written(turn)) for turn in self.turns)]
         Path(path).write_text("".join(lines), "utf-8", newline="\n")
 
     @classmethod
     def load(cls, path: str | Path) -> "Transcript":
-        """Raises: ValueError, for a file that is no transcript; OSError."""
+        """Reads a transcript. Raises: ValueError, for a file that is not a transcript; OSError."""
         texts = Path(path).read_text("utf-8").removesuffix("\n").split("\n")
         try:
             head, *turns = [json.loads(text) for text in texts]
@@ -61,7 +61,7 @@ class Transcript:
 
 
 def _written(turn: Turn) -> dict[str, Any]:  # Any: JSON
-    """Arguments stay in the order in which they were sent, which some answers repeat; answers are sorted, for diffs."""
+    """A turn as JSON. Arguments keep their order, which some answers repeat; answers are sorted, for diffs."""
     return {"method": turn.method, "params": dict(turn.params), **_sorted(dict(turn.answer))}
 
 
@@ -80,7 +80,7 @@ def _sorted(value: Any) -> Any:  # Any: JSON
 
 def _line(value: Mapping[str, Any]) -> str:  # Any: JSON
     text = json.dumps(value, ensure_ascii=False)
-    # A lone surrogate is no text; as an escape it can be kept, and sent again.
+    # A lone surrogate cannot be encoded; as an escape it can be stored, and sent again.
     return f"{text if text.isascii() or _is_text(text) else json.dumps(value)}\n"
 
 
