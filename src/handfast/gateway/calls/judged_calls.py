@@ -112,8 +112,8 @@ class JudgedCalls:
                     await self._wait_in_line(place, pending, call, client)
             except NoPlace as problem:
                 return Step(to_client=self.fail(message.id, pending, str(problem), rule=problem.rule))
-            if call.end is not None:
-                return NOTHING  # cancelled while it waited
+        if call.end is not None:
+            return NOTHING  # cancelled while it waited, or its time was over while it was judged
         return Step(to_server=message.raw)
 
     async def _refuse_unknown(self, request_id: RequestId, call: Exchange, arguments: bytes | None) -> bytes:

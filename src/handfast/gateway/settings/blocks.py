@@ -185,7 +185,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         _Seconds, Meta(description="How long a call waits for its tool's contract to become known.")
     ] = 5.0
     restarts: Annotated[
-        # With waits that double these are three minutes of trying: longer than a package takes to be installed.
+        # With waits that double these are a minute and a half of trying: longer than a package takes to be installed.
         int,
         Meta(ge=1, le=1000, description="Failed starts of a stdio server in a row, after which one a minute is made."),
     ] = 10

@@ -111,6 +111,20 @@ def test_two_inside_each_other_are_whole_from_either_side() -> None:
         assert not jsonschema_rs.is_valid(shape.whole, {key: {other: {key: 3}}})
 
 
+def nested_in_itself(name: str) -> Any:
+    def get_fields(self: Any) -> Any:
+        return {name: type(self)(required=False)}
+
+    return type(f"{name}Serializer", (serializers.Serializer,), {"get_fields": get_fields})
+
+
+def test_definitions_of_classes_with_like_names_are_kept_apart() -> None:
+    shapes = Shapes(DiscoveryProblems())
+    classes = [nested_in_itself(name) for name in ("Part", "Part", "Part2", "Part")]
+    found = [shapes.of(cls(), "input").definitions.keys() for cls in classes]
+    assert [set(names) for names in found] == [{"Part"}, {"Part2"}, {"Part22"}, {"Part3"}]
+
+
 class Chosen(serializers.Serializer[Any]):
     """The usual way to choose fields by the way a serializer is made."""
 

@@ -288,6 +288,19 @@ def test_a_lost_http_session_is_opened_again_and_the_call_repeated_there(tmp_pat
     assert stub.journal.methods().count("initialize") == 2
 
 
+def test_a_session_that_is_opened_again_logs_as_the_request_asks(tmp_path: Path) -> None:
+    stub = legacy_stub(tmp_path, add=[answer(FINE), answer(FINE, "status:404"), answer(FINE)])
+
+    async def work(backend: Backend) -> None:
+        for _ in range(2):
+            await Asker(backend).call("add", {"n": 1}, meta={PREFIX + "logLevel": "debug"})
+
+    with entry_for(stub, "http-json") as entry:
+        asking(entry, tmp_path, work)
+    asked = [method for method in stub.journal.methods() if method in ("initialize", "logging/setLevel")]
+    assert asked[-4:] == ["initialize", "logging/setLevel"] * 2, "after the handshake that finds out the era"
+
+
 def test_an_answer_that_is_on_another_stream_is_fetched_there(tmp_path: Path) -> None:
     stub = legacy_stub(tmp_path, add=answer(FINE, "resume"))
 

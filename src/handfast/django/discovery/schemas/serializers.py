@@ -1,6 +1,7 @@
 """Serializers as JSON Schema, each class described once, however many views use it."""
 
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, Final, Literal, TypeAlias
 
 from rest_framework.serializers import (
@@ -114,8 +115,9 @@ class Shapes:
     def _name(self, cls: type) -> str:
         if cls not in self._names:
             base = cls.__name__.removesuffix("Serializer") or cls.__name__
-            taken = sum(name.rstrip("0123456789") == base for name in self._names.values())
-            self._names[cls] = f"{base}{taken + 1}" if taken else base
+            numbered = (f"{base}{number}" if number > 1 else base for number in count(1))
+            taken = set(self._names.values())
+            self._names[cls] = next(name for name in numbered if name not in taken)
         return self._names[cls]
 
     def _described(self, serializer: AnySerializer, direction: Direction, outer: tuple[type, ...]) -> Shape:

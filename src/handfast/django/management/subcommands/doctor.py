@@ -62,7 +62,7 @@ def _show_tool(command: BaseCommand, diagnosis: "Diagnosis", name: str, *, is_js
 
     seen = diagnosis.tool(name)
     if seen is None:
-        near = get_close_matches(name, [one.name for one in diagnosis.tools], n=1)
+        near = get_close_matches(name, [one.name for one in (*diagnosis.tools, *diagnosis.hidden)], n=1)
         meant = f" Did you mean {near[0]}?" if near else ""
         raise CommandError(f"There is no tool of that name.{meant} See them all: manage.py handfast doctor")
     findings = [one for one in diagnosis.findings if seen.tool is not None and _concerns(one, seen.tool)]

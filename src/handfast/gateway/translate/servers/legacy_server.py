@@ -75,12 +75,9 @@ class LegacyServer:
 
     async def request(self, message: Message, origin: Requester) -> Message:
         """Raises: UpstreamFailed, EraRefused, Foreign, AmbiguousKeys, NotJson."""
-        level = message.meta().get(META_LOG_LEVEL)
-        opening = self._opening(message, origin, has_level=level is not None)
+        opening = self._opening(message, origin, has_level=META_LOG_LEVEL in message.meta())
         session = await self._session(opening)
         try:
-            if level is not None:
-                await session.log_at(bytes(level))
             return await session.request(message, origin)
         except ServerSessionLost:
             # The request did nothing, or may be done twice: it is sent again, in a new session.

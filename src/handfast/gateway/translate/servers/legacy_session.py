@@ -24,6 +24,7 @@ from handfast.gateway.translate.servers.questions import (
 )
 from handfast.turns import LARGE_BYTES, take_turn
 from handfast.wire.codes import METHOD_NOT_FOUND
+from handfast.wire.eras import META_LOG_LEVEL
 from handfast.wire.members import level_of, member, text_member
 from handfast.wire.message import AmbiguousKeys, Members, Message, RequestId, read_level, read_message
 from handfast.wire.methods import CAPABILITY_ASKED, INTERACTIVE
@@ -112,6 +113,8 @@ class LegacyServerSession:
     async def request(self, message: Message, origin: Requester) -> Message:
         """Raises: UpstreamFailed, Foreign, AmbiguousKeys, NotJson."""
         assert message.method is not None
+        if (level := message.meta().get(META_LOG_LEVEL)) is not None:
+            await self._log_at(bytes(level))
         if message.method == "server/discover":
             return answer_message(message.id, self._discovery)
         if message.method == "subscriptions/listen":
@@ -278,7 +281,7 @@ class LegacyServerSession:
 
     # --- to the server ---------------------------------------------------------------------------------------------
 
-    async def log_at(self, level: bytes) -> None:
+    async def _log_at(self, level: bytes) -> None:
         """Makes the server log at least this much; each call passes on what it asked for. Raises: UpstreamFailed."""
         wanted = rank_of(level)
         if wanted is None or (self._log_rank is not None and self._log_rank <= wanted):
