@@ -33,13 +33,9 @@ _OPEN_REQUESTS = 10_000  # of one conversation; a client with more open than thi
 class Conversation(JudgedCalls):
     def __init__(self, server: ServerSide, ask_for_page: AskForPage, caller: Caller) -> None:
         super().__init__(server, ask_for_page, caller)
-        self._pending: dict[RequestId, Pending] = {}
+        self.open_requests: dict[RequestId, Pending] = {}
         self._asked_by_server: set[RequestId] = set()
         self.has_lost_session = False  # the server no longer knew the session when it was asked for its tools
-
-    @property
-    def open_requests(self) -> dict[RequestId, Pending]:
-        return self._pending
 
     def list_request(self, request_id: RequestId, cursor: bytes | None) -> bytes:
         """A tools/list of handfast's own, in the era that this client and server speak."""
@@ -58,14 +54,14 @@ class Conversation(JudgedCalls):
 
     def close(self, reason: str) -> None:
         """Ends every open request with this reason, for its client and on record: no answer can come any longer."""
-        ended, self._pending = self._pending, {}
+        ended, self.open_requests = self.open_requests, {}
         for pending in ended.values():
             self._end(pending, reason)
 
     def close_unattended(self, reason: str) -> None:
         """Ends only requests that were sent and whose answer nothing relays; the others go on."""
-        for key in [key for key, pending in self._pending.items() if pending.alias and not pending.is_attended]:
-            self._end(self._pending.pop(key), reason)
+        for key in [key for key, pending in self.open_requests.items() if pending.alias and not pending.is_attended]:
+            self._end(self.open_requests.pop(key), reason)
 
     def _end(self, pending: Pending, reason: str) -> None:
         pending.ended = reason if pending.place is None else f"{reason} It never reached the server."
@@ -78,7 +74,7 @@ class Conversation(JudgedCalls):
 
     def dismiss(self, text: str) -> None:
         """Ends the calls that still wait in line for the server."""
-        for pending in self._pending.values():
+        for pending in self.open_requests.values():
             if pending.place is not None:
                 pending.place.dismiss(text)
 
@@ -89,13 +85,13 @@ class Conversation(JudgedCalls):
         """
         found = [
             (key, pending, text)
-            for key, pending in self._pending.items()
+            for key, pending in self.open_requests.items()
             if not pending.is_attended
             and (pending.call or pending.method not in ("tools/call", "subscriptions/listen"))
             and (text := find_overdue(pending, now, limits))
         ]
         for key, _, _ in found:
-            del self._pending[key]
+            del self.open_requests[key]
         return found
 
     def cancelled_id(self, message: Message) -> RequestId:
@@ -104,7 +100,7 @@ class Conversation(JudgedCalls):
 
     def cancellation(self, message: Message) -> bytes | None:
         """Renders a notifications/cancelled with the id that the server knows; None if it was not sent the request."""
-        pending = self._pending.get(self.cancelled_id(message))
+        pending = self.open_requests.get(self.cancelled_id(message))
         if pending is None or pending.alias is None:
             return None
         return replace_values(message.raw, {("params", "requestId"): b"%d" % pending.alias.number})
@@ -137,7 +133,7 @@ class Conversation(JudgedCalls):
 
     def _notification_from_client(self, message: Message) -> Step:
         if message.method == "notifications/cancelled":
-            pending = self._pending.get(self.cancelled_id(message))
+            pending = self.open_requests.get(self.cancelled_id(message))
             if pending is not None:
                 pending.is_cancelled = True
                 if pending.call is not None:
@@ -151,26 +147,26 @@ class Conversation(JudgedCalls):
     async def _request_from_client(self, message: Message, client: Client | None) -> Step:
         assert message.id is not None
         assert message.method is not None
-        if message.id in self._pending:
+        if message.id in self.open_requests:
             return self.turn_away(message, rules.MESSAGE_ID_IN_USE, "This id is in use. Use a fresh id.")
-        if len(self._pending) >= _OPEN_REQUESTS:
+        if len(self.open_requests) >= _OPEN_REQUESTS:
             text = f"{_OPEN_REQUESTS} requests are open. Wait for answers before sending more."
             return self.turn_away(message, rules.CALLS_FULL, text)
         pending = self._open(message, message.method)
         if message.method == "tools/list":
             pending.cursor = _cursor(message)
-        self._pending[message.id] = pending  # after all that may refuse the request, or its id would stay in use
+        self.open_requests[message.id] = pending  # after all that may refuse the request, or its id would stay in use
         if message.method != "tools/call":
             return Step(to_server=message.raw)
         try:
             step = await self.admit_call(message, pending, client)
         except BaseException:
-            self._pending.pop(message.id, None)
+            self.open_requests.pop(message.id, None)
             if pending.call is not None:
                 self._server.path.conclude(pending.call, Status.CANCELLED, rule=rules.CLIENT_LEFT, reason=LEFT)
             raise
         if step.to_server is None:
-            self._pending.pop(message.id, None)
+            self.open_requests.pop(message.id, None)
             if pending.ended:
                 return Step(to_client=error_reply(message.id, UPSTREAM_FAILED, pending.ended))
         return step
@@ -216,7 +212,7 @@ class Conversation(JudgedCalls):
             elif message.method in TASK_NOTIFICATIONS:
                 return await self._server.tasks.settle_notification(message, self.caller)
             return message.raw
-        pending = self._pending.pop(message.id, None) if message.id is not None else None
+        pending = self.open_requests.pop(message.id, None) if message.id is not None else None
         if pending is None:
             self.note_unpaired("server")
             return None
@@ -234,7 +230,7 @@ class Conversation(JudgedCalls):
 
     def find_sent(self, number: RequestId | None) -> Alias | None:
         """The open request that an HTTP server knows by this number."""
-        for pending in self._pending.values():
+        for pending in self.open_requests.values():
             if pending.alias is not None and pending.alias.number == number:
                 return pending.alias
         return None
@@ -246,7 +242,7 @@ class Conversation(JudgedCalls):
     async def refuse_answer(self, problem: BadMessage) -> bytes | None:
         """Records an unreadable message of the server; returns an error for the request that it names, if any."""
         self.note_unreadable(problem)
-        pending = self._pending.pop(problem.id, None) if problem.id is not None else None
+        pending = self.open_requests.pop(problem.id, None) if problem.id is not None else None
         if pending is None or problem.id is None:
             return None
         return self.fail(problem.id, pending, f"The server's answer could not be used: {problem.reason}")
@@ -255,9 +251,9 @@ class Conversation(JudgedCalls):
         """As `note_overlong`; returns an error for the request it would have answered, if it can be known which one."""
         self.note_overlong(limit)
         request_id = id_in_head(head)
-        if request_id is None and len(self._pending) == 1:
-            (request_id,) = self._pending
-        pending = self._pending.pop(request_id, None) if request_id is not None else None
+        if request_id is None and len(self.open_requests) == 1:
+            (request_id,) = self.open_requests
+        pending = self.open_requests.pop(request_id, None) if request_id is not None else None
         if pending is None or request_id is None:
             return None
         return self.fail(request_id, pending, overlong_text(limit))
@@ -272,7 +268,7 @@ class Conversation(JudgedCalls):
             token = _request_id(message.params().get("progressToken"))
         except (AmbiguousKeys, NotJson):
             return
-        for pending in self._pending.values():
+        for pending in self.open_requests.values():
             if pending.progress_token == token:
                 pending.touched = self._server.now()
 
