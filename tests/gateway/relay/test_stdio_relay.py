@@ -42,7 +42,8 @@ ANSWERS = {
 
 
 def write(folder: Path, **more: Json) -> Stub:
-    methods = {"logging/setLevel": answer("{}"), "resources/subscribe": answer("{}")} | more.pop("methods", {})
+    methods = {name: answer("{}") for name in ("logging/setLevel", "resources/subscribe", "resources/unsubscribe")}
+    methods |= more.pop("methods", {})
     return write_stub(folder, tools=[tool(name) for name in ANSWERS], answers=ANSWERS, methods=methods, **more)
 
 
@@ -310,7 +311,9 @@ def test_a_child_that_exits_at_once_is_a_clear_error_and_not_a_long_wait(
 
 
 @pytest.mark.parametrize("capabilities", [None, ROOTS])
-def test_a_child_that_dies_answers_everybody_and_the_next_client_gets_a_new_one(rig: Rig, capabilities: Json) -> None:
+def test_a_child_that_dies_answers_everybody_and_the_client_goes_on_with_a_new_one(
+    rig: Rig, capabilities: Json
+) -> None:
     client = rig.gateway.client(capabilities=capabilities)
     waiting = [lambda n=n: client.post(call(f"m{n}", "mute")).message for n in range(5)]
 
@@ -322,9 +325,28 @@ def test_a_child_that_dies_answers_everybody_and_the_next_client_gets_a_new_one(
     text = "The server exited before it answered. Repeat the call if that is safe."
     assert [a["error"] for a in answers] == [{"code": -31001, "message": text}] * 6
     assert [a["id"] for a in answers] == ["m0", "m1", "m2", "m3", "m4", "q"]
-    assert client.request("ping").status == 404
-    eventually(lambda: "result" in opening(rig, capabilities), "a new child, after a moment")
+    assert (client.request("ping").result, client.call("add").text) == ({}, "fine")
+    assert [m["params"]["capabilities"] for m in opened(rig.stub)] == [capabilities or {}] * 2
+    assert len(rig.stub.journal.calls("mute")) == 5, "no call was repeated"
     assert rig.gateway.client(capabilities=capabilities).call("add").text == "fine"
+
+
+def test_what_a_session_was_asked_to_hold_holds_in_the_child_after_a_crash(rig: Rig) -> None:
+    client = rig.gateway.client(capabilities=ROOTS)
+    asked = [
+        ("logging/setLevel", {"level": "error"}),
+        ("logging/setLevel", {"level": "debug"}),
+        ("resources/subscribe", {"uri": "x:gone"}),
+        ("resources/subscribe", {"uri": "x:kept"}),
+        ("resources/unsubscribe", {"uri": "x:gone"}),
+    ]
+    for method, params in asked:
+        client.request(method, params)
+    client.call("quit")
+    assert client.call("add").text == "fine"
+    said = [(entry.message["method"], entry.message.get("params")) for entry in rig.stub.journal.messages()]
+    again = said[said.index(("tools/call", {"name": "quit", "arguments": {}})) + 1 :]
+    assert [one for one in again if one in asked] == [asked[1], asked[3]]
 
 
 def opening(rig: Rig, capabilities: Json) -> Json:

@@ -224,16 +224,15 @@ class StdioRelay:
             await session.conversation.from_client(message)
             await http.respond(202, [])  # the shared child had its handshake
             return
-        if not session.channel.is_alive:
-            await self._sessions.end(session)
-            raise HttpProblem(404, "The server behind this session has exited. Send initialize to begin a new one.")
+        if message.is_request and not session.channel.is_alive:
+            await self._sessions.revive(session)  # many clients take a 404 for the end, and never begin again
         await self._wait_for_room(session.channel)
         if message.is_request:
             session.has_called = session.has_called or message.method in INTERACTIVE
             await self._relay(http, session, message)
             return
         step = await session.conversation.from_client(message)
-        if step.to_server is not None:
+        if step.to_server is not None and session.channel.is_alive:
             self._send_plain(session, message)
         await http.respond(202, [])
 
@@ -261,6 +260,8 @@ class StdioRelay:
             ids=None if session.owns_channel else self._ids,
         )
         answer.hold_back = session.channel.hold_back if session.owns_channel else None
+        if message.method in FOR_SESSION:
+            session.note_asked(message)
         session.answers.append(answer)
         try:
             await answer.run(session.channel, self._limits())

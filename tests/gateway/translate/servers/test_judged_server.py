@@ -275,17 +275,20 @@ def test_a_server_that_is_not_there_costs_an_error_and_a_record(tmp_path: Path) 
     assert [record.status for record in read_records(tmp_path / "state", type="tool_call")] == ["error"]
 
 
-def test_a_lost_http_session_is_opened_again_and_the_call_repeated_there(tmp_path: Path) -> None:
+def test_a_call_that_finds_its_http_session_lost_is_not_repeated_and_the_next_has_another_one(tmp_path: Path) -> None:
     stub = legacy_stub(tmp_path, add=[answer(FINE), answer(FINE, "status:404"), answer(FINE)])
 
     async def work(backend: Backend) -> None:
         asker = Asker(backend)
-        for _ in range(2):
-            assert (await asker.call("add", {"n": 1}))["result"]["content"] == FINE["content"]
+        replies = [await asker.call("add", {"n": n}) for n in range(3)]
+        assert ["error" in reply for reply in replies] == [False, True, False]
+        text = "The server knows the session no more. The call was not repeated; the next one begins another session."
+        assert replies[1]["error"]["message"] == text
 
     with entry_for(stub, "http-json") as entry:
         asking(entry, tmp_path, work)
     assert stub.journal.methods().count("initialize") == 2
+    assert [call.message["params"]["arguments"]["n"] for call in stub.journal.calls("add")] == [0, 1, 2]
 
 
 def test_a_session_that_is_opened_again_logs_as_the_request_asks(tmp_path: Path) -> None:

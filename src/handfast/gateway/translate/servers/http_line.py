@@ -24,6 +24,8 @@ _SESSION = b"mcp-session-id"
 _RETRY_SECONDS = 1.0  # where a server does not say when its stream may be resumed
 _LONGEST_RETRY_SECONDS = 30.0
 _GOODBYE_SECONDS = 2.0  # for a server to confirm the end of a session, which no client waits for
+_LOST = "The server knows the session no more."
+_LOST_UNDER_CALL = f"{_LOST} The call was not repeated; the next one begins another session."
 _OF_THE_PROTOCOL = range(-32768, -31999)  # error numbers; a server may send any
 _RESUMPTIONS = 100  # of one answer; a server that never gets further is not waited for
 
@@ -103,6 +105,13 @@ class HttpLine:
             if message.method == "initialize" and self._has_session:
                 self.session = response.header(_SESSION)  # only a paired answer proves that the session is ours
             return answer
+        except (ServerSessionLost, HttpRefused) as problem:
+            if self.session is None or (isinstance(problem, HttpRefused) and problem.status != 400):
+                raise
+            self.is_alive = False
+            if message.method == "tools/call":  # whatever became of it, it is not made twice
+                raise UpstreamFailed(_LOST_UNDER_CALL) from None
+            raise ServerSessionLost(_LOST) from None
         except (asyncio.CancelledError, UpstreamTimeout) as problem:
             if self.version is not None:
                 is_late = isinstance(problem, UpstreamTimeout)
@@ -209,7 +218,7 @@ class HttpLine:
         if response.status == 404:
             self.is_alive = False
             response.abort()
-            raise ServerSessionLost("The server knows the session no more.")
+            raise ServerSessionLost(_LOST)
         return response
 
     def _in_session(self) -> Headers:
@@ -234,7 +243,8 @@ class HttpLine:
         if response.status >= 400:
             code = found.error_code() if found.is_answer and found.id is None else None
             refused = HttpRefused(response.status)
-            if code is None or code not in _OF_THE_PROTOCOL:
+            # In a session a 400 says more often than not that it is not known: the specification's 404 came later.
+            if code is None or code not in _OF_THE_PROTOCOL or (self.session is not None and response.status == 400):
                 raise refused
             # An error of the transport, which did not know the id: its code shows the server's era.
             return read_message(error_reply(alias.number, code, str(refused)))
