@@ -122,13 +122,83 @@ GREETING = '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverI
 def test_a_session_that_ends_while_its_own_child_starts_leaves_no_child(rig: Rig, tmp_path: Path) -> None:
     client = rig.gateway.client()
     write(tmp_path, methods={"initialize": answer(GREETING, "slow:0.5")})  # for the next process
-    with meanwhile(lambda: client.request("logging/setLevel", {"level": "debug"}).status) as moved:
+    with meanwhile(lambda: client.request("logging/setLevel", {"level": "debug"}).message) as moved:
         rig.stub.journal.wait_for(lambda _: len(opened(rig.stub)) == 2)
         send(rig.gateway.base, "DELETE", client.path, headers={"Mcp-Session-Id": client.session})
-    assert moved.result() == 404
+    assert moved.result()["error"]["message"] == "The client ended the session before the answer came."
     shared_pid, own_pid = pids(rig.stub)
     eventually(lambda: not is_running(own_pid), "the end of the child")
     assert is_running(shared_pid)
+
+
+TASK = json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "add", "task": {}}}).encode()
+CANCEL = b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}'
+RESTARTED = "The server was restarted by a change of settings before it answered. Repeat the call if that is safe."
+
+
+@pytest.mark.requirement("P1")
+@pytest.mark.parametrize(
+    ("end", "status", "text"),
+    [
+        ("delete", "cancelled", "The client ended the session before the answer came."),
+        ("cancel", "cancelled", "The client cancelled the call."),
+        ("restart", "error", RESTARTED),
+    ],
+)
+def test_a_call_that_moves_its_session_ends_as_every_other(
+    rig: Rig, tmp_path: Path, end: str, status: str, text: str
+) -> None:
+    client = rig.gateway.client()
+    stub = write(tmp_path, methods={"initialize": answer(GREETING, "slow:0.5")})
+    with meanwhile(lambda: client.exchange(TASK)) as called:
+        rig.stub.journal.wait_for(lambda _: len(opened(rig.stub)) == 2)
+        if end == "delete":
+            send(rig.gateway.base, "DELETE", client.path, headers={"Mcp-Session-Id": client.session})
+        elif end == "cancel":
+            client.send(CANCEL)
+        else:
+            rig.gateway.write_settings({"mcpServers": {"up": stdio(stub, env={"OTHER": "1"})}})
+    assert rig.stub.journal.calls("add") == []
+    record = one_record(rig.gateway.state, type="tool_call")
+    assert (record.status, record.reason) == (status, text)
+    assert end == "cancel" or json.loads(called.result().raw)["error"]["message"] == text
+
+
+def test_a_call_is_cancelled_at_the_process_that_has_it(rig: Rig) -> None:
+    client = rig.gateway.client()
+    with meanwhile(lambda: client.exchange(call(7, "mute"))):
+        rig.stub.journal.wait_for(lambda journal: journal.calls("mute"))
+        client.request("logging/setLevel", {"level": "debug"})
+        client.send(CANCEL)
+    rig.stub.journal.wait_for(lambda journal: "notifications/cancelled" in journal.methods())
+    assert len(pids(rig.stub)) == 2
+
+
+def test_clients_of_unknown_revisions_share_one_process(rig: Rig) -> None:
+    versions = ["2025-11-25", "modern", "2099-01-01", "", "2025-11-25 "]
+    who = {"capabilities": {}, "clientInfo": {"name": "rig", "version": "1"}}
+    clients = [(rig.gateway.client(opens=False), {"protocolVersion": version, **who}) for version in versions]
+    answers = [client.request("initialize", params) for client, params in clients]
+    assert [answer.result["protocolVersion"] for answer in answers] == ["2025-11-25"] * 5
+    assert len(pids(rig.stub)) == 1
+
+
+def test_a_process_that_one_client_ends_keeps_no_other_client_from_its_own(rig: Rig) -> None:
+    for _ in range(4):
+        assert "exited" in rig.gateway.client(capabilities=ROOTS).call("quit").message["error"]["message"]
+    assert rig.gateway.client(capabilities=ROOTS).call("add").text == "fine"
+
+
+def test_one_more_process_takes_no_list_from_the_others(tmp_path: Path) -> None:
+    stub = write(tmp_path)
+    strict = {"input_validation": {"mode": "strict"}}
+    with running({"up": stdio(stub, handfast=strict)}, tmp_path) as gateway:
+        client = gateway.client()
+        assert client.call("add").text == "fine"
+        lists = stub.journal.methods().count("tools/list")
+        gateway.client(capabilities=ROOTS)
+        assert client.call("add").text == "fine"
+        assert stub.journal.methods().count("tools/list") == lists
 
 
 @pytest.mark.requirement("P1")

@@ -80,6 +80,7 @@ class Channel:
         self._has_room = asyncio.Event()  # in the child's input
         self._has_room.set()
         self._held_back_by = 0
+        self.has_answered = False  # a request, whatever the answer
         self.greeting: Message | None = None  # the answer to initialize, where handfast itself did the handshake
 
     async def start(self) -> None:
@@ -152,10 +153,10 @@ class Channel:
         """Sends what carries no id of the client's: a notification, an answer to the child."""
         self._child.send(raw)
 
-    def send_cancel(self, message: Message, listener: RequestListener | None, client_id: RequestId) -> None:
-        """Passes on a notifications/cancelled for the request that it names, of this listener if one is given."""
+    def send_cancel(self, message: Message, listener: RequestListener) -> None:
+        """Passes on a notifications/cancelled for the request of this listener."""
         for own_id, entry in self._open.items():
-            if entry.alias.client_id == client_id and (listener is None or entry.listener is listener):
+            if entry.listener is listener:
                 del self._open[own_id]  # what the child still says about it is dropped
                 self._give_up(own_id)
                 self._child.send(replace_values(message.raw, {("params", "requestId"): b"%d" % own_id}))
@@ -273,6 +274,7 @@ class Channel:
             own_id = int(own_id)
         if not isinstance(own_id, int):
             return False
+        self.has_answered = True
         if len(message.raw) > self._limits.list_bytes and len(message.raw) > (limit := self._limit_to(own_id)):
             self._drop_answer(own_id, limit)  # the beginning of the line did not show its id
             return True

@@ -1,7 +1,7 @@
 """The processes of one stdio server: started when its health allows, shared between clients, stopped at the end."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from handfast.core.call import rules
 from handfast.core.call.exchange import Status
@@ -40,7 +40,7 @@ class Children:
         self._shared: dict[str, asyncio.Task[Channel]] = {}
         self._is_closed = False
 
-    async def start(self, owner: ChannelOwner | None = None) -> Channel:
+    async def start(self, owner: ChannelOwner | None = None, *, is_renewed: bool = False) -> Channel:
         """Starts a child; `owner` is for a child that is not shared.
 
         Raises: UpstreamResting, ChildStartFailed, ConnectionError.
@@ -61,7 +61,9 @@ class Children:
         if self._is_closed:
             await self.stop(channel)
             raise ConnectionError("the gateway is stopping")
-        self._server.learner.restart()
+        if is_renewed or len(self._running) == 1:
+            # The program may be another by now. One more process beside others says nothing about theirs.
+            self._server.learner.restart()
         self._server.journal.server_state(self._server.name, rules.SERVER_STARTED, f"Started as process {channel.pid}.")
         return channel
 
@@ -92,7 +94,8 @@ class Children:
         """Returns the child that clients of one kind share; requests at the same moment start it only once."""
         task = self._shared.get(key)
         if task is None or (task.done() and (task.exception() is not None or not task.result().is_alive)):
-            task = self._shared[key] = asyncio.create_task(self._start_shared(key))
+            start = self.start(is_renewed=task is not None)
+            task = self._shared[key] = asyncio.create_task(self._start_shared(key, start))
         return await asyncio.shield(task)
 
     def running(self, key: str) -> Channel | None:
@@ -122,11 +125,17 @@ class Children:
         self._running.discard(channel)
         self._health.exits += 1
         if channel not in self._stopping and not self._is_closed:
-            self._health.failed(f"Its process exited with code {code}.")
+            # A process of one session that worked says nothing about the next one: its client may have ended it.
+            is_of_one = channel.has_answered and not self._is_shared(channel)
+            (self._health.note_error if is_of_one else self._health.failed)(f"Its process exited with code {code}.")
         self._stopping.discard(channel)
         status = Status.ERROR if code else Status.SUCCESS
         reason = f"Process {channel.pid} exited with code {code}."
         self._server.journal.server_state(self._server.name, rules.SERVER_EXITED, reason, status)
+
+    def _is_shared(self, channel: Channel) -> bool:
+        ended = [task for task in self._shared.values() if task.done() and not task.cancelled()]
+        return any(task.exception() is None and task.result() is channel for task in ended)
 
     def dismiss(self, text: str) -> None:
         """Ends every request under way with this text."""
@@ -137,8 +146,8 @@ class Children:
         self._is_closed = True
         await asyncio.gather(*(channel.close() for channel in self._running))
 
-    async def _start_shared(self, key: str) -> Channel:
-        channel = await self.start()
+    async def _start_shared(self, key: str, start: Awaitable[Channel]) -> Channel:
+        channel = await start
         if key == MODERN:
             return channel
         channel.greeting = await self.greet(channel, lambda own_id: initialize(own_id, key, {}, self._version))

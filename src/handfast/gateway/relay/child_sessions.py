@@ -55,7 +55,7 @@ class ChildSession(ListeningSession):
         self.opening = opening  # the client's initialize, sent again to a process of its own
         self.version = ""  # the revision that the client asked for, and that its shared process speaks
         self.answers: list[PostAnswer] = []  # requests under way, oldest first
-        # Log level and subscriptions, which the client set for the session: a process in place of this one gets them too.
+        # Log level and subscriptions of the session: a process in place of this one is sent them again.
         self.asked_for_good: dict[tuple[str, bytes], Message] = {}
         self._outbox = Backlog()  # messages for a client that has no listening stream yet
 

@@ -27,7 +27,7 @@ from handfast.gateway.relay.post_answer import PostAnswer
 from handfast.gateway.sessions.session_table import ENDED, refuse_initialize
 from handfast.gateway.settings.blocks import Isolation, Limits
 from handfast.wire.codes import METHOD_NOT_FOUND, UPSTREAM_FAILED
-from handfast.wire.eras import is_modern
+from handfast.wire.eras import LEGACY_REVISION, LEGACY_REVISIONS, is_modern
 from handfast.wire.headers import check_envelope, check_modern_headers
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message
 from handfast.wire.methods import FOR_SESSION, INTERACTIVE, NEEDS_OWN_PROCESS
@@ -40,6 +40,10 @@ _DEAF = "The server does not read what it is sent. Try again later, or restart i
 
 class ServerDeaf(Exception):
     """The child's input is full and stays so; nothing of the message was sent."""
+
+
+# Why a process cannot take a message.
+_UNREACHABLE = (ChildStartFailed, UpstreamResting, ServerDeaf, ConnectionError, TimeoutError)
 
 
 class StdioRelay:
@@ -67,6 +71,7 @@ class StdioRelay:
         self._on_list_changed: Callable[[Message], None] = _hear_nothing
         self._sessions = ChildSessions(server, self.children, limits)
         self._waiting_for_room = 0
+        self._closing_text = ""
         self._notices = ListNotices(self._tell_clients)
 
     def attach_era(self, era: ServerEra, on_list_changed: Callable[[Message], None]) -> None:
@@ -80,6 +85,7 @@ class StdioRelay:
 
     def dismiss(self, text: str) -> None:
         """Called before `close`: requests under way end with this text, which says why."""
+        self._closing_text = text
         self.children.dismiss(text)
 
     def stop(self) -> None:
@@ -95,13 +101,8 @@ class StdioRelay:
         """Relays a POST. Raises: EraRefused, with `may_refuse`, for a handshake that the server does not accept."""
         try:
             await self._post(http, message, may_refuse=may_refuse)
-        except ChildStartFailed as problem:
-            await self.refuse(http, message, f"The server {problem}")
-        except (UpstreamResting, ServerDeaf) as problem:
-            await self.refuse(http, message, str(problem))
-        except (ConnectionError, TimeoutError):
-            text = "The server did not complete its handshake. Look at its messages in the gateway's output."
-            await self.refuse(http, message, text)
+        except _UNREACHABLE as problem:
+            await self.refuse(http, message, _explain(problem))
 
     async def refuse(self, http: HttpExchange, message: Message, text: str) -> None:
         """Answers with an error because no process can take the message; a call is judged and recorded all the same."""
@@ -133,8 +134,6 @@ class StdioRelay:
             refused = refuse_initialize(self._server.journal, self._server.name, message)
             await http.respond(200, [JSON], refused)
             return
-        if not session.owns_channel and self._may_isolate() and _needs_own_child(message):
-            await self._sessions.give_own_child(session)
         await self._post_in_session(http, session, message)
 
     async def get(self, http: HttpExchange) -> None:
@@ -168,6 +167,10 @@ class StdioRelay:
                 session = self._sessions.open(opener, channel, conversation, message, owns_channel=True)
             await self._open_own(http, session, message, may_refuse=may_refuse)
             return
+        if version not in LEGACY_REVISIONS:
+            version = (
+                LEGACY_REVISION  # a server answers an unknown revision with its newest, too; a client may name any
+            )
         channel = await self.children.shared(version)
         assert channel.greeting is not None
         raw = replace_values(channel.greeting.raw, {("id",): msgspec.json.encode(message.id)})
@@ -224,17 +227,21 @@ class StdioRelay:
             await session.conversation.from_client(message)
             await http.respond(202, [])  # the shared child had its handshake
             return
-        if message.is_request and not session.channel.is_alive:
-            await self._sessions.revive(session)  # many clients take a 404 for the end, and never begin again
         await self._wait_for_room(session.channel)
         if message.is_request:
             session.has_called = session.has_called or message.method in INTERACTIVE
             await self._relay(http, session, message)
             return
+        await self._give_what_it_needs(session, message)
         step = await session.conversation.from_client(message)
         if step.to_server is not None and session.channel.is_alive:
             self._send_plain(session, message)
         await http.respond(202, [])
+
+    async def _give_what_it_needs(self, session: ChildSession, message: Message) -> None:
+        """Gives the session a process of its own, if the message needs one. Raises: as give_own_child."""
+        if not session.owns_channel and self._may_isolate() and _needs_own_child(message):
+            await self._sessions.give_own_child(session)
 
     def _send_plain(self, session: ChildSession, message: Message) -> None:
         if message.method != "notifications/cancelled":
@@ -242,7 +249,7 @@ class StdioRelay:
             return
         client_id = session.conversation.cancelled_id(message)
         for answer in session.answers:
-            session.channel.send_cancel(message, answer, client_id)
+            answer.cancel(message, client_id)
 
     async def _relay(self, http: HttpExchange, session: ChildSession, message: Message) -> None:
         step = await session.conversation.from_client(message, http)
@@ -257,17 +264,35 @@ class StdioRelay:
             health=self.health,
             log=session.log,
             other_channel=lambda: self._sessions.move_to_next(session),
-            ids=None if session.owns_channel else self._ids,
+            ids=self._ids,
         )
-        answer.hold_back = session.channel.hold_back if session.owns_channel else None
-        if message.method in FOR_SESSION:
-            session.note_asked(message)
         session.answers.append(answer)
         try:
+            await self._find_process(session, message, answer)
             await answer.run(session.channel, self._limits())
         finally:
             session.answers.remove(answer)
             session.last_used = self._server.now()
+
+    async def _find_process(self, session: ChildSession, message: Message, answer: PostAnswer) -> None:
+        """Sees that the session has a process that can take the request; else the answer fails.
+
+        The request is open by now, so it can be cancelled meanwhile, or end with its session.
+        """
+        try:
+            if not session.channel.is_alive:
+                await self._sessions.revive(session)  # many clients take a 404 for the end, and never begin again
+            await self._give_what_it_needs(session, message)
+            if message.method in FOR_SESSION:
+                session.note_asked(message)
+            if self._closing_text:
+                raise ConnectionError("the server is being closed")
+        except HttpProblem as problem:
+            answer.fail(problem.text)
+        except _UNREACHABLE as problem:
+            answer.fail(self._closing_text or _explain(problem))
+        if session.owns_channel:
+            answer.ids, answer.hold_back = None, session.channel.hold_back
 
     # --- modern clients: no session, one child for all -------------------------------------------------------------
 
@@ -379,6 +404,14 @@ class StdioRelay:
 
     def exited(self, channel: Channel, code: int) -> None:
         self.children.exited(channel, code)
+
+
+def _explain(problem: Exception) -> str:
+    if isinstance(problem, ChildStartFailed):
+        return f"The server {problem}"
+    if isinstance(problem, UpstreamResting | ServerDeaf):
+        return str(problem)
+    return "The server did not complete its handshake. Look at its messages in the gateway's output."
 
 
 def _hear_nothing(_message: Message) -> None:
