@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 
 from mcp import Client
 
+from handfast.toolkit.running.recording import SharedRecorder, Unrecorded
 from handfast.toolkit.toolbox import Toolbox
 from handfast.toolkit.writing.spec import Run, ToolSpec
 
@@ -46,6 +47,10 @@ def for_session(toolbox: Toolbox, actor: Any = None, *, run_of: Callable[[ToolSp
     """A copy of the toolbox with the same tools and application, for one session. Raises: ContractError."""
     own = copy(toolbox)
     own.registry = toolbox.registry.apart(run_of)
+    own._server = None
+    if not own.registry.has_recorder:
+        own.registry.record_with(Unrecorded())  # else it would be on record with what really happened
+    own.recording = SharedRecorder(own.registry)
     if actor is not None:
         own.actor = lambda _context: actor
     return own
