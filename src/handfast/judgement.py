@@ -37,7 +37,8 @@ class Terms(Protocol):
         """The violation if this caller may not call the tool. Checked before the arguments are judged."""
 
     def shape(self, text: bytes, arguments: dict[str, object]) -> tuple[str, ...] | None:
-        """The model's violations; None if there is no model, so that the declared schema judges."""
+        """What its model objects to; None where the declared schema judges, because there is no model or it found
+        nothing and may take what the schema refuses."""
 
     @property
     def admin_reason(self) -> str | None:

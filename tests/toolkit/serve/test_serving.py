@@ -316,7 +316,13 @@ def test_an_app_that_is_mounted_serves_and_records_though_nothing_runs_its_lifes
 
 def test_a_mounted_app_whose_lifespan_the_other_runs_ends_with_it(tmp_path: Path) -> None:
     inner = make_toolbox().asgi(state=str(tmp_path))
-    app = Starlette(routes=[Mount("/api", inner)], lifespan=lambda _app: inner.router.lifespan_context(inner))
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        async with inner.router.lifespan_context(inner):
+            yield
+
+    app = Starlette(routes=[Mount("/api", inner)], lifespan=lifespan)
 
     async def session() -> list[tuple[str, str, str, str, str]]:
         async with serving(app) as url, Client(url.replace("/mcp", "/api/mcp")) as client:

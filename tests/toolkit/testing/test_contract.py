@@ -306,3 +306,20 @@ def test_in_pytest_a_contract_is_one_line_and_its_failure_is_the_report(tmp_path
     assert len(shown) == 4
     assert "Captured" not in done.stdout
     assert "contract.py" not in done.stdout
+
+
+def test_a_schema_that_turns_out_to_be_unusable_only_when_it_is_served_is_a_problem() -> None:
+    heavy = {"type": "string", "anyOf": [{"maxLength": 3}] * 1200}  # compiled in the slow lane only
+    properties = {"heavy": heavy, "code": {"type": "string", "pattern": "["}}
+    tools = Toolbox("t")
+
+    async def find(*, app_state: Any, arguments: dict[str, Any], actor: Any = None) -> str:
+        return '{"status": "ok", "data": 1}'
+
+    schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    tools.add(read_tool("find", "Find it.", handler=find, input_schema=schema))
+    told = (
+        "The input schema of 'find' cannot be used: The pattern at #/properties/code/pattern is not a valid regular "
+        "expression. Correct the schema."
+    )
+    assert asyncio.run(contract_problems(tools)) == [Problem("t", told)]

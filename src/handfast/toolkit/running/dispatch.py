@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -66,7 +67,7 @@ STRICT = ToolPolicy(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RegisteredTool:
     """A tool with everything that is prepared once for it."""
 
@@ -87,6 +88,11 @@ class RegisteredTool:
         """Every property name that the input schema mentions; texts may show these."""
         schema = self.contract.input
         return schema.names if isinstance(schema, CompiledSchema) else frozenset()
+
+    @cached_property
+    def is_model_enough(self) -> bool:
+        """Whether the model refuses all that the published schema does: a set takes equal items for one."""
+        return b"uniqueItems" not in (self.contract.contract.input_schema or b"")
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -138,12 +144,12 @@ _NO_WISHES = ProtocolArguments()
 class _Asked:
     """The terms of one call: guardrails, then the tool's own model, whose instance is kept for the handler."""
 
-    __slots__ = ("actor", "arguments", "ignored", "is_admin", "model", "names", "policy", "spec", "tree", "wishes")
+    __slots__ = ("actor", "arguments", "ignored", "is_admin", "model", "policy", "spec", "tool", "tree", "wishes")
 
     def __init__(self, tool: "RegisteredTool", actor: object, wanted: Wanted | None, policy: ToolPolicy) -> None:
         self.spec = tool.spec
         self.is_admin = tool.spec.kind is Kind.ADMIN
-        self.names = tool.names
+        self.tool = tool
         self.actor = actor
         self.wishes = _NO_WISHES if wanted is None else wanted.wishes
         self.model: BaseModel | None = None
@@ -177,10 +183,10 @@ class _Asked:
             own = {key: value for key, value in arguments.items() if key not in GUARDRAIL_PROPERTIES}
             text = write_json(own)
         try:
-            self.model = parse_arguments(text, self.spec.args_model, self.names)
+            self.model = parse_arguments(text, self.spec.args_model, self.tool.names)
         except Misshapen as problem:
             return problem.words
-        return ()
+        return () if self.tool.is_model_enough else None
 
     @property
     def admin_reason(self) -> str | None:

@@ -14,6 +14,7 @@ from handfast.toolkit.testing.schema_checks import schema_problems
 from handfast.toolkit.testing.session import ERAS, for_session, in_memory, run_to_end
 from handfast.toolkit.testing.watch import Watch
 from handfast.toolkit.toolbox import Toolbox
+from handfast.toolkit.writing.schemas import ContractError
 from handfast.toolkit.writing.spec import Kind
 
 PATIENCE_S = 10.0  # agents wait longer, but a read tool with small arguments should not need that
@@ -58,6 +59,10 @@ async def contract_problems(
         raise ValueError(f"There is no tool {', '.join(unknown)} to skip; correct the name.")
     with _quiet():
         found = schema_problems(toolbox.registry)
+        try:
+            toolbox.registry.freeze()
+        except ContractError as problem:
+            return [*found, Problem(toolbox.name, str(problem))]
         found += await _listing_problems(toolbox)
         found += await _refusal_problems(toolbox)
         return found + await _driving_problems(toolbox, actor, skip, examples=examples, patience_s=patience_s)

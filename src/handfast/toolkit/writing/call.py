@@ -15,8 +15,11 @@ Report = Callable[[float, float | None, str | None], Awaitable[None]]
 class Args(BaseModel):
     """Derive a tool's arguments, and every model inside them, from this."""
 
-    # JSON has no infinity, and a number too large for a float must not become infinity.
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False)
+    # JSON has no infinity, and a number too large for a float must not become one. Built where a tool is registered,
+    # so that what is wrong with a field, such as its pattern, is told with the tool's name.
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False, defer_build=True
+    )
 
 
 class NoArgs(Args):

@@ -41,7 +41,7 @@ def spec_of_function(
     return ToolSpec(
         tool,
         inspect.getdoc(function) or "",
-        guarded_schema(input_schema_of(model), kind),
+        guarded_schema(input_schema_of(model, tool), kind),
         function,
         kind=kind,
         output_schema=schema,
