@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,8 +23,9 @@ from starlette.routing import Mount
 
 from handfast.activity.query import EVERYTHING
 from handfast.activity.sqlite import SqliteStore
+from handfast.cli.main import main
 from handfast.toolkit import Toolbox
-from tests.toolkit.contacts import make_toolbox
+from tests.toolkit.contacts import SECRET, make_toolbox
 
 Mode = Literal["legacy", "auto", "2026-07-28"]
 MODES: tuple[Mode, ...] = ("legacy", "2026-07-28")
@@ -330,3 +332,36 @@ def test_a_mounted_app_whose_lifespan_the_other_runs_ends_with_it(tmp_path: Path
         return records(tmp_path)  # closed by now, though the loop still runs
 
     assert asyncio.run(session()) == [("tool_call", "success", "count_contacts", "", "")]
+
+
+# --- failures ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("002-9")
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("way", WAYS)
+def test_a_model_reads_the_code_of_a_failure_in_its_text(way: str, mode: Mode, tmp_path: Path) -> None:
+    async def session() -> list[str]:
+        async with WAYS[way](tmp_path, mode) as client:
+            calls = [("get_contact", {"id": 9}), ("get_contact", {"id": "x"}), ("create_contact", WRAPPED)]
+            return [text_of(await client.call_tool(*call)).rpartition(" ")[2] for call in calls]
+
+    assert asyncio.run(session()) == ["[not_found]", "[invalid_input]", "[invalid_input]"]
+
+
+def test_the_request_id_that_an_agent_reads_leads_the_operator_to_the_exception(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def session() -> str:
+        async with over_stdio(tmp_path, "2026-07-28") as client:
+            return text_of(await client.call_tool("go_wrong", {"how": "raise"}))
+
+    told = asyncio.run(session())
+    assert SECRET not in told
+    found = re.search(r"The request id is (\w+)\. \[internal_error\]$", told)
+    assert found is not None
+    assert main(["activity", "show", found[1], "--state", str(tmp_path)]) == 0
+    shown = capsys.readouterr().out
+    assert '"KeyError"' in shown
+    assert re.search(r"contacts\.py:\d+ in _go_wrong", shown)
+    assert SECRET not in shown

@@ -239,8 +239,8 @@ class Dispatcher:
             if not call.has_run:
                 self.counts.add(tool.spec.name, "failed")
                 raise
-            told = make_failure(ErrorCode.INTERNAL_ERROR, RAN_UNRECORDED, self.codes, request_id=call.request_id)
-            answer = self.rendered(tool, told)
+            told = make_failure(ErrorCode.INTERNAL_ERROR, RAN_UNRECORDED, self.codes)
+            answer = self.rendered(tool, _with_request_id(told, call))
         self.counts.add(tool.spec.name, count_as(answer.outcome))
         if isinstance(answer.outcome, Failed):
             note_failure(call, answer.outcome)
@@ -322,8 +322,13 @@ class Dispatcher:
         if isinstance(error, ToolError) and error.code in self.codes:
             return outcome_of_error(error, self.codes)
         _log_crash(error, call)
-        text = f"The tool failed in a way nobody foresaw. {_MAY_STAND} Report the request id to the operator."
-        return make_failure(ErrorCode.INTERNAL_ERROR, text, self.codes, request_id=call.request_id)
+        call.details["exception"] = type(error).__name__
+        call.details["raised_at"] = where_it_happened(error)
+        text = (
+            f"The tool failed unexpectedly. {_MAY_STAND} Report the request id to the operator, "
+            "who finds the cause with `handfast activity show`."
+        )
+        return make_failure(ErrorCode.INTERNAL_ERROR, text, self.codes)
 
     async def _cut(
         self, call: Exchange, tool: RegisteredTool, returned: Returned, asked: _Asked, sent: object
@@ -352,9 +357,12 @@ class Dispatcher:
         return Returned(first, (*notices, *returned.blocks))
 
     def _written(self, call: Exchange, tool: RegisteredTool, returned: Returned) -> Answer:
-        """Renders what the handler returned. Raises: UnusableResult."""
+        """Raises: UnusableResult."""
+        outcome = returned.outcome
+        if isinstance(outcome, Failed) and outcome.code == ErrorCode.INTERNAL_ERROR:
+            outcome = _with_request_id(outcome, call)
         try:
-            answer = self.rendered(tool, returned.outcome, returned.blocks)
+            answer = self.rendered(tool, outcome, returned.blocks)
         except UnicodeEncodeError:
             raise UnusableResult(ambiguous_violation(Ambiguity.NOT_UNICODE)) from None
         if isinstance(answer.outcome, Failed):
@@ -369,6 +377,13 @@ class Dispatcher:
         rendered = render(self.envelope, told, tool=tool.spec.name, codes=self.codes, wraps=tool.wraps)
         text = rendered.text if rendered.payload is None else write_json(rendered.payload).decode()
         return Answer(told, rendered.payload, text, (), rendered.meta)
+
+
+def _with_request_id(failed: Failed, call: Exchange) -> Failed:
+    """With the id by which the operator finds what happened, on record and in the log."""
+    text = f"{failed.message} The request id is {call.request_id}."
+    details = {**failed.details, "request_id": call.request_id}
+    return Failed(failed.code, text, failed.is_recoverable, details)
 
 
 def _view(answer: Answer) -> ResultView:
