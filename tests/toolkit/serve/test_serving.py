@@ -343,7 +343,11 @@ def test_a_mounted_app_whose_lifespan_the_other_runs_ends_with_it(tmp_path: Path
 def test_a_model_reads_the_code_of_a_failure_in_its_text(way: str, mode: Mode, tmp_path: Path) -> None:
     async def session() -> list[str]:
         async with WAYS[way](tmp_path, mode) as client:
-            calls = [("get_contact", {"id": 9}), ("get_contact", {"id": "x"}), ("create_contact", WRAPPED)]
+            calls: list[tuple[str, Any]] = [
+                ("get_contact", {"id": 9}),
+                ("get_contact", {"id": "x"}),
+                ("create_contact", WRAPPED),
+            ]
             return [text_of(await client.call_tool(*call)).rpartition(" ")[2] for call in calls]
 
     assert asyncio.run(session()) == ["[not_found]", "[invalid_input]", "[invalid_input]"]
