@@ -41,6 +41,8 @@ TESTED_WITH = {
     "gateway/settings/server.py": "gateway/settings/test_servers.py",
     "toolkit/serve/answering.py": "toolkit/serve/test_misread_messages.py",
     "toolkit/running/call_result.py": "toolkit/offering/test_renamed.py",
+    "toolkit/running/questions.py": "toolkit/serve/test_asking.py",
+    "toolkit/testing/blocked_loops.py": "toolkit/testing/test_contract.py",
     "toolkit/testing/driving.py": "toolkit/testing/test_contract.py",
     "toolkit/testing/judging.py": "toolkit/testing/generate/test_arguments.py",
     "toolkit/testing/refusals.py": "toolkit/testing/test_contract.py",

@@ -37,8 +37,8 @@ class Terms(Protocol):
         """The violation if this caller may not call the tool. Checked before the arguments are judged."""
 
     def shape(self, text: bytes, arguments: dict[str, object]) -> tuple[str, ...] | None:
-        """What its model objects to; None where the declared schema judges, because there is no model or it found
-        nothing and may take what the schema refuses."""
+        """The model's violations; None if the declared schema judges: there is no model, or it found none and may take
+        what the schema refuses."""
 
     @property
     def admin_reason(self) -> str | None:

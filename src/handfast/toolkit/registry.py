@@ -9,6 +9,8 @@ from typing import Any
 
 from handfast.core.answers.codes import CodeBook, DeclaredCode
 from handfast.core.answers.envelopes import Envelope, envelope_schema, is_object_schema
+from handfast.core.answers.errors import ErrorCode
+from handfast.core.answers.outcome import make_failure
 from handfast.core.call import rules
 from handfast.core.call.contract import CompiledContract, ToolContract
 from handfast.core.call.exchange import Recorder
@@ -311,6 +313,12 @@ class ToolRegistry:
         if tool is None:
             return await self._by_old_name(name, arguments, caller, dispatcher)
         return await self._call(tool, arguments, caller, dispatcher)
+
+    async def refuse(self, name: str, arguments: object, caller: ToolCaller, *, rule: str, text: str) -> Answer:
+        """Put a call on record that goes no further. Raises: UnknownTool, RecordingFailed."""
+        dispatcher = self._dispatcher or self.freeze()
+        told = make_failure(ErrorCode.INVALID_INPUT, text, self.codes)
+        return await refuse_call(dispatcher, self.registered(name), arguments, caller, told=told, rule=rule)
 
     def _is_seen(self, name: str, sees: Callable[[str], bool]) -> bool:
         """Whether the caller sees a tool; it sees a dispatcher if it sees one of its actions."""

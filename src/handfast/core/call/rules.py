@@ -40,6 +40,8 @@ ACTIVITY_WRITE_FAILURE: Final = "activity.write_failure"
 
 # --- arguments -------------------------------------------------------------------------------------------------------
 
+ARGUMENTS_FORGED_STATE: Final = _refusal("arguments.forged_state")
+"""The state of a tool's question came back changed, late, or with another call or caller. Call again without it."""
 ARGUMENTS_AMBIGUOUS: Final = _refusal("arguments.ambiguous")
 """Two parsers could read the arguments differently. Send plain JSON with each key once."""
 ARGUMENTS_BOUNDS: Final = _refusal("arguments.bounds")

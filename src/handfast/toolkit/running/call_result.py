@@ -18,6 +18,8 @@ def code_mark(code: str) -> str:
 
 def result_of(answer: Answer) -> dict[str, Any]:
     """An answer as the result of tools/call."""
+    if answer.question is not None:
+        return dict(answer.question)
     text = answer.text
     failed = answer.outcome
     if answer.payload is None and isinstance(failed, Failed) and failed.details.get("kind") != "help":

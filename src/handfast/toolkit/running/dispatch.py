@@ -45,6 +45,7 @@ from handfast.toolkit.running.deadlines import Deadline, start_deadline
 from handfast.toolkit.running.json_text import read_own, write_json
 from handfast.toolkit.running.large_results import LargeResults, ResultOrigin
 from handfast.toolkit.running.outcome_counts import OutcomeCounts, count_as, count_of_record
+from handfast.toolkit.running.questions import CallQuestions, QuestionPending, run_with_answers
 from handfast.toolkit.running.returned import Returned, read_returned
 from handfast.toolkit.writing.actor import is_known, label_of
 from handfast.toolkit.writing.call import Call, Report, report_nothing
@@ -103,6 +104,7 @@ class Answer(msgspec.Struct, frozen=True):
     text: str
     blocks: Sequence[BaseModel] = ()
     meta: Mapping[str, object] | None = None
+    question: dict[str, Any] | None = None  # Any: JSON; the whole result that asks it, in place of everything else
 
     @property
     def is_error(self) -> bool:
@@ -128,6 +130,7 @@ class ToolCaller(msgspec.Struct, frozen=True, kw_only=True):
     report: Report | None = None
     context: Any = None  # Any: the SDK's request context
     sees: Callable[[str], bool] | None = None  # whether the caller sees a tool; None: all tools
+    questions: CallQuestions | None = None  # how the user is asked; None: there is nobody to ask
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +254,13 @@ class Dispatcher:
     ) -> Answer:
         asked = _Asked(tool, caller.actor, wanted, self.policy)
 
+        questions = caller.questions or CallQuestions()
+
         async def run() -> Answer:
-            returned = await self._run(call, asked, caller)
+            try:
+                returned = await run_with_answers(questions, lambda: self._run(call, asked, caller, questions))
+            except QuestionPending as pending:
+                return Answer(Succeeded(None), None, "", question=questions.wire_form(pending.question))
             if tool.pieces is not None:
                 returned = await self._cut(call, tool, returned, asked, arguments if wanted is None else wanted.sent)
             return self._written(call, tool, returned)
@@ -275,8 +283,8 @@ class Dispatcher:
             return make_failure(code, decision.reason, self.codes, kind="shape")
         return make_failure(code, decision.reason, self.codes, violation=decision.rule.removeprefix("access."))
 
-    async def _run(self, call: Exchange, asked: _Asked, caller: ToolCaller) -> Returned:
-        """Runs the handler within its deadline. Raises: UnusableResult."""
+    async def _run(self, call: Exchange, asked: _Asked, caller: ToolCaller, questions: CallQuestions) -> Returned:
+        """Runs the handler within its deadline. Raises: UnusableResult, QuestionPending."""
         spec = asked.spec
         told = Call(
             tool=spec.name,
@@ -286,6 +294,7 @@ class Dispatcher:
             reason=asked.admin_reason or "",
             report=caller.report or report_nothing,
             context=caller.context,
+            asker=questions,
         )
         seconds = self.timeout_s if spec.timeout_s is None else spec.timeout_s
         assert spec.run is not None  # the registry makes one
@@ -300,7 +309,7 @@ class Dispatcher:
                 if deadline is not None:
                     is_overdue = deadline.end()
             return read_returned(value, spec, self.codes)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, QuestionPending):
             raise
         except UnusableResult as problem:
             _log_crash(problem, call)
@@ -357,7 +366,7 @@ class Dispatcher:
         return Returned(first, (*notices, *returned.blocks))
 
     def _written(self, call: Exchange, tool: RegisteredTool, returned: Returned) -> Answer:
-        """Raises: UnusableResult."""
+        """Renders what the handler returned. Raises: UnusableResult."""
         outcome = returned.outcome
         if isinstance(outcome, Failed) and outcome.code == ErrorCode.INTERNAL_ERROR:
             outcome = _with_request_id(outcome, call)
@@ -387,6 +396,8 @@ def _with_request_id(failed: Failed, call: Exchange) -> Failed:
 
 
 def _view(answer: Answer) -> ResultView:
+    if answer.question is not None:
+        return ResultView(None, is_final=False)
     text = answer.text.encode()
     if isinstance(answer.outcome, Succeeded):
         return ResultView(text, size=len(text), value=read_own(text))

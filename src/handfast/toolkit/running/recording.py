@@ -67,7 +67,7 @@ class SharedRecorder:
         self._servers = 0
 
     def open(self) -> None:
-        """Record from here on, unless the author chose another recorder. Raises: StoreError."""
+        """Opens a recorder in `folder`, unless the author chose another one. Raises: StoreError."""
         if not self._registry.has_recorder:
             self._recorder = open_recorder(self.folder)
             self._registry.record_with(self._recorder)
@@ -83,9 +83,13 @@ class SharedRecorder:
             self._recorder.close()
             self._recorder = None
 
+    def derive_key(self, purpose: str) -> bytes:
+        """One that every process on the same store has; empty where there is none, or it is the author's own."""
+        return b"" if self._recorder is None else self._recorder.derive_key(purpose)
+
     @asynccontextmanager
     async def during(self) -> AsyncIterator[None]:
-        """As long as one server is served. Raises: StoreError."""
+        """Records while one server is served. Raises: StoreError."""
         self.open()
         try:
             yield

@@ -16,6 +16,7 @@ from handfast.activity.store import StoreError
 from handfast.toolkit.serve.answering import Context, ServedToolbox, answer_call
 from handfast.toolkit.serve.misread_messages import Event, MisreadBodies, Receive, Send, answer_odd
 from handfast.toolkit.serve.sdk_call_middleware import SdkCallMiddleware, is_tried
+from handfast.toolkit.serve.sealed_states import SealedStates
 from handfast.toolkit.serve.stdio import Incoming, Outgoing, stdio_streams
 
 # The list is the same for all callers and while the server runs; this is how long a restart may go unnoticed.
@@ -38,7 +39,7 @@ class ToolboxServer(Server[Any]):  # Any: its lifespan
 
 
 def build_server(toolbox: ServedToolbox) -> ToolboxServer:
-    """The SDK's server. The tools are fixed from here on. Raises: ContractError."""
+    """Builds the SDK's server; fixes the set of tools. Raises: ContractError."""
     registry = toolbox.registry
     registry.freeze()
 
@@ -61,6 +62,7 @@ def build_server(toolbox: ServedToolbox) -> ToolboxServer:
         cache_hints={"tools/list": CacheHint(ttl_ms=LIST_TTL_MS, scope="public")},
     )
     server.toolbox = toolbox
+    server.middleware.append(SealedStates(toolbox))
     if is_tried():
         from handfast.toolkit.serve.telemetry import spare_unheard_spans
 

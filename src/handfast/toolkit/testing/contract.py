@@ -31,9 +31,9 @@ def assert_contract(
 ) -> None:
     """Checks every schema, calls each read tool, and checks that wrong arguments do not reach handlers.
 
-    `skip` names tools that are not to be driven, because they cost money or reach far. With `throwaway_app` tools that
-    write and admin tools are driven too: each tool gets an app that it makes. In async code, await `contract_problems`
-    instead.
+    `skip` names tools that are not to be called, because they cost money or act on other systems. With `throwaway_app`
+    tools that write and admin tools are called too, each on an app that it makes. In async code, await
+    `contract_problems` instead.
 
     Raises:
         AssertionError: with every problem, the arguments that show it and how to reproduce it.
@@ -71,7 +71,7 @@ async def contract_problems(
         found += await _listing_problems(toolbox)
         found += await _refusal_problems(toolbox)
         for spec in toolbox.list_registered():
-            # What stands behind a dispatcher is driven as itself.
+            # The tools behind a dispatcher are called directly.
             is_driven = spec.kind is Kind.READ or throwaway_app is not None
             if is_driven and not spec.is_dispatcher and spec.name not in skip:
                 found += await _driving_problems(toolbox, spec, actor, examples, patience_s, throwaway_app)

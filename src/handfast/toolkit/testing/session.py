@@ -7,6 +7,7 @@ from copy import copy
 from typing import Any, Literal, TypeVar
 
 from mcp import Client
+from mcp.client.session import ElicitationFnT
 
 from handfast.toolkit.running.recording import SharedRecorder, Unrecorded
 from handfast.toolkit.toolbox import Toolbox
@@ -27,12 +28,17 @@ def run_to_end(start: Callable[[], Coroutine[Any, Any, T]], *, instead: str) -> 
 
 
 @asynccontextmanager
-async def in_memory(toolbox: Toolbox, *, mode: Mode = "auto", actor: Any = None) -> AsyncIterator[Client]:
-    """A new session; `actor` replaces the one that authentication would give. Raises: ContractError."""
+async def in_memory(
+    toolbox: Toolbox, *, mode: Mode = "auto", actor: Any = None, answers: ElicitationFnT | None = None
+) -> AsyncIterator[Client]:
+    """A new session; `actor` replaces the one that authentication would give, and `answers` the user whom tools ask.
+
+    Raises: ContractError.
+    """
     own = for_session(toolbox, actor)
     failure: Exception | None = None
     try:
-        async with Client(own.build_server(), mode=mode) as client:
+        async with Client(own.build_server(), mode=mode, elicitation_callback=answers) as client:
             try:
                 yield client
             except Exception as error:  # noqa: BLE001 - raised again below, as itself: here it would become a group

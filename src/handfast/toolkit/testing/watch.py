@@ -12,7 +12,7 @@ from handfast.toolkit.testing.blocked_loops import LoopBlocked, interrupted_when
 from handfast.toolkit.writing.call import Call
 from handfast.toolkit.writing.spec import Run, ToolSpec
 
-# Where a library raises is of less use to an author than where the library was called.
+# Frames of libraries are left out, because an author needs the place that called the library.
 _NOT_OURS = (str(Path(__file__).parent), *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")))
 
 

@@ -34,7 +34,7 @@ class _Untitled(GenerateJsonSchema):
 
 
 def input_schema_of(model: type[BaseModel], tool: str) -> Json:
-    """Raises: ContractError."""
+    """The schema of a model for arguments. Raises: ContractError."""
     try:
         model.model_rebuild()  # Args are built here, where the tool is known that they are for
     except SchemaError as problem:
