@@ -7,6 +7,10 @@ from handfast.core.words.redaction import scrub_name
 from handfast.toolkit.running.dispatch import Answer
 
 
+# An explanation is not a failure, and refused arguments are worded alike in every runtime.
+_WITHOUT_MARK = frozenset(("help", "shape"))
+
+
 def no_such_tool(name: str) -> str:
     return f"There is no tool '{scrub_name(name)}'. Call tools/list for the tools there are."
 
@@ -22,8 +26,8 @@ def result_of(answer: Answer) -> dict[str, Any]:
         return dict(answer.question)
     text = answer.text
     failed = answer.outcome
-    if answer.payload is None and isinstance(failed, Failed) and failed.details.get("kind") != "help":
-        text += code_mark(failed.code)  # an explanation is no failure, and ends with JSON
+    if answer.payload is None and isinstance(failed, Failed) and failed.details.get("kind") not in _WITHOUT_MARK:
+        text += code_mark(failed.code)
     content: list[dict[str, Any]] = [{"type": "text", "text": text}]
     if answer.blocks:
         content += [block.model_dump(by_alias=True, mode="json", exclude_none=True) for block in answer.blocks]
