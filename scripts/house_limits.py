@@ -18,7 +18,6 @@ SMALL_FOR_A_REASON: Final = {
     "django/urls.py": "what a project includes, by this name",
     "gateway/calls/learnt_lists.py": "what a list teaches, apart from the pairing of messages",
     "gateway/edge/trusted_hosts.py": "a rule about pages and hosts that needs no application",
-    "gateway/http/upstream_clients.py": "the connections to one server by what they are for, which needs no relay",
     "gateway/relay/list_notices.py": "a rule about notifications that needs no process; its reader has 400 lines",
     "gateway/settings/environment.py": "one of the three sources of settings, beside the file and the defaults",
     "gateway/settings/on_disk.py": "looks at this machine, which reading settings does not",

@@ -35,6 +35,7 @@ TESTED_WITH = {
     "django/discovery/drf_types.py": "django/discovery/schemas/test_field_schemas.py",
     "django/discovery/tool.py": "django/discovery/test_discover.py",
     "gateway/edge/connection_owner.py": "gateway/edge/test_client_connection.py",
+    "gateway/process/pipe.py": "gateway/process/test_event_pipe.py",
     "gateway/settings/blocks.py": "gateway/settings/test_environment.py",
     "gateway/settings/check.py": "gateway/settings/test_environment.py",
     "gateway/settings/keys.py": "gateway/settings/test_reference.py",

@@ -82,14 +82,14 @@ class Parts:
         return npm_server("filesystem", *map(str, folders))
 
     @contextmanager
-    def everything_over_http(self) -> Iterator[str]:
-        """server-everything over Streamable HTTP, revision 2025-11-25, SSE answers; gives its URL."""
+    def everything_over_http(self, transport: Literal["streamableHttp", "sse"] = "streamableHttp") -> Iterator[str]:
+        """server-everything over Streamable HTTP with SSE answers, or the transport before it; gives its URL."""
         port = free_port()
-        command = ["env", f"PORT={port}", *npm_server("everything", "streamableHttp")]
+        command = ["env", f"PORT={port}", *npm_server("everything", transport)]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             try:
                 wait_for_port(port, process)
-                yield f"http://127.0.0.1:{port}/mcp"
+                yield f"http://127.0.0.1:{port}/{'sse' if transport == 'sse' else 'mcp'}"
             finally:
                 process.kill()
 

@@ -4,7 +4,7 @@ client ── ServerEndpoint ┬─ relay ────────────�
                          └─ ModernFront | LegacyFront ── surface ── JudgedServer ── the relay's connections
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,7 +21,9 @@ from handfast.gateway.calls.param_headers import modern_headers
 from handfast.gateway.calls.server_side import ServerSide
 from handfast.gateway.endpoint import ServerEndpoint
 from handfast.gateway.http.headers import UpstreamHeaders
+from handfast.gateway.process.event_pipe import EventAddress
 from handfast.gateway.process.launch import Launch, child_environment
+from handfast.gateway.process.pipe import Reach
 from handfast.gateway.refused_calls import record_left, record_refused_call, record_templated, record_unrouted
 from handfast.gateway.relay.http_relay import HttpRelay
 from handfast.gateway.relay.stdio_relay import StdioRelay
@@ -75,29 +77,45 @@ class BuiltServer:
 
 def build_server(runtime: Runtime, name: str, settings: ServerSettings) -> BuiltServer:
     """Builds a server of the settings, for the transport that they name."""
-    if settings.transport is Transport.HTTP:
-        return build_http_server(runtime, name, settings)
+    if settings.url is not None:
+        return build_url_server(runtime, name, settings)
     assert settings.command is not None
     launch = Launch((settings.command, *settings.args), child_environment(settings.env), settings.cwd)
     return build_stdio_server(runtime, name, launch)
 
 
-def build_http_server(
+def build_url_server(
     runtime: Runtime, name: str, settings: ServerSettings, *, has_one_caller: bool = False
 ) -> BuiltServer:
+    """Over Streamable HTTP, or the transport before it, which is as one more pipe. Raises: UrlUnusable."""
     assert settings.url is not None
-    side = runtime.server_side(name, (settings.url,))
+    headers = UpstreamHeaders(
+        [(key.lower().encode(), value.encode()) for key, value in settings.headers.items()],
+        [name.lower().encode() for name in settings.forward_headers],
+    )
+    if settings.transport is Transport.HTTP:
+        return _build_http_server(runtime, name, settings.url, headers, has_one_caller=has_one_caller)
+    limits = _limits_of(runtime)
+    breaker = Breaker(
+        runtime.clock.monotonic,
+        rest_after=lambda n: reconnect_rest(n, limits().connection_failures),
+        settles_after=SETTLED_SECONDS,
+    )
+    reach = EventAddress(settings.url, headers)
+    return _build_piped_server(runtime, name, (settings.url,), reach, breaker, has_one_caller=has_one_caller)
+
+
+def _build_http_server(
+    runtime: Runtime, name: str, url: str, headers: UpstreamHeaders, *, has_one_caller: bool
+) -> BuiltServer:
+    side = runtime.server_side(name, (url,))
     limits = _limits_of(runtime)
     health = _watch_health(
         runtime,
         name,
         Breaker(runtime.clock.monotonic, rest_after=lambda n: reconnect_rest(n, limits().connection_failures)),
     )
-    headers = UpstreamHeaders(
-        [(key.lower().encode(), value.encode()) for key, value in settings.headers.items()],
-        [name.lower().encode() for name in settings.forward_headers],
-    )
-    relay = HttpRelay(side, settings.url, headers, health=health, limits=limits)
+    relay = HttpRelay(side, url, headers, health=health, limits=limits)
     sessions = HttpSessions(
         relay,
         modern_headers=lambda message: modern_headers(side, message),
@@ -123,14 +141,27 @@ def build_http_server(
 
 
 def build_stdio_server(runtime: Runtime, name: str, launch: Launch, *, has_one_caller: bool = False) -> BuiltServer:
-    side = runtime.server_side(name, launch.command)
     limits = _limits_of(runtime)
-    ids = None if has_one_caller else _caller_ids(runtime, name)
     breaker = Breaker(
         runtime.clock.monotonic,
         rest_after=lambda n: restart_rest(n, limits().restarts),
         settles_after=SETTLED_SECONDS,
     )
+    return _build_piped_server(runtime, name, launch.command, launch, breaker, has_one_caller=has_one_caller)
+
+
+def _build_piped_server(
+    runtime: Runtime,
+    name: str,
+    address: Sequence[str],
+    reach: Reach,
+    breaker: Breaker,
+    *,
+    has_one_caller: bool,
+) -> BuiltServer:
+    side = runtime.server_side(name, address)
+    limits = _limits_of(runtime)
+    ids = None if has_one_caller else _caller_ids(runtime, name)
     health = _watch_health(runtime, name, breaker)
 
     def isolation() -> Isolation:
@@ -140,7 +171,7 @@ def build_stdio_server(runtime: Runtime, name: str, launch: Launch, *, has_one_c
     def isolates() -> bool:
         return isolation() is Isolation.SESSION
 
-    relay = StdioRelay(side, launch, health=health, isolation=isolation, limits=limits, version=__version__, ids=ids)
+    relay = StdioRelay(side, reach, health=health, isolation=isolation, limits=limits, version=__version__, ids=ids)
     sessions = StdioSessions(
         relay.children,
         relay,

@@ -80,11 +80,11 @@ STDIO = st.builds(
 )
 HTTP = st.builds(
     ServerSettings,
-    transport=st.just(Transport.HTTP),
+    transport=st.sampled_from((Transport.HTTP, Transport.SSE)),
     url=st.text("ab/$%{}-", max_size=8).map("https://example.com/".__add__),
     headers=st.dictionaries(st.text("abX-", min_size=1, max_size=5), ASCII, max_size=2),
     **OWN,
-)
+).filter(lambda server: server.transport is Transport.HTTP or not server.forward_headers)  # these decide on isolation
 LIMITS = st.builds(
     Limits,
     call_timeout_s=SECONDS,

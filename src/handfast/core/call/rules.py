@@ -210,15 +210,15 @@ SCHEMA_UNCOMPILABLE: Final = "schema.uncompilable"
 # --- servers ---------------------------------------------------------------------------------------------------------
 
 SERVER_EXITED: Final = "server.exited"
-"""A server's process ended. Look at its stderr if the exit code is not 0."""
+"""A server's process or its stream ended. Look at its stderr if it ended with a code other than 0."""
 SERVER_FAILED: Final = "server.failed"
-"""A server's process did not start. Check its command and environment."""
+"""A server's process did not start, or its stream did not open. Check its command and environment, or its url."""
 SERVER_FAILING: Final = "server.failing"
 """A server fails to start or to answer. See `handfast servers` for its last error."""
 SERVER_OPEN: Final = "server.open"
 """A server failed so often that it is only tried now and then. Mend it; the next try that succeeds ends this."""
 SERVER_STARTED: Final = "server.started"
-"""A server's process was started. Nothing."""
+"""A server's process was started, or its stream opened. Nothing."""
 SERVER_UP: Final = "server.up"
 """A server answers again. Nothing."""
 

@@ -12,7 +12,7 @@ from handfast.gateway.calls.backlog import Backlog
 from handfast.gateway.calls.conversation import Conversation
 from handfast.gateway.calls.server_side import ServerSide
 from handfast.gateway.http.event_log import EventShelf
-from handfast.gateway.http.exchange import HttpExchange
+from handfast.gateway.http.exchange import Headers, HttpExchange
 from handfast.gateway.process.channel import Channel
 from handfast.gateway.process.children import Children
 from handfast.gateway.relay.post_answer import PostAnswer
@@ -185,7 +185,7 @@ class ChildSessions:
         finally:
             self._owning.remove(starting)
 
-    async def give_own_child(self, session: ChildSession) -> None:
+    async def give_own_child(self, session: ChildSession, headers: Headers) -> None:
         """Moves the session to a process of its own: a shared one cannot keep log levels and subscriptions apart.
 
         Raises: HttpProblem if the session ends meanwhile, ConnectionError if the process refuses the handshake.
@@ -194,15 +194,15 @@ class ChildSessions:
             if session.owns_channel:
                 return
             async with self.room_for_own(session.address):
-                await self._start_own(session)
+                await self._start_own(session, headers)
                 session.owns_channel = True
                 self._table.free_room(session)
                 self._owning.add(session)
 
-    async def revive(self, session: ChildSession) -> None:
+    async def revive(self, session: ChildSession, headers: Headers) -> None:
         """Gives the session a process in place of one that died, so that the client need not begin again.
 
-        Raises: HttpProblem, UpstreamResting, ChildStartFailed, ConnectionError, TimeoutError.
+        Raises: HttpProblem, UpstreamResting, PipeFailed, ConnectionError, TimeoutError.
         """
         async with session.moving:
             if session.channel.is_alive:
@@ -210,17 +210,17 @@ class ChildSessions:
             if not session.owns_channel:
                 await self.move_to_next(session)
                 return
-            await self._start_own(session)
+            await self._start_own(session, headers)
             for message in session.asked_for_good.values():
-                session.channel.send_request(message, _Unheard())
+                session.channel.send_request(message, _Unheard(), headers)
 
-    async def _start_own(self, session: ChildSession) -> None:
+    async def _start_own(self, session: ChildSession, headers: Headers) -> None:
         """Starts a process for this session alone, with the client's own handshake.
 
         Raises: HttpProblem if the session ends meanwhile, ConnectionError if the process refuses the handshake.
         """
         opening = session.opening
-        channel = await self._children.start()
+        channel = await self._children.start(headers=headers)
         greeting = await self._children.greet(
             channel, lambda own_id: replace_values(opening.raw, {("id",): b"%d" % own_id})
         )
@@ -234,7 +234,7 @@ class ChildSessions:
     async def move_to_next(self, session: ChildSession) -> Channel:
         """Moves the session to the process that replaces a dead shared one, which held no state of the session.
 
-        Raises: UpstreamResting, ChildStartFailed, ConnectionError, TimeoutError.
+        Raises: UpstreamResting, PipeFailed, ConnectionError, TimeoutError.
         """
         if session.owns_channel or session.is_closed:
             raise ConnectionError("the session ended with its child")

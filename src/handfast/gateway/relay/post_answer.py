@@ -17,7 +17,7 @@ from handfast.gateway.http.event_log import EventLog
 from handfast.gateway.http.event_stream import StreamedAnswer
 from handfast.gateway.http.exchange import STREAM_HEADERS, HttpExchange
 from handfast.gateway.process.channel import Channel
-from handfast.gateway.process.child import ChildStartFailed
+from handfast.gateway.process.pipe import PipeFailed
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.codes import INVALID_REQUEST, UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from handfast.wire.eras import http_status
@@ -127,7 +127,7 @@ class PostAnswer:
         self._channel, self._shared = channel, None
         if self.ids is not None and asks_with_ids(asked):
             asked = self._share(self.ids).asked
-        own_id = channel.send_request(asked, self)
+        own_id = channel.send_request(asked, self, self._http.headers)
         self._cancel_upstream = lambda reason: channel.abandon(own_id, reason)
 
     def _share(self, ids: CallerIds) -> SharedRequest:
@@ -239,7 +239,7 @@ class PostAnswer:
             return False
         try:
             channel = await find()
-        except (ChildStartFailed, UpstreamResting, ConnectionError, TimeoutError):
+        except (PipeFailed, UpstreamResting, ConnectionError, TimeoutError):
             return False
         if self._failure is not failure or self.has_left or self._pending.is_cancelled:
             return False  # given up while the process was starting

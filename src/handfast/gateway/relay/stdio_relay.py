@@ -16,11 +16,10 @@ from handfast.gateway.calls.conversation import Conversation
 from handfast.gateway.calls.param_headers import refuse_mismatch, refuse_param_mismatch
 from handfast.gateway.calls.refused_requests import note_refused
 from handfast.gateway.calls.server_side import ServerSide
-from handfast.gateway.http.exchange import JSON, ClientLeft, HttpExchange, HttpProblem
+from handfast.gateway.http.exchange import JSON, ClientLeft, Headers, HttpExchange, HttpProblem
 from handfast.gateway.process.channel import Channel
-from handfast.gateway.process.child import ChildStartFailed
 from handfast.gateway.process.children import MODERN, Children
-from handfast.gateway.process.launch import Launch
+from handfast.gateway.process.pipe import PipeFailed, Reach
 from handfast.gateway.relay.child_sessions import ChildSession, ChildSessions
 from handfast.gateway.relay.list_notices import ListNotices, is_list_notice
 from handfast.gateway.relay.post_answer import PostAnswer
@@ -43,7 +42,7 @@ class ServerDeaf(Exception):
 
 
 # Why a process cannot take a message.
-_UNREACHABLE = (ChildStartFailed, UpstreamResting, ServerDeaf, ConnectionError, TimeoutError)
+_UNREACHABLE = (PipeFailed, UpstreamResting, ServerDeaf, ConnectionError, TimeoutError)
 
 
 class StdioRelay:
@@ -52,7 +51,7 @@ class StdioRelay:
     def __init__(
         self,
         server: ServerSide,
-        launch: Launch,
+        reach: Reach,
         *,
         health: ServerHealth,
         isolation: Callable[[], Isolation],
@@ -66,7 +65,7 @@ class StdioRelay:
         self.health = health
         self._isolation = isolation
         self._limits = limits
-        self.children = Children(server, launch, self, health=health, limits=limits, version=version)
+        self.children = Children(server, reach, self, health=health, limits=limits, version=version)
         self._era: ServerEra | None = None
         self._on_list_changed: Callable[[Message], None] = _hear_nothing
         self._sessions = ChildSessions(server, self.children, limits)
@@ -162,7 +161,7 @@ class StdioRelay:
         is_own = isolation is Isolation.SESSION or (isolation is Isolation.AUTO and not _is_empty(capabilities))
         if is_own:
             async with self._sessions.room_for_own(opener.address):
-                channel = await self.children.start()
+                channel = await self.children.start(headers=http.headers)
                 conversation = self._new_conversation(channel, opener)
                 session = self._sessions.open(opener, channel, conversation, message, owns_channel=True)
             await self._open_own(http, session, message, may_refuse=may_refuse)
@@ -232,20 +231,20 @@ class StdioRelay:
             session.has_called = session.has_called or message.method in INTERACTIVE
             await self._relay(http, session, message)
             return
-        await self._give_what_it_needs(session, message)
+        await self._give_what_it_needs(session, message, http.headers)
         step = await session.conversation.from_client(message)
         if step.to_server is not None and session.channel.is_alive:
-            self._send_plain(session, message)
+            self._send_plain(session, message, http.headers)
         await http.respond(202, [])
 
-    async def _give_what_it_needs(self, session: ChildSession, message: Message) -> None:
+    async def _give_what_it_needs(self, session: ChildSession, message: Message, headers: Headers) -> None:
         """Gives the session a process of its own, if the message needs one. Raises: as give_own_child."""
         if not session.owns_channel and self._may_isolate() and _needs_own_child(message):
-            await self._sessions.give_own_child(session)
+            await self._sessions.give_own_child(session, headers)
 
-    def _send_plain(self, session: ChildSession, message: Message) -> None:
+    def _send_plain(self, session: ChildSession, message: Message, headers: Headers) -> None:
         if message.method != "notifications/cancelled":
-            session.channel.send(message.raw)
+            session.channel.send(message.raw, headers)
             return
         client_id = session.conversation.cancelled_id(message)
         for answer in session.answers:
@@ -268,21 +267,23 @@ class StdioRelay:
         )
         session.answers.append(answer)
         try:
-            await self._find_process(session, message, answer)
+            await self._find_process(session, message, answer, http.headers)
             await answer.run(session.channel, self._limits())
         finally:
             session.answers.remove(answer)
             session.last_used = self._server.now()
 
-    async def _find_process(self, session: ChildSession, message: Message, answer: PostAnswer) -> None:
+    async def _find_process(
+        self, session: ChildSession, message: Message, answer: PostAnswer, headers: Headers
+    ) -> None:
         """Sees that the session has a process that can take the request; else the answer fails.
 
         The request is open by now, so it can be cancelled meanwhile, or end with its session.
         """
         try:
             if not session.channel.is_alive:
-                await self._sessions.revive(session)  # many clients take a 404 for the end, and never begin again
-            await self._give_what_it_needs(session, message)
+                await self._sessions.revive(session, headers)  # many clients take a 404 for the end for good
+            await self._give_what_it_needs(session, message, headers)
             if message.method in FOR_SESSION:
                 session.note_asked(message)
             if self._closing_text:
@@ -407,7 +408,7 @@ class StdioRelay:
 
 
 def _explain(problem: Exception) -> str:
-    if isinstance(problem, ChildStartFailed):
+    if isinstance(problem, PipeFailed):
         return f"The server {problem}"
     if isinstance(problem, UpstreamResting | ServerDeaf):
         return str(problem)

@@ -178,7 +178,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = 300.0
     handshake_timeout_s: Annotated[
         # npx may have to install the server first.
-        _Seconds, Meta(description="How long a stdio server may take to answer initialize before it is stopped.")
+        _Seconds, Meta(description="How long a stdio or sse server may take to answer initialize before it is stopped.")
     ] = 60.0
     learn_timeout_s: Annotated[
         # Past this a call goes on unjudged and is recorded as such; clients give up after sixty.

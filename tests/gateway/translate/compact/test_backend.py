@@ -14,7 +14,18 @@ from handfast.core.call.contract import LIST_UNAVAILABLE
 from handfast.gateway.translate.backend import Backend, Requester
 from handfast.wire.message import read_message
 from tests.gateway.running import read_records
-from tests.gateway.translate.servers.asking import LEGACY, MODERN, PREFIX, WAYS, Asker, Json, Way, asking, entry_for
+from tests.gateway.translate.servers.asking import (
+    LEGACY,
+    MODERN,
+    PIPED,
+    PREFIX,
+    WAYS,
+    Asker,
+    Json,
+    Way,
+    asking,
+    entry_for,
+)
 from tests.parts import Parts
 from tests.stubs.run import Stub, answer, tool, write_stub
 
@@ -106,7 +117,7 @@ def test_an_action_is_the_call_of_its_tool(tmp_path: Path, way: Way, versions: l
     assert calls(stub) == [("create", {"email": "a"}), ("create", {}), ("contacts__list", {})]
     (first, *_) = stub.journal.calls("create")
     assert first.message["params"]["_meta"]["traceparent"] == "00"
-    if way != "stdio" and versions == MODERN:
+    if way not in PIPED and versions == MODERN:
         assert first.headers["mcp-name"] == "create"
     assert decisions(tmp_path) == [
         ("tool_call", "success", "create", ""),

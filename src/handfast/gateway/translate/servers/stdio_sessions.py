@@ -9,8 +9,8 @@ from handfast.gateway.admission.server_era import EraRefused
 from handfast.gateway.callers.held_calls import HeldCalls
 from handfast.gateway.http.response import UpstreamFailed
 from handfast.gateway.process.channel import Channel, ChannelOwner
-from handfast.gateway.process.child import ChildStartFailed
 from handfast.gateway.process.children import MODERN, Children
+from handfast.gateway.process.pipe import PipeFailed
 from handfast.gateway.settings.blocks import Limits
 from handfast.gateway.translate.backend import Requester
 from handfast.gateway.translate.servers.legacy_server import Opening
@@ -61,7 +61,7 @@ class StdioSessions:
                 return StdioLine(await self._children.shared(MODERN))
             caller = origin.caller
             return await self._logging.get(caller.name, lambda _name: self._open_logging(), address=caller.address)
-        except (ChildStartFailed, ConnectionError, TimeoutError) as problem:
+        except (PipeFailed, ConnectionError, TimeoutError) as problem:
             raise _failure(problem) from None
 
     async def _open_logging(self) -> StdioLine:
@@ -95,7 +95,7 @@ class StdioSessions:
         """Raises: UpstreamFailed, EraRefused."""
         try:
             return await (self._open_shared(opening) if opening.is_shared else self._open_own(opening))
-        except (ChildStartFailed, ConnectionError, TimeoutError) as problem:
+        except (PipeFailed, ConnectionError, TimeoutError) as problem:
             raise _failure(problem) from None
 
     async def _open_shared(self, opening: Opening) -> LegacyServerSession:
@@ -137,7 +137,7 @@ class StdioSessions:
 
 
 def _failure(problem: Exception) -> UpstreamFailed:
-    return UpstreamFailed(f"The server {problem}" if isinstance(problem, ChildStartFailed) else _NO_HANDSHAKE)
+    return UpstreamFailed(f"The server {problem}" if isinstance(problem, PipeFailed) else _NO_HANDSHAKE)
 
 
 class _Owned:
