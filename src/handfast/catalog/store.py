@@ -56,8 +56,14 @@ class ContractStore:
     Raises: StoreError, if folder or file is not private to its owner, or the file cannot be used.
     """
 
-    def __init__(self, folder: Path) -> None:
-        path = prepare_database(folder, "catalog.db")
+    def __init__(self, folder: Path | None) -> None:
+        """Without a folder it is in memory."""
+        path: Path | str = ":memory:"
+        if folder is not None:
+            try:
+                path = prepare_database(folder, "catalog.db")
+            except OSError as problem:
+                raise StoreError(f"{folder} cannot be used: {problem.strerror}. Choose another with --state.") from None
         self._connection = sqlite3.connect(path, timeout=30, check_same_thread=False, isolation_level=None)
         try:
             switch_to_wal(self._connection)
@@ -122,6 +128,16 @@ class ContractStore:
     def close(self) -> None:
         self._writer.shutdown(wait=True)
         self._connection.close()
+
+
+def open_catalog(folder: Path, *, goes_on: bool) -> ContractStore:
+    """Raises: StoreError, unless the operator would rather go on: then contracts are learnt anew at each start."""
+    try:
+        return ContractStore(folder)
+    except StoreError:
+        if not goes_on:
+            raise
+        return ContractStore(None)
 
 
 def _add_columns(connection: sqlite3.Connection) -> None:
