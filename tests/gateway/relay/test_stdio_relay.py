@@ -532,3 +532,40 @@ def test_an_argument_that_its_header_does_not_repeat_never_reaches_the_tool(tmp_
         *[("error", "message.header_mismatch")] * 3,
         ("success", ""),
     ]
+
+
+# --- what is odd about a server, and what is not ---------------------------------------------------------------------
+
+PRINTS = """import os, sys
+for _ in range(30):
+    print("starting", flush=True)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("printed", ["starting", "[INFO] starting", "42", "'single'", ""])
+def test_a_server_that_prints_has_one_record_of_it(tmp_path: Path, printed: str) -> None:
+    stub = write(tmp_path)
+    script = PRINTS.replace('"starting"', repr(printed))
+    with running({"up": {"command": sys.executable, "args": ["-c", script, *stub.command]}}, tmp_path) as gateway:
+        assert gateway.client().call("add").text == "fine"
+    found = [record for record in read_records(gateway.state) if record.rule.startswith(("message.", "server.printed"))]
+    if not printed:
+        assert found == []
+        return
+    first, rest = found
+    assert {first.rule, rest.rule} == {"server.printed"}
+    assert first.reason.startswith("The server printed text that is not a message; it was dropped.")
+    assert rest.details == {"unrecorded": 29}
+
+
+def test_the_late_answer_to_a_cancelled_call_is_nothing_odd(tmp_path: Path) -> None:
+    stub = write(tmp_path)
+    with running({"up": stdio(stub)}, tmp_path) as gateway:
+        client = gateway.client()
+        with meanwhile(lambda: client.post(call("c", "slow"))):
+            stub.journal.wait_for(lambda journal: journal.calls("slow"))
+            client.send(notification("notifications/cancelled", requestId="c"))
+        assert client.call("slow").text == "fine"  # by then the first has been answered too
+        assert client.call("add").text == "fine"
+    assert read_records(gateway.state, rule="message.unpaired") == []

@@ -307,8 +307,9 @@ class Channel:
             return True
         entry = self._open.pop(own_id, None)
         if entry is None:
+            is_late = own_id in self._given_up  # nobody waits for it, and there is nothing odd about it
             self._heard_of(own_id)
-            return False
+            return is_late
         entry.alias.restore_answer(message)
         entry.listener.deliver(message)
         return True

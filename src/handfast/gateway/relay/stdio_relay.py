@@ -395,9 +395,7 @@ class StdioRelay:
         return request(own_id, "tools/list", None if cursor is None else {"cursor": msgspec.Raw(cursor)})
 
     def unreadable(self, problem: BadMessage) -> None:
-        self._server.journal.diagnose(
-            self._server.name, rules.MESSAGE_UNREADABLE, f"Dropped from the server: {problem.reason}"
-        )
+        self._server.journal.diagnose_unreadable(self._server.name, problem)
 
     def overlong(self, limit: int) -> None:
         reason = f"A message over the limit of {limit} bytes was dropped."
