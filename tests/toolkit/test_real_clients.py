@@ -29,7 +29,7 @@ WRAPPED = (
     "Argument 'data' is not a declared field and its value is a nested object.\n"
     "Likely cause: REST-style wrapper — send fields flat at the top level.\n"
     'Unwrap \'data\': send "email" directly, not inside "data".\n'
-    'Declared fields: ["email", "first_name"]. [invalid_input]'
+    'Declared fields: ["email", "first_name"].'
 )
 SERVER = [sys.executable, "-m", "tests.toolkit.directory"]
 

@@ -43,16 +43,11 @@ def _long_numbers() -> Iterator[None]:
 
 
 def told(answer: Answer) -> tuple[str, Any]:
-    """What an agent gets: a text that says no, without the code that stands after it in an authored tool's; or data."""
+    """What an agent gets: a text that says no, without the code that ends an authored tool's own failure; or data."""
     if not answer.is_error:
         return "data", answer.result["structuredContent"]
     code = answer.result.get("_meta", {}).get("handfast/code") if "result" in answer.message else None
-    return "error", answer.text if code is None else cut(answer.text, f" [{code}]")
-
-
-def cut(text: str, end: str) -> str:
-    assert text.endswith(end)
-    return text.removesuffix(end)
+    return "error", answer.text.removesuffix(f" [{code}]")
 
 
 @pytest.mark.requirement("000-8")

@@ -187,7 +187,7 @@ def test_refused_arguments_are_a_result_where_the_setting_says_so(era: Any) -> N
     assert (status, result["isError"], result["content"]) == (
         200,
         True,
-        [{"type": "text", "text": f"{REFUSAL} [invalid_input]"}],
+        [{"type": "text", "text": REFUSAL}],
     )
     assert "structuredContent" not in result
 

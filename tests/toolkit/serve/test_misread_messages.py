@@ -53,9 +53,7 @@ def test_arguments_that_are_no_object_are_odd_and_refused_in_our_words(arguments
     assert answer is not None
     assert not answer.is_error
     told = json.loads(answer.message)
-    assert told["result"]["content"][0]["text"] == (
-        "The arguments must be a JSON object. Send one and call again. [invalid_input]"
-    )
+    assert told["result"]["content"][0]["text"] == ("The arguments must be a JSON object. Send one and call again.")
     assert told["result"]["isError"] is True
     assert [rule for *_, rule in kept.told()] == ["arguments.schema"] * 2
 
@@ -141,7 +139,7 @@ def test_an_odd_body_is_answered_with_the_status_that_its_answer_has(tmp_path: P
     refused, nonsense, said = ask(make_toolbox(), tmp_path, TWICE, b"nonsense", notification)
     assert refused[0] == 200
     assert refused[1]["result"]["content"][0]["text"] == (
-        "The arguments are ambiguous: an object has the same key twice. Send plain JSON and call again. [invalid_input]"
+        "The arguments are ambiguous: an object has the same key twice. Send plain JSON and call again."
     )
     assert (nonsense[0], nonsense[1]["error"]["code"]) == (400, -32700)
     assert said == (202, b"")

@@ -132,7 +132,7 @@ def test_a_call_that_two_readers_could_take_differently_is_refused_and_on_record
                     {
                         "type": "text",
                         "text": "The arguments are ambiguous: an object has the same key twice. "
-                        "Send plain JSON and call again. [invalid_input]",
+                        "Send plain JSON and call again.",
                     }
                 ],
                 "isError": True,

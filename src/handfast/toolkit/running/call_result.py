@@ -6,7 +6,6 @@ from handfast.core.answers.outcome import Failed
 from handfast.core.words.redaction import scrub_name
 from handfast.toolkit.running.dispatch import Answer
 
-
 # An explanation is not a failure, and refused arguments are worded alike in every runtime.
 _WITHOUT_MARK = frozenset(("help", "shape"))
 
