@@ -137,6 +137,11 @@ class Channel:
         return bool(self._open)
 
     @property
+    def has_given_up(self) -> bool:
+        """Whether the child may still be at work on a request that was given up."""
+        return bool(self._given_up)
+
+    @property
     def has_room(self) -> bool:
         """Whether the child reads what it was sent."""
         return self._has_room.is_set()

@@ -13,7 +13,7 @@ from handfast.gateway.translate.servers.line import Deliver, HttpRefused, Room, 
 from handfast.wire.alias import Alias, read_number, token_of
 from handfast.wire.eras import META_SUBSCRIPTION
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_message
-from handfast.wire.methods import HARMLESS, Purpose, purpose_of
+from handfast.wire.methods import HARMLESS, INTERACTIVE, Purpose, purpose_of
 from handfast.wire.replies import error_reply, notification
 from handfast.wire.scan import NotJson
 from handfast.wire.sse import OverlongEvent, SseAssembler
@@ -73,6 +73,7 @@ class HttpLine:
         self.session: bytes | None = None
         self.version: bytes | None = None
         self.is_alive = True
+        self.has_given_up = False
 
     @property
     def is_shared(self) -> bool:
@@ -93,6 +94,7 @@ class HttpLine:
         named = {name for name, _ in own}
         alias = Alias(self._http.next_id(), message, token_of(message))
         self._open[alias.number] = _OpenRequest(alias, deliver)
+        is_answered = False
         try:
             sent = own + [other for other in headers or () if other[0] not in named]
             response = await self._post(
@@ -104,6 +106,7 @@ class HttpLine:
             answer = await self._read(response, alias, room)
             if message.method == "initialize" and self._has_session:
                 self.session = response.header(_SESSION)  # only a paired answer proves that the session is ours
+            is_answered = True
             return answer
         except (ServerSessionLost, HttpRefused) as problem:
             if self.session is None or (isinstance(problem, HttpRefused) and problem.status != 400):
@@ -119,6 +122,8 @@ class HttpLine:
             raise
         finally:
             del self._open[alias.number]
+            if message.method in INTERACTIVE and not is_answered:
+                self.has_given_up = True  # for as long as the line, which does not see an answer that comes later
 
     async def _read(self, response: Response, alias: Alias, room: Room | None) -> Message:
         try:
