@@ -203,8 +203,13 @@ def build_endpoint(runtime: Runtime, name: str, built: BuiltServer) -> ServerEnd
     def settings() -> ServerSettings:
         return runtime.settings.servers.get(name, at_first)
 
+    def is_relayed(session: bytes) -> bool:
+        # A stdio server has no sessions of its own: the relay opened them all, and refuses those that it does not know.
+        return isinstance(built.relay, StdioRelay) or session in built.relay.sessions
+
     surface = ChosenSurface(built.backend, built.compact, lambda: settings().surface)
-    return ServerEndpoint(built.relay, built.backend.native, *build_fronts(runtime, name, surface), settings=settings)
+    fronts = build_fronts(runtime, name, surface)
+    return ServerEndpoint(built.relay, built.backend.native, *fronts, settings=settings, is_relayed=is_relayed)
 
 
 def build_all_servers(runtime: Runtime, every_server: Callable[[], dict[str, Backend]]) -> AllServers:

@@ -46,6 +46,9 @@ class ServerSessions:
         )
         self._sweeper = Sweeper(self._sweep, lambda: min(limits().call_timeout_s, limits().call_total_s))
 
+    def __contains__(self, session: bytes) -> bool:
+        return session in self._table
+
     def peek(self, session: bytes) -> _ServerSession | None:
         return self._table.peek(session)
 
