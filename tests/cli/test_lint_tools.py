@@ -112,6 +112,59 @@ def test_a_toolbox_is_imported_and_its_tools_are_judged(handfast: Run, named: st
     assert handfast("lint", "--toolbox", named) == Ran(0, expected, "1 tool judged: 1 info\n")
 
 
+PATTERNS = {
+    "arguments": (
+        (
+            "class Bad(Args): sku: str = Field(pattern='(')\n\n\n"
+            "@tools.read\nasync def look(args: Bad, call: Call) -> str: 'Look.'"
+        ),
+        "The field 'sku' of 'look' cannot be checked: unclosed group.",
+    ),
+    "model": (
+        "\n\n\nclass Bad(BaseModel):\n    sku: str = Field(pattern='(')\n",
+        "The field 'sku' has a schema that cannot be compiled: unclosed group.",
+    ),
+    "written out": (
+        "\n\n\ntools.add(read_tool('get', 'Get.', handler=get, input_schema=BAD))\n",
+        (
+            "The input schema of 'get' cannot be used:"
+            " The pattern at #/properties/sku/pattern is not a valid regular expression."
+        ),
+    ),
+}
+BEFORE_IT = """\
+from handfast.toolkit import Args, Call, Toolbox, read_tool
+from pydantic import BaseModel, Field
+
+tools = Toolbox("shop")
+SKU = {"type": "string", "pattern": "("}
+BAD = {"type": "object", "additionalProperties": False, "properties": {"sku": SKU}}
+async def get(**_): return ""
+"""
+
+
+@pytest.mark.parametrize(("code", "message"), PATTERNS.values(), ids=PATTERNS)
+def test_an_invalid_pattern_in_an_authored_schema_is_a_finding(
+    handfast: Run, shop: Path, code: str, message: str
+) -> None:
+    (shop / "shop_broken.py").write_text(BEFORE_IT + code)
+    ran = handfast("lint", "--toolbox", "shop_broken:tools", "-o", "json")
+    assert (ran.code, ran.err) == (1, "")
+    assert json.loads(ran.out) == [
+        {
+            "id": "tool-schema-uncompilable",
+            "level": "error",
+            "message": message,
+            "hint": "Correct the schema.",
+            "file": "shop_broken.py",
+            "line": 11,
+            "origin": "shop_broken:tools",
+            "tool": "",
+            "path": "",
+        }
+    ]
+
+
 @pytest.mark.usefixtures("shop")
 @pytest.mark.parametrize(
     ("named", "about"),

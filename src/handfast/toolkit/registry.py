@@ -32,7 +32,7 @@ from handfast.toolkit.running.recording import call_path
 from handfast.toolkit.running.slow_lanes import LaneInThread, LaneOfLoop
 from handfast.toolkit.running.unrun import refuse_call
 from handfast.toolkit.writing.builders import with_handler
-from handfast.toolkit.writing.schemas import ContractError
+from handfast.toolkit.writing.schemas import ContractError, UnusableSchema
 from handfast.toolkit.writing.spec import Kind, Run, ToolSpec, require_name, require_seconds, require_sound
 
 CALL_TIMEOUT_S = 120.0  # long enough for a render or a report; a tool that needs more sets its own
@@ -362,8 +362,8 @@ def _schemas_of(tool: RegisteredTool) -> Iterator[tuple[str, CompiledSchema | Un
                 yield side, schema
 
 
-def _unusable(tool: RegisteredTool, side: str, reason: str) -> ContractError:
-    return ContractError(f"The {side} schema of '{tool.spec.name}' cannot be used: {reason} Correct the schema.")
+def _unusable(tool: RegisteredTool, side: str, reason: str) -> UnusableSchema:
+    return UnusableSchema(f"The {side} schema of '{tool.spec.name}' cannot be used: {reason} Correct the schema.")
 
 
 def _text(schema: Mapping[str, Any]) -> bytes:

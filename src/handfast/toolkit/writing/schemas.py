@@ -26,6 +26,10 @@ class ContractError(Exception):
     """A tool that cannot be registered; the message tells its author what is wrong, then what to do."""
 
 
+class UnusableSchema(ContractError):
+    """A tool whose schema cannot be compiled, such as one with an invalid pattern."""
+
+
 class _Untitled(GenerateJsonSchema):
     """Leaves out titles, which only repeat names and would be read by every agent in every list."""
 
@@ -42,7 +46,7 @@ def input_schema_of(model: type[BaseModel], tool: str) -> Json:
         message = (
             f"The field '{field}' of '{tool}' cannot be checked: {why.removeprefix('error: ')}. Correct the field."
         )
-        raise ContractError(message) from None
+        raise UnusableSchema(message) from None
     return _described(TypeAdapter(model), "validation", model.__name__)
 
 
