@@ -107,9 +107,10 @@ def shop(tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.usefixtures("shop")
 @pytest.mark.parametrize("named", ["shop_tools:tools", "shop_tools:Holder.inner", "shop_tools:tools.registry"])
 def test_a_toolbox_is_imported_and_its_tools_are_judged(handfast: Run, named: str) -> None:
-    text = "Parameters without a description: id. Say in a few words what each one is."
-    expected = f"{named}: delete_order/inputSchema/properties: info tool-parameter-description {text}\n"
-    assert handfast("lint", "--toolbox", named) == Ran(0, expected, "1 tool judged: 1 info\n")
+    ran = handfast("lint", "--toolbox", named)
+    text = "Parameters without a description: id."
+    assert ran.out.splitlines()[2:] == [f"  {named}: delete_order/inputSchema/properties: {text}"]
+    assert (ran.code, ran.err) == (0, "judged 1 tool: 1 info\n")
 
 
 PATTERNS = {

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[3]
 def test_every_registered_boundary_of_handfast_holds() -> None:
     project = find_project([ROOT / "src"])
     assert project.boundaries == OWN_BOUNDARIES
-    assert check_sources(find_sources([ROOT / "src"]), project) == []
+    assert check_sources(find_sources([ROOT / "src"]), project).findings == []
 
 
 @pytest.mark.requirement("001-15")
@@ -28,7 +28,7 @@ def test_a_boundary_of_handfast_that_drops_its_call_is_found(tmp_path: Path) -> 
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_text((ROOT / boundary.file).read_text("utf-8").replace("parse_typed(", "model.model_validate("))
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "handfast"\n')
-    found = check_sources(find_sources([tmp_path]), find_project([tmp_path]))
+    found = check_sources(find_sources([tmp_path]), find_project([tmp_path])).findings
     held = [boundary for boundary in OWN_BOUNDARIES if not boundary.lenient]
     assert sorted((f.id, f.file) for f in found) == sorted(
         ("boundary-typed", (tmp_path / boundary.file).as_posix()) for boundary in held

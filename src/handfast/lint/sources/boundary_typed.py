@@ -16,7 +16,7 @@ from handfast.lint.sources.scopes import Function, last_name, own_calls
 FILE_NAME = "pyproject.toml"
 _KEYS = ("boundaries",)
 _ROW_KEYS = ("file", "function", "label", "lenient")
-ID = "boundary-typed"
+ID, MISSING = "boundary-typed", "boundary-typed-missing"
 HELPER = "parse_typed"
 
 
@@ -120,11 +120,11 @@ def check_boundary(boundary: Boundary, file: SourceFile, modules: Modules, regis
         text = (
             f"The boundary '{boundary.label}' is to be in the function '{boundary.function}', which {file.shown} lacks."
         )
-        return [make_finding("boundary-typed-missing", text, file=registry)]
+        return [make_finding(MISSING, text, file=registry)]
     names = {name for name, _ in functions}
     if len(names) > 1:
         text = f"The boundary '{boundary.label}' names '{boundary.function}', which {file.shown} has more than once."
-        return [make_finding("boundary-typed-missing", text, f"Name one of {', '.join(sorted(names))}.", file=registry)]
+        return [make_finding(MISSING, text, f"Name one of {', '.join(sorted(names))}.", file=registry)]
     if boundary.lenient:
         return []
     judged = [(node, _fault(node, boundary, file, modules)) for _, node in functions]
