@@ -95,6 +95,7 @@ def test_handfasts_own_registry_is_handfasts_alone(here: Path) -> None:
     assert find_project([here]) == Project(here, OWN_BOUNDARIES, "src/handfast/lint/sources/boundary_typed.py")
 
 
+EXAMPLE = "shop.edge.parse_payload"
 WHERE = "pyproject.toml: tool.handfast.lint"
 
 
@@ -104,10 +105,14 @@ WHERE = "pyproject.toml: tool.handfast.lint"
         ("[tool", None),
         ("[tool.handfast]\nlint = 1", f"{WHERE} must be a table."),
         ("[tool.handfast.lint]\nboundarys = []", f"{WHERE} has no key 'boundarys'; did you mean boundaries?"),
-        ("[tool.handfast.lint]\nzzz = []", f"{WHERE} has no key 'zzz'; known are: boundaries."),
+        ("[tool.handfast.lint]\nzzz = []", f"{WHERE} has no key 'zzz'; known are: boundaries, helpers."),
         (
             "[tool.handfast.lint]\nboundaries = 1",
             f"{WHERE}.boundaries must be a list of tables with file, function and label.",
+        ),
+        *(
+            (f"[tool.handfast.lint]\nhelpers = {value}", f"{WHERE}.helpers must be a list of names such as {EXAMPLE}.")
+            for value in ("1", "[1]", "['parse']")
         ),
         (
             "[tool.handfast.lint]\nboundaries = [1]",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from handfast.lint.findings import Finding, make_finding
 from handfast.lint.sources.admin_guardrail import BUILDER, AdminTools, check_admin_tools
+from handfast.lint.sources.boundary_helpers import Helpers
 from handfast.lint.sources.boundary_typed import MISSING, Boundary, Project, check_boundary
 from handfast.lint.sources.modules import Modules, read_source
 from handfast.regular_file import read_regular
@@ -63,8 +64,10 @@ def check_sources(sources: Sources, project: Project) -> SourceReport:
     modules = Modules(project.root, {path.resolve(): shown for path, shown in sources})
     registered = _by_file(project)
     builders = _builders(sources)
+    helpers = Helpers(project.helpers, modules, project.registry)
     report = SourceReport(_missing_files(project))
     report.boundaries.found = len(report.findings)
+    report.findings += helpers.findings
     with _without_collecting():
         for path, shown in sources:
             source = read_source(path, shown)
@@ -73,7 +76,7 @@ def check_sources(sources: Sources, project: Project) -> SourceReport:
                 continue
             report.findings += source.missing_reasons()
             for boundary in registered.get(path.resolve(), []):
-                found = check_boundary(boundary, source, modules, project.registry)
+                found = check_boundary(boundary, source, modules, helpers, project.registry)
                 is_there = all(finding.id != MISSING for finding in found)
                 report.findings += found
                 report.boundaries.found += 1
