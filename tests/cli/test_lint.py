@@ -179,7 +179,7 @@ def test_only_chosen_ids_are_told(handfast: Run, tmp_path: Path) -> None:
         (["--select", "tool-nam"], "there is no finding 'tool-nam'; did you mean tool-name?"),
         (["--ignore", "zzz"], "there is no finding 'zzz'; docs/lint.md lists them all"),
         (["--"], "lint needs a command after --, such as: handfast lint -- npx -y SOME-SERVER"),
-        (["--toolbox", "contacts"], "'contacts' is not module:attribute, such as examples.contacts:tools"),
+        (["--toolbox", "contacts"], "'contacts' is not module:attribute, such as contacts:tools"),
         (["--fail-on", "info"], None),
         (["-o", "xml"], None),
     ],

@@ -174,7 +174,7 @@ def test_an_invalid_pattern_in_an_authored_schema_is_a_finding(
         ("shop_broken:tools", "shop_broken cannot be imported: ZeroDivisionError: division by zero"),
         ("shop_tools:gone", "shop_tools:gone: there is no 'gone'; check the name after the colon"),
         ("shop_tools:nothing", "shop_tools:nothing has no list_registered(); name a toolbox or a registry of tools"),
-        (":tools", "':tools' is not module:attribute, such as examples.contacts:tools"),
+        (":tools", "':tools' is not module:attribute, such as contacts:tools"),
     ],
 )
 def test_a_toolbox_that_is_none_is_wrong_usage(handfast: Run, named: str, about: str) -> None:

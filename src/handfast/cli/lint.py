@@ -30,7 +30,7 @@ examples:
   handfast lint tools.json --fail-on warning
   handfast lint --server memory --ignore 'tool-open-*'
   handfast lint -- npx -y @modelcontextprotocol/server-memory
-  handfast lint --toolbox examples.contacts:tools -o sarif
+  handfast lint --toolbox contacts:tools -o sarif
 """
 
 

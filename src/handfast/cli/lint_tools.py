@@ -94,7 +94,7 @@ def read_toolbox(named: str) -> Definitions:
     """
     module, colon, attribute = named.partition(":")
     if not colon or not module or not attribute:
-        raise CommandFailed(f"'{named}' is not module:attribute, such as examples.contacts:tools", 2)
+        raise CommandFailed(f"'{named}' is not module:attribute, such as contacts:tools", 2)
     imported = _import(module, named)
     if isinstance(imported, Finding):
         return Definitions((), (imported,))
