@@ -116,7 +116,7 @@ async def send_what_is_not_listed(client: Client) -> None:
     narrowed = await client.call_tool("page_contacts", {"count": 9, "filters": {"id": 3}, "filter_keys": ["email"]})
     assert (narrowed.structured_content or {})["items"] == [{"email": "3@example.org"}]
     page = await client.call_tool("report", {"count": 1, "page": 2})
-    assert texts(page)[0].startswith("Argument 'page' means nothing here: the result of this tool is no list.")
+    assert texts(page)[0].startswith("Argument 'page' cannot be used here: the result of this tool is not a list.")
 
 
 CALLS = [

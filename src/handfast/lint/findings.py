@@ -116,7 +116,7 @@ RULES: Final = MappingProxyType(
         ),
         "tool-annotations-invalid": Rule(
             _WARNING,
-            "The annotations are no object, or a hint in them is no boolean.",
+            "The annotations are not an object, or a hint in them is not a boolean.",
             "Write hints as true or false.",
         ),
         "tool-annotations-missing": Rule(

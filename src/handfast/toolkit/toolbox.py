@@ -53,7 +53,7 @@ class Toolbox:
         self.version = version
         self.instructions = instructions
         if inspect.iscoroutinefunction(actor):
-            raise ContractError(f"The actor of '{name}' is told by a function that is not async; write `def`.")
+            raise ContractError(f"The actor of '{name}' must come from a function that is not async; write `def`.")
         self.actor = actor
         self.registry = ToolRegistry(
             name,

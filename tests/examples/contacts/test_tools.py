@@ -119,7 +119,7 @@ def test_arguments_of_the_protocol_never_reach_the_view(project: Project, served
             assert "page=3" in page["next"]
             refused = await ask(client, "contacts__retrieve", {**some, "page": 1})
             assert isinstance(refused, Refusal)
-            assert refused.message.startswith("Argument 'page' means nothing here:")
+            assert refused.message.startswith("Argument 'page' cannot be used here:")
 
     asyncio.run(talk())
     assert project.everything() == before

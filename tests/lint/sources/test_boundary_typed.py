@@ -363,15 +363,15 @@ def test_a_boundary_that_is_gone_is_an_error_at_its_registry(tmp_path: Path) -> 
     )
     assert [(f.message, f.hint) for f in found] == [
         (
-            "The boundary 'gone' is to be in gone.py, which does not exist.",
+            "The boundary 'gone' must be in gone.py, which does not exist.",
             "Correct the row in the registry, or take it out.",
         ),
         (
-            "The boundary 'jwt' is to be in the function 'decode', which app.py lacks.",
+            "The boundary 'jwt' must be in the function 'decode', which app.py lacks.",
             "Correct the row in the registry, or take it out.",
         ),
         (
-            "The boundary 'jwt.lenient' is to be in the function 'decode', which app.py lacks.",
+            "The boundary 'jwt.lenient' must be in the function 'decode', which app.py lacks.",
             "Correct the row in the registry, or take it out.",
         ),
         ("The boundary 'two' names 'twice', which app.py has more than once.", "Name one of A.twice, B.twice."),

@@ -46,7 +46,7 @@ def _settings() -> Iterator[CheckFinding]:
     try:
         read_settings()
     except ImproperlyConfigured as wrong:
-        yield CheckFinding(CheckId.SETTINGS_WRONG, str(wrong), "Mend it; until then there are no tools.", _SETTINGS)
+        yield CheckFinding(CheckId.SETTINGS_WRONG, str(wrong), "Correct it; until then there are no tools.", _SETTINGS)
 
 
 def _mounting() -> Iterator[CheckFinding]:

@@ -292,7 +292,7 @@ class HttpRelay:
         if form is Form.JSON:
             return self._paired(response, read_message(await response.read(limit)), request_id)
         if form is Form.OTHER:
-            raise ConnectionError("the server answered tools/list with something that is no JSON and no stream of it")
+            raise ConnectionError("the server answered tools/list with neither JSON nor a stream of it")
         events = SseAssembler(limit)
         async for chunk in response.chunks():
             for event in events.feed(chunk):

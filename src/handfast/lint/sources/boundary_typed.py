@@ -125,7 +125,7 @@ def check_boundary(
     functions = _find_functions(boundary.function, file)
     if not functions:
         text = (
-            f"The boundary '{boundary.label}' is to be in the function '{boundary.function}', which {file.shown} lacks."
+            f"The boundary '{boundary.label}' must be in the function '{boundary.function}', which {file.shown} lacks."
         )
         return [make_finding(MISSING, text, file=registry)]
     names = {name for name, _ in functions}

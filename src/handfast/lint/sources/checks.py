@@ -102,7 +102,7 @@ def _missing_files(project: Project) -> list[Finding]:
     return [
         make_finding(
             MISSING,
-            f"The boundary '{boundary.label}' is to be in {boundary.file}, which does not exist.",
+            f"The boundary '{boundary.label}' must be in {boundary.file}, which does not exist.",
             file=project.registry,
         )
         for boundary in project.boundaries

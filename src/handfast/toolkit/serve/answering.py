@@ -114,5 +114,5 @@ def actor_of(toolbox: ServedToolbox, context: Any) -> Any:  # Any: the SDK's con
     try:
         return toolbox.actor(context)
     except Exception as error:  # noqa: BLE001 - the server's own code: what it says of itself may quote credentials
-        _log.error("The actor of a call could not be told: %s at %s", type(error).__name__, where_it_happened(error))
+        _log.error("The actor of a call is not known: %s at %s", type(error).__name__, where_it_happened(error))
         raise MCPError(INTERNAL_ERROR, "The server cannot tell who calls at the moment, so no call is made.") from None

@@ -78,7 +78,7 @@ def _why(outcome: Failed, name: str) -> str:
 def _object(payload: Any) -> dict[str, Any] | None:  # Any: JSON
     if payload is None or isinstance(payload, dict):
         return payload
-    raise NotAnEnvelope("The structured content is no object.")
+    raise NotAnEnvelope("The structured content is not an object.")
 
 
 def _breach_of_form(result: CallToolResult, outcome: Outcome) -> str:

@@ -290,9 +290,7 @@ def test_a_cursor_that_is_no_text_or_endless_costs_only_its_own_server_the_rest(
     result = asyncio.run(rig.ask("tools/list"))["result"]
     assert [tool["name"] for tool in result["tools"]] == ["a__x", "b__y"]
     assert "nextCursor" not in result
-    assert result["_meta"][UNAVAILABLE] == {
-        "a": "Its list goes on, but its cursor is no text, or too long to be sent back."
-    }
+    assert result["_meta"][UNAVAILABLE] == {"a": "Its list goes on, but its cursor is not a string, or is too long."}
 
 
 def test_a_cursor_outlives_servers_that_come_and_go() -> None:

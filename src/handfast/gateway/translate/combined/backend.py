@@ -195,7 +195,7 @@ class CombinedBackend:
     def _backend(self, server: str) -> Backend:
         backend = self._endpoint.servers().get(server)
         if backend is None:
-            raise RequestRefused(INVALID_PARAMS, "The server that this belongs to is not here any more. Begin anew.")
+            raise RequestRefused(INVALID_PARAMS, "The server that this belongs to is no longer here. Begin again.")
         return backend
 
     def _finish(self, answer: Message, server: str, message: Message, origin: Requester) -> Message:
@@ -214,7 +214,7 @@ class CombinedBackend:
         if member(result, "requestState") is not None and text_member(result, "resultType") == "input_required":
             state = text_member(result, "requestState")
             if state is None:
-                reason = f"The server {server} asked for more, but its requestState is no text. Nothing can answer it."
+                reason = f"The server {server} asked for more, but its requestState is not a string."
                 self._endpoint.diagnose(server, rules.COMBINED_UNUSABLE_STATE, reason)
                 return error_message(message.id, UPSTREAM_FAILED, reason)
             wrapped = self._endpoint.seal.wrap(_state_of(message, origin), (server, state))
@@ -237,7 +237,7 @@ class CombinedBackend:
         owner = self._resolver.owner(text_member(update.params(), "uri") or "", origin)
         if owner is None or owner.server == server:
             return True
-        self._endpoint.diagnose(server, rules.COMBINED_FOREIGN_UPDATE, f"It told of a URI of {owner.server}.")
+        self._endpoint.diagnose(server, rules.COMBINED_FOREIGN_UPDATE, f"It sent an update of a URI of {owner.server}.")
         return False
 
 

@@ -217,7 +217,10 @@ async def _take_page(kind: ListKind, part: Part, result: Members) -> int:
     part.cursor, part.problem = following, ""  # this page is shown, even if the next does not come in time
     is_usable = following is not None or member(result, "nextCursor") is None
     if not is_usable or len(following or "") > _LONGEST_CURSOR:
-        part.cursor, part.problem = None, "Its list goes on, but its cursor is no text, or too long to be sent back."
+        part.cursor, part.problem = (
+            None,
+            "Its list goes on, but its cursor is not a string, or is too long.",
+        )
     if not is_whole:
         part.cursor, part.problem = None, f"A page of its list has more than {MOST_ITEMS} items; the rest is left out."
     return sum(map(len, items))
