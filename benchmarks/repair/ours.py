@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from benchmarks.repair.tools import Json, Tool
 from handfast.core.call.contract import CompiledContract, ToolContract
 from handfast.core.call.exchange import Exchange
-from handfast.core.call.policy import Allowed, InputPolicy, Mode, ToolPolicy, UnknownArguments
+from handfast.core.call.policy import Allowed, Formats, InputPolicy, Mode, ToolPolicy, UnknownArguments
 from handfast.core.dispatcher.asked import DispatcherRefused, read_asked
 from handfast.core.dispatcher.checks import action_missing, action_unknown, check_beside, not_an_object
 from handfast.core.schema.compiled import DEFAULT_BOUNDS
 from handfast.judgement import Judgement
 from handfast.slow_lane.client import SlowLane
 
-STRICT = ToolPolicy(InputPolicy(mode=Mode.STRICT, unknown_arguments=UnknownArguments.REJECT_ALL))
+STRICT = ToolPolicy(
+    InputPolicy(mode=Mode.STRICT, unknown_arguments=UnknownArguments.REJECT_ALL, formats=Formats.ASSERT)
+)
 
 
 class Judge:

@@ -23,6 +23,7 @@ from handfast.toolkit.offering.dispatcher_tools import DispatcherTool, Names, di
 from handfast.toolkit.offering.protocol_calls import call_with_wishes
 from handfast.toolkit.offering.published import is_list_of, list_input, list_output, published
 from handfast.toolkit.offering.renamed import Renamed, Today, today_utc
+from handfast.toolkit.running.arguments_model import note_silent_validators
 from handfast.toolkit.running.dispatch import STRICT, Answer, Dispatcher, RegisteredTool, ToolCaller
 from handfast.toolkit.running.kept_results import MemoryResults, ResultStore
 from handfast.toolkit.running.large_results import LargeResults
@@ -159,6 +160,8 @@ class ToolRegistry:
             raise ContractError(f"'{by}' names a tool '{name}', which is not there. Register it before, or correct it.")
 
     def _registered(self, spec: ToolSpec) -> RegisteredTool:
+        if spec.args_model is not None:
+            note_silent_validators(spec.args_model)
         contract, wraps = self._contract(spec, spec.input_schema, spec.output_schema)
         is_in_pieces = self._in_pieces if spec.in_pieces is None else spec.in_pieces
         pieces = self._piece_form(spec) if is_in_pieces and not spec.is_dispatcher else None

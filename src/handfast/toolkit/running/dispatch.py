@@ -24,6 +24,7 @@ from handfast.core.call.exchange import RAN_UNRECORDED, Exchange, RecordingFaile
 from handfast.core.call.guardrails import GUARDRAIL_PROPERTIES, check_guardrails
 from handfast.core.call.policy import (
     Blocked,
+    Formats,
     InputPolicy,
     Mode,
     OutputPolicy,
@@ -37,7 +38,6 @@ from handfast.core.call.result import ResultView, ambiguous_violation, blocked_t
 from handfast.core.call.strict_json import Ambiguity
 from handfast.core.call.undeclared import NameTree, Undeclared, check_inside, find_undeclared, ignored_notice
 from handfast.core.events import MCP_ADMIN_OP_EXECUTED, MCP_SERVER_INVOKE_FAILED
-from handfast.core.schema.compiled import CompiledSchema
 from handfast.crashes import where_it_happened
 from handfast.tool_call import CallPath, UnusableResult
 from handfast.toolkit.running.arguments_model import Misshapen, parse_arguments
@@ -63,8 +63,8 @@ _LONGEST_FAILURE = 100_000  # bytes; the tail of a log fits, and an agent does n
 
 # The default for toolkit tools: arguments and results must keep the contract.
 STRICT = ToolPolicy(
-    InputPolicy(mode=Mode.STRICT, unknown_arguments=UnknownArguments.REJECT_ALL),
-    OutputPolicy(mode=Mode.STRICT, missing_structured_content=Posture.BLOCK),
+    InputPolicy(mode=Mode.STRICT, unknown_arguments=UnknownArguments.REJECT_ALL, formats=Formats.ASSERT),
+    OutputPolicy(mode=Mode.STRICT, missing_structured_content=Posture.BLOCK, formats=Formats.ASSERT),
 )
 
 
@@ -85,10 +85,10 @@ class RegisteredTool:
         return self.contract if self.pieces is None else self.pieces.continuing.contract
 
     @property
-    def names(self) -> frozenset[str]:
-        """Every property name that the input schema mentions; texts may show these."""
+    def published(self) -> object:
+        """The input schema, decoded: texts about arguments take names and kinds from it."""
         schema = self.contract.input
-        return schema.names if isinstance(schema, CompiledSchema) else frozenset()
+        return None if schema is None else schema.content
 
     @cached_property
     def is_model_enough(self) -> bool:
@@ -186,7 +186,7 @@ class _Asked:
             own = {key: value for key, value in arguments.items() if key not in GUARDRAIL_PROPERTIES}
             text = write_json(own)
         try:
-            self.model = parse_arguments(text, self.spec.args_model, self.tool.names)
+            self.model = parse_arguments(text, self.spec.args_model, self.tool.published)
         except Misshapen as problem:
             return problem.words
         return () if self.tool.is_model_enough else None
@@ -324,7 +324,7 @@ class Dispatcher:
             return Returned(self._late(seconds) if is_late else self._failure(error, call))
 
     def _late(self, seconds: float | None) -> Failed:
-        text = f"The tool was not done within {seconds:g} s and was stopped. {_MAY_STAND} Look before a repeat."
+        text = f"The tool was not done within {seconds:g} s and was stopped. {_MAY_STAND} Check before you call again."
         return make_failure(ErrorCode.TIMEOUT, text, self.codes)
 
     def _failure(self, error: BaseException, call: Exchange) -> Failed:
