@@ -17,6 +17,7 @@ SMALL_FOR_A_REASON: Final = {
     "django/apps.py": "Django looks for it by this name",
     "django/urls.py": "what a project includes, by this name",
     "gateway/calls/learnt_lists.py": "what a list teaches, apart from the pairing of messages",
+    "gateway/eager_start.py": "when servers start, a few at a time, which needs none of them",
     "gateway/edge/trusted_hosts.py": "a rule about pages and hosts that needs no application",
     "gateway/relay/list_notices.py": "a rule about notifications that needs no process; its reader has 400 lines",
     "gateway/settings/environment.py": "one of the three sources of settings, beside the file and the defaults",

@@ -75,7 +75,8 @@ async def _session_with(command: list[str], name: str) -> AsyncIterator["Gateway
 
     # The user starts this command, so it gets the user's own environment, as `wrap` would give it.
     server = ServerSettings(transport=Transport.STDIO, command=command[0], args=tuple(command[1:]), env=os.environ)
-    settings = replace(read_settings(None, {"listen": "127.0.0.1:0"}, needs_servers=False), servers={name: server})
+    flags: dict[str, object] = {"listen": "127.0.0.1:0", "start": "lazy"}  # one client, and it asks at once
+    settings = replace(read_settings(None, flags, needs_servers=False), servers={name: server})
     listener = bind(settings)
     with TemporaryDirectory(prefix="handfast-lint-") as state:
         async with gateway(Runtime(settings, Path(state)), listener), waiting_for(name):

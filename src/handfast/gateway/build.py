@@ -35,7 +35,7 @@ from handfast.gateway.translate.backend import Backend
 from handfast.gateway.translate.clients.legacy_http import LegacyFront
 from handfast.gateway.translate.clients.modern_http import ModernFront
 from handfast.gateway.translate.combined.backend import CombinedBackend
-from handfast.gateway.translate.combined.endpoint import CombinedEndpoint
+from handfast.gateway.translate.combined.endpoint import CombinedEndpoint, Starts
 from handfast.gateway.translate.compact.backend import CompactBackend
 from handfast.gateway.translate.compact.surface import ChosenSurface
 from handfast.gateway.translate.servers.era_probe import NativeServer
@@ -62,6 +62,11 @@ class BuiltServer:
     @property
     def health(self) -> ServerHealth:
         return self.relay.health
+
+    @property
+    def asked_since(self) -> float | None:
+        """Since when its process is starting, in the loop's time; None where it is not, or there is none."""
+        return self.backend.native.asked_since if self.relay.is_process else None
 
     def choose_backend(self, surface: Surface) -> Backend:
         return self.compact if surface is Surface.COMPACT else self.backend
@@ -132,6 +137,7 @@ def _build_http_server(
             listening=relay.listening_places,
         ),
         LegacyServer(sessions, limits=limits, now=side.now, on_evict=partial(note_evicted, side.journal, name)),
+        memory=side.memory,
         leave_modern=sessions.leave_modern,
         is_busy=lambda: relay.is_busy,
     )
@@ -151,18 +157,13 @@ def build_stdio_server(runtime: Runtime, name: str, launch: Launch, *, has_one_c
 
 
 def _build_piped_server(
-    runtime: Runtime,
-    name: str,
-    address: Sequence[str],
-    reach: Reach,
-    breaker: Breaker,
-    *,
-    has_one_caller: bool,
+    runtime: Runtime, name: str, address: Sequence[str], reach: Reach, breaker: Breaker, *, has_one_caller: bool
 ) -> BuiltServer:
     side = runtime.server_side(name, address)
     limits = _limits_of(runtime)
     ids = None if has_one_caller else _caller_ids(runtime, name)
     health = _watch_health(runtime, name, breaker)
+    evicted = partial(note_evicted, side.journal, name)
 
     def isolation() -> Isolation:
         found = runtime.settings.servers.get(name)
@@ -181,14 +182,15 @@ def _build_piped_server(
         limits=limits,
         now=side.now,
         isolates=isolates,
-        on_evict=partial(note_evicted, side.journal, name),
+        has_sessions=relay.has_sessions,
+        on_evict=evicted,
     )
     era = NativeServer(
         ModernServer(sessions.modern_line, sessions.leave, tells_logs_apart=False, ids=ids),
-        LegacyServer(
-            sessions, limits=limits, now=side.now, isolates=isolates, on_evict=partial(note_evicted, side.journal, name)
-        ),
+        LegacyServer(sessions, limits=limits, now=side.now, isolates=isolates, on_evict=evicted),
+        memory=side.memory,
         leave_modern=sessions.leave_modern,
+        leave_legacy=sessions.leave_legacy,
         is_busy=sessions.is_busy,
     )
     relay.attach_era(era, sessions.list_changed)
@@ -212,11 +214,12 @@ def build_endpoint(runtime: Runtime, name: str, built: BuiltServer) -> ServerEnd
     return ServerEndpoint(built.relay, built.backend.native, *fronts, settings=settings, is_relayed=is_relayed)
 
 
-def build_all_servers(runtime: Runtime, every_server: Callable[[], dict[str, Backend]]) -> AllServers:
+def build_all_servers(runtime: Runtime, every_server: Callable[[], dict[str, Backend]], starts: Starts) -> AllServers:
     """Builds `/mcp` in front of all current servers."""
     combined = CombinedBackend(
         CombinedEndpoint(
             every_server=every_server,
+            starts=starts,
             seconds=lambda: runtime.settings.limits.learn_timeout_s,
             now=runtime.clock.monotonic,
             diagnose=runtime.journal.diagnose,

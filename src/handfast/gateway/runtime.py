@@ -88,6 +88,7 @@ class Runtime:
             policy_of=lambda tool: self.settings.policy(name, tool),
             now=self.clock.monotonic,
             tasks=tasks,
+            memory=self.catalog.memory(name, source),
             places=self.places,
             retries_idempotent=lambda: self._retries_idempotent(name),
         )

@@ -152,6 +152,7 @@ def test_defaults_are_those_that_are_documented() -> None:
         "listen": "127.0.0.1:8480",
         "allowed_hosts": [],
         "allowed_origins": [],
+        "start": "eager",
     }
 
 

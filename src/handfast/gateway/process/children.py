@@ -105,6 +105,8 @@ class Children:
         if task is None or (task.done() and (task.exception() is not None or not task.result().is_alive)):
             start = self.start(is_renewed=task is not None)
             task = self._shared[key] = asyncio.create_task(self._start_shared(key, start))
+            # The clients may all have left when it fails, and asyncio reports an exception that was not retrieved.
+            task.add_done_callback(lambda started: started.cancelled() or started.exception())
         return await asyncio.shield(task)
 
     def running(self, key: str) -> Channel | None:

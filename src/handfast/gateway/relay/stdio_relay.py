@@ -94,6 +94,10 @@ class StdioRelay:
     async def close(self) -> None:
         await self.children.close()
 
+    def has_sessions(self, channel: Channel) -> bool:
+        """Whether clients are relayed to this process."""
+        return bool(self._sessions.on(channel))
+
     # --- the three methods -----------------------------------------------------------------------------------------
 
     async def post(self, http: HttpExchange, message: Message, *, may_refuse: bool = False) -> None:
@@ -210,9 +214,10 @@ class StdioRelay:
     async def _pass_on_refusal(self, http: HttpExchange, reply: bytes, *, may_refuse: bool) -> None:
         """Answers with the server's refusal. Raises: EraRefused, with `may_refuse`, where the server is modern."""
         assert self._era is not None
-        if may_refuse and await self._era.is_modern():
+        if may_refuse:
             self._era.note_refused_handshake()
-            raise EraRefused
+            if await self._era.is_modern():
+                raise EraRefused
         await http.respond(200, [JSON], reply)
 
     def _new_conversation(self, channel: Channel, caller: Caller) -> Conversation:

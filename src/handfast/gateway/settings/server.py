@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from handfast.core.call.policy import Overrides
-from handfast.gateway.settings.blocks import Bridge, Isolation, Surface
+from handfast.gateway.settings.blocks import Bridge, Isolation, Start, Surface
 from handfast.gateway.settings.problems import Findings, Rank, Where, nearest
 from handfast.gateway.settings.variables import UnsetVariable, expand
 
@@ -62,6 +62,7 @@ class ServerSettings:
     disabled: bool = False
     surface: Surface = Surface.FULL
     isolation: Isolation = Isolation.AUTO
+    start: Start | None = None
     bridge: Bridge = Bridge.AUTO
     forward_headers: tuple[str, ...] = ()
     concurrent_calls: int | None = None

@@ -1,6 +1,7 @@
 """A session with a legacy server behind the modern form: its handshake is done, calls that ask are held."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from contextlib import nullcontext
 from itertools import count
@@ -32,6 +33,7 @@ from handfast.wire.replies import answer, answer_message, error_message, error_r
 from handfast.wire.scan import NotJson
 from handfast.wire.translate import discovery_of, input_required, to_legacy_request, to_modern_answer
 
+_REVISION: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _NO_STATE: Final = (
     "The requestState is not known, not for this request, or has expired. Send the request again without it."
 )
@@ -69,6 +71,9 @@ class LegacyServerSession:
         self._turn = asyncio.Lock()
         self._discovery = discovery_of(greeting)
         self._info = _short_info(member(greeting, "serverInfo"))
+        revision = text_member(greeting, "protocolVersion") or ""
+        # What tells this server from another version of it; empty where it named no revision, which proves nothing.
+        self.mark = b"%s %s" % (revision.encode(), self._info or b"") if _REVISION.fullmatch(revision) else b""
         self._held = held
         self._refused = refused
         self._seconds = seconds

@@ -15,6 +15,7 @@ from handfast.gateway.settings.blocks import Limits
 from handfast.gateway.translate.backend import Requester
 from handfast.gateway.translate.servers.legacy_server import Opening
 from handfast.gateway.translate.servers.legacy_session import LegacyServerSession, SeenAsking, read_greeting
+from handfast.gateway.translate.servers.line import ServerExited
 from handfast.gateway.translate.servers.pool import Pool
 from handfast.gateway.translate.servers.stdio_line import StdioLine
 from handfast.wire.eras import LEGACY_REVISION
@@ -37,9 +38,11 @@ class StdioSessions:
         limits: Callable[[], Limits],
         now: Callable[[], float],
         isolates: Callable[[], bool],
+        has_sessions: Callable[[Channel], bool],
         on_evict: Callable[[], None] = lambda: None,
     ) -> None:
-        """`isolates`: no process is to be shared between callers."""
+        """`isolates`: no process is to be shared between callers. `has_sessions`: clients are relayed to a process."""
+        self._has_sessions = has_sessions
         self._children = children
         self._owner = owner
         self._held = held
@@ -80,6 +83,12 @@ class StdioSessions:
     async def leave_modern(self) -> None:
         """Stops the process that modern clients would share: the server is not modern."""
         await self._children.stop_shared(MODERN)
+
+    async def leave_legacy(self) -> None:
+        """The server is modern: what was greeted to find out is kept only for clients that came meanwhile."""
+        channel = self._children.running(LEGACY_REVISION)
+        if channel is not None and not channel.is_busy and not self._has_sessions(channel):
+            await self._children.stop_shared(LEGACY_REVISION)
 
     def is_busy(self) -> bool:
         """Whether the process that modern clients share has requests to answer."""
@@ -137,6 +146,8 @@ class StdioSessions:
 
 
 def _failure(problem: Exception) -> UpstreamFailed:
+    if isinstance(problem, ConnectionError):
+        return ServerExited(_NO_HANDSHAKE)
     return UpstreamFailed(f"The server {problem}" if isinstance(problem, PipeFailed) else _NO_HANDSHAKE)
 
 
