@@ -76,28 +76,32 @@ class Children:
         return greeting
 
     async def initialize(self, channel: Channel, render: Callable[[int], bytes]) -> Message:
-        """Sends initialize, and stops a child that does not answer it.
+        """Raises: ConnectionError, TimeoutError, PipeFailed."""
+        greeting = await self.await_start(channel, render, "initialize")
+        if self._health.state is not State.UP:
+            self._health.succeeded()
+        if not greeting.has_error:
+            self._health.era = Era.LEGACY
+        return greeting
+
+    async def await_start(self, channel: Channel, render: Callable[[int], bytes], method: str) -> Message:
+        """The answer to the first request of a child; one that does not answer is stopped.
 
         Raises: ConnectionError, TimeoutError, PipeFailed.
         """
         seconds = self._limits().handshake_timeout_s
         try:
             async with asyncio.timeout(seconds):
-                greeting = await channel.ask(render)
+                return await channel.ask(render)
         except BaseException as problem:
             is_late = isinstance(problem, TimeoutError)
-            reason = f"It did not answer initialize within {seconds:g} s." if is_late else str(problem)
+            reason = f"It did not answer {method} within {seconds:g} s." if is_late else str(problem)
             if isinstance(problem, TimeoutError | MessageRefused):
                 self._health.failed(reason)
             await self.stop(channel)
             if not channel.is_process and isinstance(problem, TimeoutError | ConnectionError):
                 raise PipeFailed(f"did not complete its handshake. {reason}") from None
             raise
-        if self._health.state is not State.UP:
-            self._health.succeeded()
-        if not greeting.has_error:
-            self._health.era = Era.LEGACY
-        return greeting
 
     async def shared(self, key: str) -> Channel:
         """Returns the child that clients of one kind share; requests at the same moment start it only once."""

@@ -18,9 +18,9 @@ from handfast.gateway.translate.servers.legacy_session import LegacyServerSessio
 from handfast.gateway.translate.servers.line import ServerExited
 from handfast.gateway.translate.servers.pool import Pool
 from handfast.gateway.translate.servers.stdio_line import StdioLine
-from handfast.wire.eras import LEGACY_REVISION
+from handfast.wire.eras import LEGACY_REVISION, MODERN_META
 from handfast.wire.message import BadMessage, Message
-from handfast.wire.replies import initialize
+from handfast.wire.replies import initialize, request
 
 _EARLY = 1000  # messages before the handshake is over; more are a flood
 _NO_HANDSHAKE = "The server did not complete its handshake. Look at its messages in the gateway's output."
@@ -69,7 +69,10 @@ class StdioSessions:
 
     async def _open_logging(self) -> StdioLine:
         owner = _Owned(self._owner)
-        line = StdioLine(await self._children.start(owner), stop=self._children.stop)
+        channel = await self._children.start(owner)
+        # What was written to a process that is still starting would run, even if its client has left by then.
+        await self._children.await_start(channel, _ask_for_discovery, "server/discover")
+        line = StdioLine(channel, stop=self._children.stop)
         owner.belongs_to(line.deliver_to_latest)
         return line
 
@@ -143,6 +146,10 @@ class StdioSessions:
             seconds=lambda: self._limits().call_timeout_s,
             asking=self._asking if opening.can_be_asked else None,
         )
+
+
+def _ask_for_discovery(own_id: int) -> bytes:
+    return request(own_id, "server/discover", {"_meta": MODERN_META})
 
 
 def _failure(problem: Exception) -> UpstreamFailed:
