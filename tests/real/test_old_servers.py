@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gateway.running import running
+from tests.gateway.running import read_records, running
 from tests.parts import Mode, Parts
 from tests.real.gateways import wrap_command
 
@@ -21,6 +21,7 @@ def test_the_first_list_of_all_servers_has_old_ones(parts: Parts, tmp_path: Path
     with running(entries, tmp_path, start=start) as gateway:
         session = {"target": f"{gateway.base}/mcp", "mode": mode, "answers": False, "steps": [{"list": True}]}
         ((listed,),) = parts.sessions("py", [session])
+        assert read_records(gateway.state, rule="server.exited") == [], "none was asked what it dies of"
     names = [tool["name"] for tool in listed["result"]["tools"]]
     assert [f"{server}__{tool}" for server, tool in TOOLS.items() if f"{server}__{tool}" not in names] == []
     assert UNAVAILABLE not in listed["result"].get("_meta", {})
