@@ -123,8 +123,7 @@ class Serving:
 
     def write_settings(self, settings: Json) -> None:
         """Change the file and have it read at once."""
-        whole = settings if isinstance(settings, str) else json.dumps({"start": "lazy", **settings})
-        self.config.write_text(whole)
+        self.config.write_text(settings if isinstance(settings, str) else json.dumps(settings))
         self.process.send_signal(1)  # SIGHUP
 
     def health(self) -> tuple[int, Json]:
@@ -141,12 +140,9 @@ def running(
     leaves_calls: bool = False,
     **settings: Json,
 ) -> Iterator[Serving]:
-    """`handfast serve` on a free port, its stderr gathered. `leaves_calls`: it is killed, whatever is under way.
-
-    Servers start with their first request where a test says nothing else: most count what theirs was asked.
-    """
+    """`handfast serve` on a free port, its stderr gathered. `leaves_calls`: it is killed, whatever is under way."""
     config = folder / "handfast.json"
-    config.write_text(json.dumps({"mcpServers": servers, "start": "lazy", **settings}))
+    config.write_text(json.dumps({"mcpServers": servers, **settings}))
     command = [*HANDFAST, "serve", "--config", str(config), "--listen", "127.0.0.1:0", "--state", str(folder / "state")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, env=environment) as process:
         assert process.stderr is not None

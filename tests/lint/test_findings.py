@@ -71,7 +71,6 @@ def test_patterns_name_ids() -> None:
     assert matching_ids(["tool-name", "boundary-*"]) == {
         "tool-name",
         "boundary-typed",
-        "boundary-typed-helper",
         "boundary-typed-missing",
         "boundary-typed-reason",
     }

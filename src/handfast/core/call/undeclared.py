@@ -29,8 +29,7 @@ class NameTree:
 
     @property
     def declared(self) -> Declared:
-        objects = tuple(name for name, inner in self.names.items() if inner.names)
-        return Declared(tuple(self.names), declares_nothing_said=False, is_open_to_all=False, objects=objects)
+        return Declared(tuple(self.names), declares_nothing_said=False, is_open_to_all=False)
 
 
 @dataclass(frozen=True, slots=True)

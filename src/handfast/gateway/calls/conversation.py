@@ -236,7 +236,8 @@ class Conversation(JudgedCalls):
         return None
 
     def note_unreadable(self, problem: BadMessage) -> None:
-        self._server.journal.diagnose_unreadable(self._server.name, problem)
+        reason = f"Dropped from the server: {problem.reason}"
+        self._server.journal.diagnose(self._server.name, rules.MESSAGE_UNREADABLE, reason)
 
     async def refuse_answer(self, problem: BadMessage) -> bytes | None:
         """Records an unreadable message of the server; returns an error for the request that it names, if any."""

@@ -1,1 +1,1 @@
-"""The pipes to servers that have one line: processes, and streams of events; and the channel on each."""
+"""The processes of stdio servers, and the channel to each."""
