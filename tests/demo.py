@@ -31,8 +31,8 @@ class Demo:
 
 
 @contextmanager
-def running_demo(state: Path, *flags: str) -> Iterator[Demo]:
-    command = [str(ROOT / "scripts" / "serve"), "--listen", "127.0.0.1:0", "--state", str(state), *flags]
+def running_demo(state: Path, *flags: str, root: Path = ROOT) -> Iterator[Demo]:
+    command = [str(root / "scripts" / "serve"), "--listen", "127.0.0.1:0", "--state", str(state), *flags]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             yield Demo(process, list(_until_ready(process)), state)

@@ -184,7 +184,7 @@ def test_errors_without_number_are_counted_and_not_listed(caplog: pytest.LogCapt
     with pytest.raises(ValidationError):
         parse_typed("numbers", ["s3cret"] * 10_001, TypeAdapter(list[int]))
     fields = vars(caplog.records[0])
-    description = "has 10001 errors, too many to tell; correct all of a kind"
+    description = "has 10001 errors, too many to list; correct all of a kind"
     assert (fields["description"], fields["truncated"], fields["error_count"]) == (description, True, 10_001)
 
 

@@ -121,6 +121,30 @@ def test_the_commands_of_the_readme_know_the_demo(command: str, demo: Demo) -> N
     assert [row["server"] for row in json.loads(shown.stdout)] in (["contacts"], ["contacts"] * 3)
 
 
+def test_what_is_installed_by_name_is_not_handfast_which_no_index_has() -> None:
+    """From a checkout it is `pip install .`, with the extras that there are."""
+    sources = [*DOCUMENTS, *(ROOT / "src").rglob("*.py")]
+    told = {path: re.findall(r"pip install ([^`#\n]+)", path.read_text("utf-8")) for path in sources}
+    assert {path: names for path, names in told.items() if any("handfast" in name for name in names)} == {}
+    extras = {extra for names in told.values() for name in names for extra in re.findall(r"\.\[(\w+)\]", name)}
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert extras == set(known)
+
+
+def test_the_benchmarks_are_started_with_the_python_of_the_checkout() -> None:
+    pages = {name: (ROOT / name).read_text("utf-8") for name in NAMES if name != "CHANGELOG.md"}
+    assert [name for name, text in pages.items() if re.search(r"(?<!\.venv/bin/)python -m benchmarks", text)] == []
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("examples/")])
+def test_the_commands_of_an_example_are_those_of_the_checkout(name: str) -> None:
+    """After `scripts/setup` nothing is on the PATH: commands are named in full, or the page says what to put there."""
+    text = (ROOT / name).read_text("utf-8")
+    bare = [line for line in text.splitlines() if re.match(r"(?:\$ )?(?:handfast|python) ", line)]
+    before = text.partition('export PATH="$PWD/.venv/bin:$PATH"')[0]
+    assert [line for line in bare if line in before] == []
+
+
 def test_a_line_that_differs_does_not_fit() -> None:
     shown = "01a1e16239d10002a39a4da82faf  2026-11-15T22:44:33.361396Z  blocked  0.2  Argument …"
     printed = "01a1e1623ba00000d5a122ff748a 2027-01-01T00:00:00.000000Z blocked 17.5 Argument 'data' is wrong"

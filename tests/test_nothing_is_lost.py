@@ -5,12 +5,13 @@ import sqlite3
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
+from handfast.activity.store import StoreError
 from tests.contracts.rig import HANDFAST, HttpGateway, Json
 from tests.gateway.running import (
     TEXT,
@@ -212,3 +213,59 @@ def test_an_operator_may_choose_to_go_on_unrecorded(tmp_path: Path) -> None:
             assert [client.call("plain").text for _ in range(10)] == ["fine"] * 10
             assert client.call("warned").result == json.loads(WRONG)
         eventually(lambda: gateway.health()[0] == 200, "health recovers", seconds=20)
+
+
+def spoil_with_file(state: Path) -> None:
+    state.write_text("no folder")
+
+
+def spoil_database(state: Path) -> None:
+    state.mkdir(mode=0o700)
+    (state / "activity.db").write_bytes(b"no database" * 1000)
+
+
+def spoil_mode(state: Path) -> None:
+    state.mkdir()
+    state.chmod(0o777)
+
+
+SPOILT = [spoil_with_file, spoil_database, spoil_mode]
+
+
+@pytest.mark.requirement("P4")
+@pytest.mark.parametrize("spoil", SPOILT)
+@pytest.mark.parametrize("on_failure", ["refuse", "continue"])
+def test_a_store_that_is_unusable_at_start_stops_only_who_did_not_choose_to_go_on(
+    tmp_path: Path, spoil: Callable[[Path], None], on_failure: str
+) -> None:
+    spoil(tmp_path / "state")
+    stub = write(tmp_path)
+    with wrapping(
+        stub.command, tmp_path, stderr=subprocess.PIPE, opens=False, activity={"on_failure": on_failure}
+    ) as w:
+        assert w.process.stderr is not None
+        if on_failure == "refuse":
+            assert w.process.wait(20) == 1
+            assert b"Traceback" not in w.process.stderr.read()
+            return
+        w.open()
+        assert w.call("plain").text == "fine"
+        assert b"Starting all the same, as activity.on_failure is continue" in w.process.stderr.readline()
+
+
+@pytest.mark.requirement("P4")
+def test_what_was_called_before_the_store_could_be_used_is_recorded_when_it_can(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    spoil_database(state)
+    stub = write(tmp_path)
+    with wrapping(stub.command, tmp_path, stderr=subprocess.PIPE, activity={"on_failure": "continue"}) as gateway:
+        assert gateway.call("plain").text == "fine"
+        (state / "activity.db").unlink()
+
+        def look() -> object:
+            with suppress(StoreError):  # it is not there yet, or being made
+                return read_records(state, type="tool_call", tool="plain")
+            return None
+
+        eventually(look, "the call on record")
+    assert verify(state) == "intact"

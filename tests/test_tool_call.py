@@ -83,6 +83,7 @@ class Lane:
         value_text: bytes,
         *,
         wording: bool,
+        show_names: bool = False,
         lenient: bool = False,
         max_depth: int | None = None,
     ) -> LaneVerdict:

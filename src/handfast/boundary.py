@@ -58,7 +58,7 @@ def errors_of(failure: ValidationError) -> list[Mapping[str, Any]]:  # Any: pyda
 def broken_rule(text: LiteralString) -> PydanticCustomError:
     """An exception for validators that tells the agent which rule it broke; a literal, as values are never shown.
 
-    Other exceptions of a validator are reported as `does not meet a rule that is set here`.
+    Other exceptions of a validator are reported as `does not meet a rule of this tool`.
     """
     return PydanticCustomError(AUTHORS_RULE, text)
 

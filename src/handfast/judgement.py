@@ -13,7 +13,7 @@ from handfast.core.call import arguments as argument_rules
 from handfast.core.call import result as result_rules
 from handfast.core.call import rules
 from handfast.core.call.exchange import Exchange
-from handfast.core.call.policy import ALLOWED, Blocked, Decision, Mode, UnknownArguments, Violation, Warned
+from handfast.core.call.policy import ALLOWED, Blocked, Decision, Formats, Mode, UnknownArguments, Violation, Warned
 from handfast.core.call.result import ResultView
 from handfast.core.call.strict_json import UNREAD, Ambiguous, decode_arguments, decode_judged
 from handfast.core.call.unjudged import Direction, unjudged_arguments, unjudged_result
@@ -21,6 +21,7 @@ from handfast.core.schema.compiled import ANYTHING, CompiledSchema, Uncompilable
 from handfast.core.words.redaction import redact_value, scrub_names
 from handfast.slow_lane.client import LaneVerdict, LaneWishes
 
+_ASSERT = Formats.ASSERT  # as a member of an enum it would be looked up with every call
 _MAX_BODY = 4096  # bytes of a redacted body kept with a record
 
 
@@ -37,7 +38,8 @@ class Terms(Protocol):
         """The violation if this caller may not call the tool. Checked before the arguments are judged."""
 
     def shape(self, text: bytes, arguments: dict[str, object]) -> tuple[str, ...] | None:
-        """The model's violations; None if there is no model, so that the declared schema judges."""
+        """The model's violations; None if the declared schema judges: there is no model, or it found none and may take
+        what the schema refuses."""
 
     @property
     def admin_reason(self) -> str | None:
@@ -92,7 +94,7 @@ class Judgement:
     ) -> tuple[Violation | None, bool]:
         """The first broken rule, and whether it blocks in every mode."""
         policy = call.policy.input
-        schema = call.contract.input if call.contract else None
+        schema = _held_to(call.contract.input if call.contract else None, policy.formats)
         if schema is None:
             return None, False
         if policy.unknown_arguments is not UnknownArguments.SCHEMA:
@@ -117,13 +119,13 @@ class Judgement:
             return self._unjudged_arguments(call, schema)
         if schema.fits_in_place(len(text)) and schema.is_valid(value):
             return None  # the usual case; the rest finds out why not
-        met = await self._look_closer(schema, text, value=value, lenient=policy.lenient_scalars)
+        met = await self._look_closer(schema, text, value=value, show_names=True, lenient=policy.lenient_scalars)
         if met.conforms:
             return None
         if met.problem == "uncompilable":
             return self._unjudged_arguments(call, schema.refused(met.reason))
         words = met.words or (("checking them took too long and was stopped",) if met.problem else ())
-        return argument_rules.schema_violation(words, declared=schema.declared, mode=policy.mode)
+        return argument_rules.schema_violation(words, declared=schema.declared, mode=policy.mode, facts=met.facts)
 
     def _unjudged_arguments(self, call: Exchange, schema: UncompilableSchema) -> Violation | None:
         self._mark_unjudged(call, schema, "arguments")
@@ -141,7 +143,7 @@ class Judgement:
 
     async def _result_violation(self, call: Exchange, result: ResultView) -> Violation | None:
         policy = call.policy.output
-        declared = call.contract.output if call.contract else None
+        declared = _held_to(call.contract.output if call.contract else None, policy.formats)
         if declared is None:
             if policy.guards_without_schema and result.structured is not None:
                 return result_rules.check_guards(result.structured, policy)
@@ -208,23 +210,37 @@ class Judgement:
         text: bytes,
         *,
         value: object,
+        show_names: bool = False,
         lenient: bool = False,
         max_depth: int | None = None,
     ) -> LaneVerdict:
         """The verdict on a value that was not judged in place, or does not conform."""
         if not schema.fits_in_place(len(text)):
-            return await self._lane.verdict(schema, text, wording=True, lenient=lenient, max_depth=max_depth)
+            return await self._lane.verdict(
+                schema, text, wording=True, show_names=show_names, lenient=lenient, max_depth=max_depth
+            )
         if not schema.words_fit_in_place(value):
-            verdict = await self._lane.verdict(schema, text, wording=True, lenient=lenient)
+            verdict = await self._lane.verdict(schema, text, wording=True, show_names=show_names, lenient=lenient)
             # Without leniency the verdict is known already, and the lane was only needed for its wording.
-            return LaneVerdict(lenient and verdict.conforms is True, verdict.words)
+            return LaneVerdict(lenient and verdict.conforms is True, verdict.words, facts=verdict.facts)
         if lenient and schema.is_valid_if_coerced(value):
             return LaneVerdict(conforms=True)
-        return LaneVerdict(conforms=False, words=schema.describe(value))
+        parts = schema.describe_parts(value, show_names=show_names)
+        facts = tuple(fact for part in parts for fact in part.facts)
+        return LaneVerdict(conforms=False, words=tuple(map(str, parts)), facts=facts)
+
+
+def _held_to(
+    schema: CompiledSchema | UncompilableSchema | None, formats: Formats
+) -> CompiledSchema | UncompilableSchema | None:
+    """The schema as it judges under a policy."""
+    return schema.asserting if formats is _ASSERT and isinstance(schema, CompiledSchema) else schema
 
 
 def _decide(violation: Violation, *, is_firm: bool) -> Decision:
-    return (Blocked if is_firm else Warned)(violation.rule, violation.message)
+    if is_firm:
+        return Blocked(violation.rule, violation.message, violation.facts)
+    return Warned(violation.rule, violation.message)
 
 
 def _body(value: object) -> str:

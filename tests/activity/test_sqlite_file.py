@@ -160,7 +160,7 @@ def test_a_damaged_file_is_named_as_such(tmp_path: Path) -> None:
 
 def test_a_state_folder_that_is_a_file_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("")
-    assert "is no folder" in complaint(SqliteStore.open, tmp_path / "state")
+    assert "is not a folder" in complaint(SqliteStore.open, tmp_path / "state")
 
 
 def test_a_folder_that_may_not_be_read_is_refused_in_one_line(tmp_path: Path) -> None:

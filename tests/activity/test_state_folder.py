@@ -174,7 +174,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
             os.chdir(tmp_path)  # the name of a socket is short
             made.bind(path.name)
             os.chdir(before)
-    assert "activity.db is no file. " in complaint("activity.db", tmp_path)
+    assert "activity.db is not a file. " in complaint("activity.db", tmp_path)
 
 
 @pytest.mark.requirement("S10")
@@ -191,7 +191,7 @@ def test_a_private_file_is_its_owners_alone_and_follows_no_link(tmp_path: Path, 
     with pytest.raises(StoreError, match="is a symbolic link"):
         open_private(link)
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(StoreError, match="is no file"):
+    with pytest.raises(StoreError, match="is not a file"):
         open_private(tmp_path / "pipe")
     with pytest.raises(FileNotFoundError):
         open_private(tmp_path / "none", os.O_RDONLY)
@@ -229,7 +229,7 @@ def complaint(name: str, folder: Path) -> str:
 @pytest.mark.requirement("S10")
 def test_a_named_pipe_in_place_of_the_database_is_refused_by_readers_too(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "activity.db")
-    with pytest.raises(StoreError, match="is no file"):
+    with pytest.raises(StoreError, match="is not a file"):
         check_readable(tmp_path / "activity.db")
 
 

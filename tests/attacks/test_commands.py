@@ -298,7 +298,7 @@ def test_a_state_folder_that_is_a_file_is_named_as_such(words: list[str], tmp_pa
     state.write_text("")
     done = run(*words, "--state", str(state), folder=tmp_path)
     assert (done.returncode, is_plain_failure(done)) == (1, True)
-    assert b"is no folder" in done.stderr
+    assert b"is not a folder" in done.stderr
 
 
 @pytest.mark.requirement("F10")
@@ -306,5 +306,5 @@ def test_a_wrapper_whose_state_folder_is_a_file_says_so(tmp_path: Path) -> None:
     state = tmp_path / "state"
     state.write_text("")
     done = run("wrap", "--state", str(state), "--", "cat", folder=tmp_path)
-    assert b"is no folder" in done.stderr
+    assert b"is not a folder" in done.stderr
     assert b"Traceback" not in done.stderr

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from handfast.gateway.sessions.session_table import ENDED
+from handfast.gateway.sessions.session_table import ENDED, INITIALIZED
 from tests.attacks.test_shared_process import Caller
 from tests.contracts.rig import Json
 from tests.gateway.running import OpenPost, Serving, meanwhile, one_record, outcome, running, send
@@ -141,3 +141,61 @@ def test_a_call_that_was_answered_on_the_listening_stream_leaves_no_request_with
             found = call.result(10)
         stream.leave()
     assert (found.status, "another stream" in found.text) == (502, True)
+
+
+@contextmanager
+def unknown_session(folder: Path, way: Way) -> Iterator[tuple[Serving, Stub, Caller]]:
+    """A caller in a session that its server knows and the gateway does not, as after a restart of the gateway."""
+    answers = {"add": answer(FINE), "slow": answer(FINE, "silence"), "late": answer(FINE, "slow:1")}
+    stub = write_stub(folder, tools=[tool(name) for name in answers], answers=answers, versions=LEGACY)
+    with entry_for(stub, way) as entry:
+        with running({"up": entry}, folder) as gateway:
+            before = Caller(gateway, "/mcp/up", "mine", is_modern=False)
+            before.open()
+        with running({"up": entry}, folder) as gateway:
+            mine = Caller(gateway, "/mcp/up", "mine", is_modern=False)
+            mine.session = before.session
+            yield gateway, stub, mine
+
+
+@pytest.mark.requirement("F11")
+@pytest.mark.parametrize("way", HTTP)
+@pytest.mark.parametrize("ending", ["cancelled", "session.ended"])
+def test_the_first_call_of_a_session_that_the_gateway_does_not_know_can_be_ended(
+    tmp_path: Path, way: Way, ending: str
+) -> None:
+    with unknown_session(tmp_path, way) as (gateway, stub, mine):
+        message = json.dumps(mine.render("tools/call", {"name": "slow", "arguments": {}}) | {"id": 50}).encode()
+        with meanwhile(partial(mine.exchange, message)) as call:
+            stub.journal.wait_for(lambda journal: journal.calls("slow"))
+            if ending == "cancelled":
+                mine.send(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":50}}')
+                stub.journal.wait_for(lambda journal: "notifications/cancelled" in journal.methods())
+            else:
+                assert send(gateway.base, "DELETE", mine.path, headers={"Mcp-Session-Id": mine.session}).status < 300
+            found = call.result(10)
+        assert found.is_error
+        record = one_record(gateway.state, type="tool_call", tool="slow")
+        expected = ("cancelled", "session.ended", ENDED) if ending == "session.ended" else ("cancelled", "")
+        assert (record.status.value, record.rule, record.reason)[: len(expected)] == expected
+        assert found.text == (ENDED if ending == "session.ended" else "The request was cancelled.")
+
+
+@pytest.mark.requirement("F7")
+def test_a_session_that_the_gateway_does_not_know_is_shared_with_no_other_address(tmp_path: Path) -> None:
+    """Nor is it initialised again by its own caller while a call is under way in it."""
+    with unknown_session(tmp_path, "http-json") as (gateway, stub, mine):
+        message = json.dumps(mine.render("tools/call", {"name": "late", "arguments": {}}) | {"id": 50}).encode()
+        with meanwhile(partial(mine.exchange, message)) as call:
+            stub.journal.wait_for(lambda journal: journal.calls("late"))
+            cancel = b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":50}}'
+            address = urlsplit(gateway.base)
+            connection = http.client.HTTPConnection(
+                address.hostname or "", address.port, timeout=30, source_address=("127.0.0.2", 0)
+            )
+            connection.request("POST", mine.path, cancel, mine.headers(cancel))
+            assert connection.getresponse().status == 202
+            connection.close()
+            assert mine.request("initialize").text == INITIALIZED
+            assert call.result(10).text == "fine"
+        assert outcome(gateway.state, "late") == ("success", "")

@@ -167,11 +167,35 @@ def test_a_call_whose_client_leaves_while_its_server_starts_is_on_record_and_nev
     assert stub.journal.calls("slow") == []
 
 
-def leave_early(client: HttpGateway, front: str) -> None:
+@pytest.mark.requirement("F11")
+@pytest.mark.parametrize(("versions", "first"), [(MODERN, "server/discover"), (LEGACY, "initialize")])
+def test_a_call_whose_client_leaves_while_its_own_process_starts_never_runs(
+    tmp_path: Path, versions: list[str], first: str
+) -> None:
+    known: Json = {"tools": [tool("slow")], "answers": {"slow": answer(FINE)}, "versions": versions}
+    late = answer(DISCOVERY if versions is MODERN else GREETING, "slow:1.5")
+    stub = write_stub(tmp_path, **known)
+    with entry_for(stub, "stdio") as entry, running({"up": entry}, tmp_path) as gateway:
+        client = gateway.client(is_modern=True)
+        assert client.list_tools()
+        started = len(stub.journal.events("started"))
+        write_stub(tmp_path, **known, methods={first: late})
+        leave_early(client, "server", level="debug")
+        stub.journal.wait_for(lambda journal: len(journal.events("started")) > started)
+        record = one_record(gateway.state, type="tool_call")
+        assert (record.status.value, record.rule, record.reason) == ("cancelled", "client.left", LEFT)
+        assert client.call("slow").text == "fine"
+    assert len(stub.journal.calls("slow")) == 1
+
+
+def leave_early(client: HttpGateway, front: str, *, level: str = "") -> None:
     """Send a call, and close the connection while the server is being started."""
     name = "up" if front == "compact" else "up__slow" if front == "all" else "slow"
     arguments: Json = {"action": "slow", "arguments": {}} if front == "compact" else {}
-    body = json.dumps(client.render("tools/call", {"name": name, "arguments": arguments})).encode()
+    message = client.render("tools/call", {"name": name, "arguments": arguments})
+    if level:
+        message["params"]["_meta"]["io.modelcontextprotocol/logLevel"] = level
+    body = json.dumps(message).encode()
     address = urlsplit(client.base)
     connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=0.5)
     connection.request("POST", client.path, body, client.headers(body))

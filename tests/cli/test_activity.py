@@ -507,3 +507,12 @@ def test_a_table_shows_the_newest_fifty_and_a_program_gets_all(tmp_path: Path, c
     assert len(capsys.readouterr().out.splitlines()) == 1 + 50
     assert invoke("list", tmp_path, "-o", "json") == 0
     assert len(json.loads(capsys.readouterr().out)) == 70
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_on_a_narrow_terminal_every_id_that_is_shown_finds_its_record(tmp_path: Path, columns: int) -> None:
+    ids = [f"01a1e16239d10002{end}" for end in ("a39a4da82faf", "a39a4da82fb0", "b00000000000")]  # of three processes
+    append(tmp_path, *(record(5, id=each, server="files", tool="write", reason="long " * 20) for each in ids))
+    shown = on_a_terminal(command_line("list", tmp_path), columns=columns, more={"NO_COLOR": "1"})
+    found = [line.split()[0] for line in shown.splitlines()[1:]]
+    assert [invoke("show", tmp_path, each) for each in found] == [0, 0, 0]

@@ -111,7 +111,9 @@ def test_a_refused_call_says_why_and_ends_with_1(handfast: Run, demo: DemoGatewa
     words = ("call", "contacts", "create_contact", json.dumps({"data": ADA}), "--url", demo.url)
     assert handfast(*words) == Ran(1, REFUSED, "The call failed:\n")
     ran = handfast(*words, "-o", "json")
-    expected = {"content": [{"type": "text", "text": REFUSED.rstrip("\n")}], "isError": True}
+    facts = [{"pointer": "/data", "rule": "wrapper"}]
+    content = [{"type": "text", "text": REFUSED.rstrip("\n")}]
+    expected = {"content": content, "isError": True, "_meta": {"handfast/violations": facts}}
     assert (ran.code, json.loads(ran.out), ran.err) == (1, expected, "")
 
 

@@ -90,3 +90,11 @@ def test_the_first_column_stays_whole_and_the_last_gives_way_first() -> None:
     (line,) = console.render_table(["ID", "RULE", "REASON"], [["0123456789", "r" * 40, "w" * 90]], width=60)[1:]
     assert line.startswith("0123456789  rrr")
     assert len(line) == 60
+
+
+def test_the_first_column_is_whole_and_columns_that_have_no_room_are_left_out() -> None:
+    row = ["0123456789abcdef", "2026-01-01", "blocked", "tool_call", "files", "write", "result.schema", "why"]
+    for width in range(16, 120):
+        header, line = console.render_table(["C"] * len(row), [row], width=width)
+        assert line.split("  ")[0] == row[0]
+        assert max(len(header), len(line)) <= width

@@ -67,7 +67,7 @@ def test_an_address_that_is_no_mcp_server_is_named_as_the_cause(
 def test_an_address_that_is_no_gateway_is_named_as_the_cause(handfast: Run, status: int, body: bytes) -> None:
     with one_answer(status, body) as url:
         ran = handfast("call", "up", "x", "--url", url)
-    about = f"the answer has HTTP status {status} and is no MCP message; check the address of the gateway"
+    about = f"the answer has HTTP status {status} and is not an MCP message; check the address"
     assert ran == Ran(1, "", f"handfast: {about}\n")
 
 

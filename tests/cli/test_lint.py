@@ -30,18 +30,24 @@ async def drop(*, app_state, arguments, actor=None):
 
 admin_tool("drop", "Drop it.", handler=drop)
 """
-UNGUARDED = (
-    "{place}: error mcp-admin-guardrail The handler of the admin tool 'drop': 'drop' does not call"
-    " require_admin_guardrails itself. Call require_admin_guardrails(arguments, actor) before anything else in this"
-    " function.\n"
-)
+UNGUARDED = """\
+error mcp-admin-guardrail: `require_admin_guardrails` is not the first call of an admin tool's handler.
+  Call require_admin_guardrails(arguments, actor) before anything else in this function.
+  {place}: The handler of the admin tool 'drop': 'drop' does not call require_admin_guardrails itself.
+"""
 PYPROJECT = """\
 [tool.handfast.lint]
 boundaries = [{file = "src/auth.py", function = "decode", label = "jwt"}]
 """
-NO_CALL = (
-    "{place}: error boundary-typed The boundary 'jwt': 'decode' does not call parse_typed."
-    ' Call parse_typed("jwt", ...) in this function itself.\n'
+NO_CALL = """\
+error boundary-typed: A registered boundary does not call `parse_typed` with its label.
+  Parse the payload here with parse_typed and the boundary's label written out.
+  {place}: The boundary 'jwt': 'decode' does not call parse_typed. Call parse_typed("jwt", ...) in this function itself.
+"""
+NOTHING = "nothing to judge: no registered boundary, no admin tool with a handler, no tool definition"
+ADVICE = (
+    "To have boundaries judged, register them under [tool.handfast.lint] in pyproject.toml; to have tools judged,"
+    " name a .json file of them, --toolbox MODULE:ATTRIBUTE, --server NAME or -- CMD (docs/lint.md).\n"
 )
 TOOLS = json.dumps([{"name": "get x", "description": "Get it.", "inputSchema": {"type": "object"}}])
 
@@ -57,36 +63,84 @@ def test_the_sources_of_a_users_project_are_judged(handfast: Run, tmp_path: Path
         tmp_path, {"pyproject.toml": PYPROJECT, "src/auth.py": "def decode(raw): ...\n", "src/tools.py": HANDLER}
     )
     expected = NO_CALL.format(place="src/auth.py:1") + UNGUARDED.format(place="src/tools.py:4")
-    assert handfast("lint", *words) == Ran(1, expected, "2 files judged: 2 errors\n")
+    assert handfast("lint", *words) == Ran(1, expected, "judged 1 boundary and 1 admin handler in 2 files: 2 errors\n")
 
 
-def test_nothing_found_is_quiet_on_stdout(handfast: Run, tmp_path: Path) -> None:
-    write_files(tmp_path, {"a.py": "x = 1\n"})
-    assert handfast("lint") == Ran(0, "", "1 file judged: nothing found\n")
+GUARDED = HANDLER.replace("    return", "    require_admin_guardrails(arguments, actor)\n    return").replace(
+    "import admin_tool", "import admin_tool, require_admin_guardrails"
+)
+TYPED = "from handfast.boundary import parse_typed\n\n\ndef decode(raw):\n    return parse_typed('jwt', raw, dict)\n"
+
+
+def test_nothing_found_is_quiet_on_stdout_and_says_what_was_judged(handfast: Run, tmp_path: Path) -> None:
+    write_files(tmp_path, {"pyproject.toml": PYPROJECT, "src/auth.py": TYPED, "src/tools.py": GUARDED})
+    judged = "judged 1 boundary and 1 admin handler in 2 files: nothing found\n"
+    assert handfast("lint") == Ran(0, "", judged)
+    assert handfast("lint", "src/tools.py").err == "judged 0 boundaries and 1 admin handler in 1 file: nothing found\n"
     assert handfast("lint", "-o", "json") == Ran(0, "[]\n", "")
 
 
-def test_a_folder_without_python_is_fine(handfast: Run) -> None:
-    assert handfast("lint") == Ran(0, "", "0 files judged: nothing found\n")
+def test_sources_with_nothing_that_can_be_judged_are_no_clean_bill(handfast: Run, tmp_path: Path) -> None:
+    assert handfast("lint") == Ran(0, "", f"{NOTHING}\n{ADVICE}")
+    write_files(tmp_path, {"a.py": "x = 1\n", "tools.json": "[]"})
+    assert handfast("lint") == Ran(0, "", f"{NOTHING}\n{ADVICE}")
+    assert handfast("lint", "a.py", "tools.json") == Ran(0, "", f"{NOTHING}\n{ADVICE}")
+
+
+def test_what_was_found_but_not_judged_is_counted(handfast: Run, tmp_path: Path) -> None:
+    rows = """[tool.handfast.lint]
+        boundaries = [
+            {file = "auth.py", function = "decode", label = "jwt"},
+            {file = "auth.py", function = "gone", label = "gone"},
+            {file = "none.py", function = "decode", label = "none"},
+            {file = "auth.py", function = "decode", label = "loose", lenient = true},
+        ]
+    """
+    unseen = "\nadmin_tool('wipe', 'Wipe.', handler=HANDLERS['wipe'])\n"
+    write_files(tmp_path, {"pyproject.toml": rows, "auth.py": TYPED, "tools.py": GUARDED + unseen})
+    judged = "judged 1 of 4 boundaries and 1 of 2 admin handlers in 2 files: 2 errors, 1 warning\n"
+    assert handfast("lint").err == judged
+
+
+def test_findings_of_one_kind_stand_under_one_heading_the_gravest_first(handfast: Run) -> None:
+    names = ["b c", "a b"]
+    tools = [{"name": name, "description": "It.", "inputSchema": {"type": "object"}} for name in names]
+    Path("tools.json").write_text(json.dumps([*tools, {"name": "c", "description": "It."}]))
+    ran = handfast("lint", "tools.json", "--select", "tool-name,tool-input-root,tool-open-root")
+    assert [line for line in ran.out.splitlines() if not line.startswith("  ")] == [
+        f"{RULES[rule_id].level} {rule_id}: {RULES[rule_id].summary}"
+        for rule_id in ("tool-input-root", "tool-name", "tool-open-root")
+    ]
+    message = "The name is not 1 to 128 of letters, digits, '_', '.' and '-'."
+    assert "\n".join(ran.out.splitlines()[3:7]) == "\n".join(
+        [
+            "warning tool-name: A tool's name is not made of 1 to 128 of `A-Z a-z 0-9 _ . -`.",
+            "  Rename the tool.",
+            f"  tools.json: a b/name: {message}",
+            f"  tools.json: b c/name: {message}",
+        ]
+    )
 
 
 def test_tool_definitions_in_a_file_are_judged_beside_sources(handfast: Run, tmp_path: Path) -> None:
     write_files(tmp_path, {"a.py": "def (\n", "tools.json": TOOLS})
     ran = handfast("lint", "a.py", "tools.json")
-    assert [line.split(" ")[:3] for line in ran.out.splitlines()] == [
-        ["a.py:1:", "error", "source-unreadable"],
-        ["tools.json:", "get", "x:"],
-        ["tools.json:", "get", "x/inputSchema:"],
-        ["tools.json:", "get", "x/name:"],
+    assert re.findall(r"^  (tools.json: .*?): ", ran.out, re.MULTILINE) == [
+        "tools.json: get x/name",
+        "tools.json: get x",
+        "tools.json: get x/inputSchema",
     ]
-    assert (ran.code, ran.err) == (1, "1 file and 1 tool judged: 1 error, 1 warning, 2 info\n")
+    assert ran.out.startswith("error source-unreadable: ")
+    judged = "judged 0 boundaries and 0 admin handlers in 1 file; 1 tool"
+    assert (ran.code, ran.err) == (1, f"{judged}: 1 error, 1 warning, 2 info\n")
 
 
 def test_a_file_that_is_no_python_is_a_finding_with_its_line(handfast: Run, tmp_path: Path) -> None:
     write_files(tmp_path, {"a.py": "x = 1\ny = = 2\n"})
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    text = f"This is not Python {version}: invalid syntax. Correct the file, or leave it out."
-    assert handfast("lint", "a.py") == Ran(1, f"a.py:2: error source-unreadable {text}\n", "1 file judged: 1 error\n")
+    heading = "error source-unreadable: A file cannot be read as Python.\n  Correct the file, or leave it out.\n"
+    found = f"{heading}  a.py:2: This is not Python {version}: invalid syntax.\n"
+    assert handfast("lint", "a.py") == Ran(1, found, f"{NOTHING}: 1 error\n{ADVICE}")
 
 
 # --- how it ends -----------------------------------------------------------------------------------------------------
@@ -125,7 +179,7 @@ def test_only_chosen_ids_are_told(handfast: Run, tmp_path: Path) -> None:
         (["--select", "tool-nam"], "there is no finding 'tool-nam'; did you mean tool-name?"),
         (["--ignore", "zzz"], "there is no finding 'zzz'; docs/lint.md lists them all"),
         (["--"], "lint needs a command after --, such as: handfast lint -- npx -y SOME-SERVER"),
-        (["--toolbox", "contacts"], "'contacts' is not module:attribute, such as examples.contacts:tools"),
+        (["--toolbox", "contacts"], "'contacts' is not module:attribute, such as contacts:tools"),
         (["--fail-on", "info"], None),
         (["-o", "xml"], None),
     ],
@@ -192,7 +246,7 @@ def test_a_name_cannot_harm_a_terminal(handfast: Run, tmp_path: Path) -> None:
     assert "\x1b" not in handfast("lint", "tools.json").out
 
 
-def test_on_a_terminal_findings_are_a_table_in_colour_and_never_cut(tmp_path: Path) -> None:
+def test_on_a_terminal_levels_are_in_colour_and_nothing_is_cut(tmp_path: Path) -> None:
     write_files(tmp_path, {"a.py": HANDLER})
     leader, follower = pty.openpty()
     environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | {"TERM": "xterm"}
@@ -201,9 +255,8 @@ def test_on_a_terminal_findings_are_a_table_in_colour_and_never_cut(tmp_path: Pa
     os.close(follower)
     shown = os.read(leader, 65_536).decode().splitlines()
     os.close(leader)
-    assert re.sub(r"\x1b\[\d+m", "", shown[0]).split() == ["WHERE", "LEVEL", "ID", "WHAT"]
-    assert shown[1].startswith("a.py:4  \x1b[31merror\x1b[0m  mcp-admin-guardrail  The handler of")
-    assert shown[1].endswith("before anything else in this function.")
+    plain = UNGUARDED.format(place="a.py:4").splitlines()
+    assert shown == [plain[0].replace("error", "\x1b[31merror\x1b[0m"), *plain[1:]]
 
 
 # --- hooks -----------------------------------------------------------------------------------------------------------
@@ -254,7 +307,7 @@ def test_pre_commit_runs_the_hook_on_a_users_files(hook: dict[str, object], tmp_
     )
     assert done.returncode == 1, done.stderr
     assert NO_CALL.format(place="src/auth.py:1") in done.stdout
-    assert "2 files judged: 1 error" in done.stdout
+    assert "judged 1 boundary and 0 admin handlers in 2 files: 1 error" in done.stdout
 
 
 @pytest.mark.requirement("001-17")

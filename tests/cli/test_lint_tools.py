@@ -107,9 +107,63 @@ def shop(tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.usefixtures("shop")
 @pytest.mark.parametrize("named", ["shop_tools:tools", "shop_tools:Holder.inner", "shop_tools:tools.registry"])
 def test_a_toolbox_is_imported_and_its_tools_are_judged(handfast: Run, named: str) -> None:
-    text = "Parameters without a description: id. Say in a few words what each one is."
-    expected = f"{named}: delete_order/inputSchema/properties: info tool-parameter-description {text}\n"
-    assert handfast("lint", "--toolbox", named) == Ran(0, expected, "1 tool judged: 1 info\n")
+    ran = handfast("lint", "--toolbox", named)
+    text = "Parameters without a description: id."
+    assert ran.out.splitlines()[2:] == [f"  {named}: delete_order/inputSchema/properties: {text}"]
+    assert (ran.code, ran.err) == (0, "judged 1 tool: 1 info\n")
+
+
+PATTERNS = {
+    "arguments": (
+        (
+            "class Bad(Args): sku: str = Field(pattern='(')\n\n\n"
+            "@tools.read\nasync def look(args: Bad, call: Call) -> str: 'Look.'"
+        ),
+        "The field 'sku' of 'look' cannot be checked: unclosed group.",
+    ),
+    "model": (
+        "\n\n\nclass Bad(BaseModel):\n    sku: str = Field(pattern='(')\n",
+        "The field 'sku' has a schema that cannot be compiled: unclosed group.",
+    ),
+    "written out": (
+        "\n\n\ntools.add(read_tool('get', 'Get.', handler=get, input_schema=BAD))\n",
+        (
+            "The input schema of 'get' cannot be used:"
+            " The pattern at #/properties/sku/pattern is not a valid regular expression."
+        ),
+    ),
+}
+BEFORE_IT = """\
+from handfast.toolkit import Args, Call, Toolbox, read_tool
+from pydantic import BaseModel, Field
+
+tools = Toolbox("shop")
+SKU = {"type": "string", "pattern": "("}
+BAD = {"type": "object", "additionalProperties": False, "properties": {"sku": SKU}}
+async def get(**_): return ""
+"""
+
+
+@pytest.mark.parametrize(("code", "message"), PATTERNS.values(), ids=PATTERNS)
+def test_an_invalid_pattern_in_an_authored_schema_is_a_finding(
+    handfast: Run, shop: Path, code: str, message: str
+) -> None:
+    (shop / "shop_broken.py").write_text(BEFORE_IT + code)
+    ran = handfast("lint", "--toolbox", "shop_broken:tools", "-o", "json")
+    assert (ran.code, ran.err) == (1, "")
+    assert json.loads(ran.out) == [
+        {
+            "id": "tool-schema-uncompilable",
+            "level": "error",
+            "message": message,
+            "hint": "Correct the schema.",
+            "file": "shop_broken.py",
+            "line": 11,
+            "origin": "shop_broken:tools",
+            "tool": "",
+            "path": "",
+        }
+    ]
 
 
 @pytest.mark.usefixtures("shop")
@@ -120,7 +174,7 @@ def test_a_toolbox_is_imported_and_its_tools_are_judged(handfast: Run, named: st
         ("shop_broken:tools", "shop_broken cannot be imported: ZeroDivisionError: division by zero"),
         ("shop_tools:gone", "shop_tools:gone: there is no 'gone'; check the name after the colon"),
         ("shop_tools:nothing", "shop_tools:nothing has no list_registered(); name a toolbox or a registry of tools"),
-        (":tools", "':tools' is not module:attribute, such as examples.contacts:tools"),
+        (":tools", "':tools' is not module:attribute, such as contacts:tools"),
     ],
 )
 def test_a_toolbox_that_is_none_is_wrong_usage(handfast: Run, named: str, about: str) -> None:

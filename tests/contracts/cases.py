@@ -78,6 +78,7 @@ _INPUT_KEYS = frozenset(
         "ignore",
         "errors",
         "lenient_scalars",
+        "input_formats",
         "unknown_tools",
         "input_uncompilable_schema",
     }
@@ -133,7 +134,14 @@ class Outcome:
     def refused(self, text: str) -> bool:
         """The tool was never reached, and the agent reads this."""
         assert self.reached == []
-        assert self.answer.message == {"jsonrpc": "2.0", "id": _id(self.sent[0].message), "result": self.error(text)}
+        message = self.answer.message
+        result = dict(message["result"])
+        assert set(result.pop("_meta", {})) <= {"handfast/violations"}
+        assert {**message, "result": result} == {
+            "jsonrpc": "2.0",
+            "id": _id(self.sent[0].message),
+            "result": self.error(text),
+        }
         return True
 
     def error(self, text: str) -> Json:

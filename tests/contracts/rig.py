@@ -310,9 +310,9 @@ def wrap(
 
 @contextmanager
 def serve(settings: Json, folder: Path, *, environment: dict[str, str] | None = None) -> Iterator[str]:
-    """`handfast serve` on a free port; gives its address."""
+    """`handfast serve` on a free port, its servers started with their first request; gives its address."""
     config = folder / "handfast.json"
-    config.write_text(json.dumps(settings))
+    config.write_text(json.dumps({"start": "lazy", **settings}))
     command = [*HANDFAST, "serve", "--config", str(config), "--listen", "127.0.0.1:0", "--state", str(folder / "state")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, env=environment) as process:
         assert process.stderr is not None

@@ -103,6 +103,37 @@ def test_the_wrapper_text_is_the_answer_whatever_else_is_wrong(seen: Seen, which
     assert seen[which].decision["rule"] == "arguments.nested_wrapper"
 
 
+FACTS_WRONG = case("facts_wrong", COUNTED, calls=[WRONG], input_mode="strict")
+FACTS_UNKNOWN = case("facts_unknown", COUNTED, calls=['{"count": 1, "cuont": 2}'], unknown_arguments="reject_all")
+FACTS_WRAPPED = case("facts_wrapped", COUNTED, calls=[WRAPPED])
+
+
+@pytest.mark.parametrize(
+    ("which", "facts"),
+    [
+        (FACTS_WRONG, [{"pointer": "/count", "rule": "type", "expected": "integer"}]),
+        (FACTS_UNKNOWN, [{"pointer": "/cuont", "rule": "unknown"}]),
+        (FACTS_WRAPPED, [{"pointer": "/data", "rule": "wrapper"}]),
+    ],
+    ids=lambda value: getattr(value, "tool", ""),
+)
+def test_a_refusal_carries_its_violations_for_programs(seen: Seen, which: Case, facts: list[object]) -> None:
+    assert seen[which].answer.message["result"]["_meta"] == {"handfast/violations": facts}
+
+
+DAY = {"type": "object", "properties": {"day": {"type": "string", "format": "date"}}}
+DAY_WRONG = case("day_wrong", DAY, calls=['{"day": "17.03.2026"}'], input_mode="strict", input_formats="assert")
+DAY_RIGHT = case("day_right", DAY, calls=['{"day": "2026-03-17"}'], input_mode="strict", input_formats="assert")
+
+
+def test_formats_are_held_to_where_the_settings_say_so(seen: Seen) -> None:
+    assert seen[DAY_RIGHT].passed()
+    assert seen[DAY_WRONG].refused(
+        "The arguments do not fit what the tool declares: day: must be a date such as 2026-03-01. "
+        'Correct them and call again.\nDeclared fields: ["day"].'
+    )
+
+
 PROTOCOL_WRAPPED = case("protocol_wrapped", COUNTED, calls=[WRAPPED], errors="protocol")
 PROTOCOL_WRONG = case("protocol_wrong", COUNTED, calls=[WRONG], errors="protocol", input_mode="strict")
 

@@ -65,7 +65,7 @@ FORM = "Write server, server/tool or either with :read, :write or :admin; * stan
 def test_what_is_no_scope_is_refused_in_one_line_that_says_what_to_write(text: str, problem: str) -> None:
     with pytest.raises(ScopeError) as refused:
         parse_scope(text)
-    assert str(refused.value) == f"'{text.replace(chr(0), '?')}' is no scope: {problem}. {FORM}"
+    assert str(refused.value) == f"'{text.replace(chr(0), '?')}' is not a scope: {problem}. {FORM}"
 
 
 def test_scopes_stand_in_one_text_each_once() -> None:

@@ -46,7 +46,7 @@ def test_without_a_host_to_go_to_it_must_be_said(site: Site) -> None:
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(AddressUnknown) as unknown:
         address("/mcp/", LIVE, url)
-    assert str(unknown.value) == "--url is no address. Write it whole, such as https://example.com"
+    assert str(unknown.value) == "--url is not an address. Write it whole, such as https://example.com"
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_everything_can_be_said() -> None:
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ([], "settings.HANDFAST is no dict."),
+        ([], "settings.HANDFAST must be a dict."),
         ({"EXLUDE": []}, "HANDFAST has no setting 'EXLUDE'. There are ACTIVITY, "),
         ({"NAME": ""}, "HANDFAST['NAME'] must be a name"),
         ({"NAME": "a b"}, "HANDFAST['NAME'] must be a name"),

@@ -30,7 +30,7 @@ def test_what_has_no_mark_has_none() -> None:
 
 @pytest.mark.parametrize("name", ["", "with.dot", "with space", "ü", "x" * 129])
 def test_a_name_that_no_tool_can_have_is_refused_at_once(name: str) -> None:
-    with pytest.raises(ValueError, match=r"is no name for a tool. Use 1 to 128 letters, digits, '_' or '-'"):
+    with pytest.raises(ValueError, match=r"cannot name a tool. Use 1 to 128 letters, digits, '_' or '-'"):
         mcp_tool(name=name)
 
 

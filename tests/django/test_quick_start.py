@@ -93,7 +93,7 @@ def test_the_page_says_what_to_write_and_what_to_run() -> None:
     page = read_quick_start()
     assert list(page.edits) == ["settings.py", "urls.py"]
     assert page.edits["settings.py"] == 'INSTALLED_APPS += ["handfast.django"]\n'
-    assert page.commands[0] == 'pip install "handfast[django]"'
+    assert page.commands[0] == 'pip install ".[django]"'
     assert page.commands[-1] == "python manage.py runserver"
 
 

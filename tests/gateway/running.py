@@ -123,7 +123,8 @@ class Serving:
 
     def write_settings(self, settings: Json) -> None:
         """Change the file and have it read at once."""
-        self.config.write_text(settings if isinstance(settings, str) else json.dumps(settings))
+        whole = settings if isinstance(settings, str) else json.dumps({"start": "lazy", **settings})
+        self.config.write_text(whole)
         self.process.send_signal(1)  # SIGHUP
 
     def health(self) -> tuple[int, Json]:
@@ -140,9 +141,12 @@ def running(
     leaves_calls: bool = False,
     **settings: Json,
 ) -> Iterator[Serving]:
-    """`handfast serve` on a free port, its stderr gathered. `leaves_calls`: it is killed, whatever is under way."""
+    """`handfast serve` on a free port, its stderr gathered. `leaves_calls`: it is killed, whatever is under way.
+
+    Servers start with their first request where a test says nothing else: most count what theirs was asked.
+    """
     config = folder / "handfast.json"
-    config.write_text(json.dumps({"mcpServers": servers, **settings}))
+    config.write_text(json.dumps({"mcpServers": servers, "start": "lazy", **settings}))
     command = [*HANDFAST, "serve", "--config", str(config), "--listen", "127.0.0.1:0", "--state", str(folder / "state")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, env=environment) as process:
         assert process.stderr is not None

@@ -8,7 +8,7 @@ import pytest
 
 from tests.contracts.rig import MODERN_META, Json
 from tests.gateway.running import TEXT, Serving, request, running, send
-from tests.gateway.translate.servers.asking import LEGACY, MODERN, WAYS, Way, entry_for
+from tests.gateway.translate.servers.asking import LEGACY, MODERN, PIPED, WAYS, Way, entry_for
 from tests.stubs.run import Stub, answer, tool, write_stub
 
 ASKED: Json = {"elicitation": {}}
@@ -125,6 +125,6 @@ def test_a_legacy_client_gets_log_messages_unasked_where_it_is_known_whose_they_
         client.request("logging/setLevel", {"level": "error"})
         client.call("add")
     levels = [sent.message["params"]["_meta"].get(LEVEL) for sent in stub.journal.calls("add")]
-    assert levels == [None if way == "stdio" else "info", "error"]
+    assert levels == [None if way in PIPED else "info", "error"]
     lists = [entry.message for entry in stub.journal.messages() if entry.message.get("method") == "tools/list"]
     assert {sent["params"]["_meta"].get(LEVEL) for sent in lists} == {None}

@@ -22,7 +22,7 @@ def judge(folder: Path, files: Mapping[str, str], *boundaries: Boundary, only: s
     write_files(folder, files)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        return in_order(check_sources(find_sources([Path(only)]), Project(folder, boundaries)))
+        return in_order(check_sources(find_sources([Path(only)]), Project(folder, boundaries)).findings)
 
 
 def told(findings: list[Finding]) -> list[tuple[str, str, int]]:

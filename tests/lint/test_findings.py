@@ -71,6 +71,7 @@ def test_patterns_name_ids() -> None:
     assert matching_ids(["tool-name", "boundary-*"]) == {
         "tool-name",
         "boundary-typed",
+        "boundary-typed-helper",
         "boundary-typed-missing",
         "boundary-typed-reason",
     }

@@ -10,7 +10,7 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal  # Any: results as the clients print them
@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / ".parts"
 NODE = FOLDER / "node" / "node"
 PYTHON = FOLDER / "py" / "bin" / "python"
+OLD = FOLDER / "old"
 _OFFICIAL = FOLDER / "node" / "node_modules" / "@modelcontextprotocol"
 # package.json puts a small package in the place of rolldown, which only the inspector's browser page is built with.
 INSPECTOR = _OFFICIAL / "inspector" / "clients" / "launcher" / "build" / "index.js"
@@ -74,6 +75,14 @@ class Parts:
         """The one server here that speaks both eras; what comes first on its connection decides."""
         return [str(PYTHON), "-m", "mcp_server_time", "--local-timezone", "UTC"]
 
+    def old(self, folder: Path) -> Mapping[str, list[str]]:
+        """Servers on SDKs of 2024 and 2025 (mcp 1.0.0, 1.2.0 and 1.4.1), by name."""
+        return {
+            "sqlite": [str(OLD / "sqlite/bin/mcp-server-sqlite"), "--db-path", str(folder / "old.db")],
+            "fetch": [str(OLD / "fetch/bin/mcp-server-fetch")],
+            "shell": ["env", "ALLOW_COMMANDS=ls", str(OLD / "shell/bin/mcp-shell-server")],
+        }
+
     def memory(self, file: Path) -> list[str]:
         """The knowledge graph, kept in a file of the test's own."""
         return ["env", f"MEMORY_FILE_PATH={file}", *npm_server("memory")]
@@ -82,14 +91,14 @@ class Parts:
         return npm_server("filesystem", *map(str, folders))
 
     @contextmanager
-    def everything_over_http(self) -> Iterator[str]:
-        """server-everything over Streamable HTTP, revision 2025-11-25, SSE answers; gives its URL."""
+    def everything_over_http(self, transport: Literal["streamableHttp", "sse"] = "streamableHttp") -> Iterator[str]:
+        """server-everything over Streamable HTTP with SSE answers, or the transport before it; gives its URL."""
         port = free_port()
-        command = ["env", f"PORT={port}", *npm_server("everything", "streamableHttp")]
+        command = ["env", f"PORT={port}", *npm_server("everything", transport)]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             try:
                 wait_for_port(port, process)
-                yield f"http://127.0.0.1:{port}/mcp"
+                yield f"http://127.0.0.1:{port}/{'sse' if transport == 'sse' else 'mcp'}"
             finally:
                 process.kill()
 

@@ -32,11 +32,14 @@ class RealServer:
 
 def refusal(server: RealServer) -> str:
     """The text that an agent gets for the lossy call."""
-    inner = ", ".join(f'"{key}"' for key in server.lossy["call"]["arguments"][server.lost])
+    fields = [f'"{key}"' for key in server.lossy["call"]["arguments"][server.lost]]
+    cure = f"Remove '{server.lost}': none of its fields is declared."
+    if any(field in server.declared for field in fields):
+        cure = f"Unwrap '{server.lost}': send {', '.join(fields)} directly, not inside \"{server.lost}\"."
     return (
         f"Argument '{server.lost}' is not a declared field and its value is a nested object.\n"
         "Likely cause: REST-style wrapper — send fields flat at the top level.\n"
-        f"Unwrap '{server.lost}': send {inner} directly, not inside \"{server.lost}\".\n"
+        f"{cure}\n"
         f"Declared fields: [{server.declared}]."
     )
 

@@ -18,7 +18,14 @@ from tests.real.whole_session import Part, everything_session, expected_records,
 
 # The witness speaks both eras, `modern` is the witness without the older one, and npm's everything knows only that.
 ServerName = Literal[
-    "witness-http", "witness-stdio", "modern-http", "modern-stdio", "everything-http", "everything-stdio"
+    "witness-http",
+    "witness-stdio",
+    "witness-sse",
+    "modern-http",
+    "modern-stdio",
+    "everything-http",
+    "everything-stdio",
+    "everything-sse",
 ]
 Call = tuple[str, str]  # a tool, and how the call ended
 MODES: Mapping[Sdk, Sequence[Mode]] = {
@@ -100,9 +107,10 @@ class Route:
 SERVED = (
     *(Route(server, OWN) for server in ("witness-http", "witness-stdio", "everything-http", "everything-stdio")),
     *(Route(server, OWN) for server in ("modern-http", "modern-stdio")),
+    *(Route(server, OWN) for server in ("witness-sse", "everything-sse")),
     Route("witness-stdio", OWN, asks=False),
-    # One of each era, over both transports: each client meets each of them at `/mcp`, with all six behind it.
-    *(Route(server, ALL) for server in ("witness-stdio", "everything-http", "modern-http")),
+    # One of each era, over each transport: each client meets each of them at `/mcp`, with all eight behind it.
+    *(Route(server, ALL) for server in ("witness-stdio", "everything-http", "modern-http", "everything-sse")),
 )
 WRAPPED = Route("witness-stdio", is_wrapped=True)
 ROUTES: Mapping[str, Route] = {route.name: route for route in (*SERVED, WRAPPED)}
@@ -233,18 +241,24 @@ def staged(parts: Parts, folder: Path) -> Iterator[Stage]:
     with (
         _listening(witness) as witness_url,
         _listening(modern) as modern_url,
+        _listening([*witness, "--sse"], "sse") as witness_sse_url,
         parts.everything_over_http() as everything_url,
+        parts.everything_over_http("sse") as everything_sse_url,
     ):
         targets: dict[ServerName, Target] = {
             "witness-http": witness_url,
             "witness-stdio": witness,
             "modern-http": modern_url,
             "modern-stdio": modern,
+            "witness-sse": witness_sse_url,
             "everything-http": everything_url,
+            "everything-sse": everything_sse_url,
             "everything-stdio": tapped,
         }
         entries = {
-            name: {"url": target} if isinstance(target, str) else {"command": target[0], "args": target[1:]}
+            name: {"url": target, "type": name.rpartition("-")[2]}
+            if isinstance(target, str)
+            else {"command": target[0], "args": target[1:]}
             for name, target in targets.items()
         }
         # The default is for a quiet machine; here six servers start while others run.
@@ -254,12 +268,12 @@ def staged(parts: Parts, folder: Path) -> Iterator[Stage]:
 
 
 @contextmanager
-def _listening(command: Sequence[str]) -> Iterator[str]:
+def _listening(command: Sequence[str], path: str = "mcp") -> Iterator[str]:
     port = free_port()
     command = [*command, "--port", str(port)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             wait_for_port(port, process)
-            yield f"http://127.0.0.1:{port}/mcp"
+            yield f"http://127.0.0.1:{port}/{path}"
         finally:
             process.kill()

@@ -42,7 +42,10 @@ def test_clients_of_one_memory_get_their_own_answers(parts: Parts, tmp_path: Pat
 
 @pytest.mark.requirement("P1")
 def test_a_server_that_keeps_to_its_first_era_serves_clients_of_both(parts: Parts, tmp_path: Path) -> None:
-    """mcp-server-time refuses the other era on a connection for good, so each era has a child of its own."""
+    """mcp-server-time refuses the other era on a connection for good, so each era has a child of its own.
+
+    A third was offered a handshake, to find out that there are two.
+    """
     step = [{"info": True}, call("convert_time", source_timezone="UTC", time="12:30", target_timezone="Asia/Tokyo")]
     names = ("py-modern", "ts-legacy", "ts-auto", "ts1", "ts-modern")
     with serve({"mcpServers": {"time": {"command": parts.time[0], "args": parts.time[1:]}}}, tmp_path) as base:
@@ -51,4 +54,4 @@ def test_a_server_that_keeps_to_its_first_era_serves_clients_of_both(parts: Part
     assert versions == ["2026-07-28", "2025-11-25", "2026-07-28", "2025-11-25", "2026-07-28"]
     answers = [called["result"]["structuredContent"] for _, called in outcomes]
     assert answers == [answers[0]] * len(names)
-    assert started(tmp_path / "state") == 2
+    assert started(tmp_path / "state") == 3

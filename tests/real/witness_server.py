@@ -67,5 +67,7 @@ server.add_request_handler("tools/list", PaginatedRequestParams, list_page)
 if __name__ == "__main__":
     if "--port" not in sys.argv:
         mcp.run(transport="stdio")
+    elif "--sse" in sys.argv:
+        mcp.run(transport="sse", port=int(sys.argv[-1]))
     else:
         mcp.run(transport="streamable-http", port=int(sys.argv[-1]), event_store=event_store, retry_interval=100)

@@ -1,12 +1,15 @@
 """The worker by itself: its stages in order, its end with its input, and its own alarm."""
 
 import io
+import json
 import signal
 import subprocess
 import sys
 
 import pytest
 
+from handfast.core.schema.compiled import CompiledSchema, compile_schema
+from handfast.core.words.wording import Fact
 from handfast.slow_lane.frames import HEADER_BYTES, Job, Stage, body_length, pack, unpack_stage
 from handfast.slow_lane.worker import MOST_SCHEMAS, Worker
 
@@ -25,11 +28,12 @@ def job(schema: bytes, value: bytes, *, wording: bool = True, digest: str = "d",
     return Job(digest, schema, value, wording, show_names=False, seconds=seconds)
 
 
+INTEGER = (Fact("", "type", "integer"),)
 READY, COMPILED = Stage("ready"), Stage("compiled")
 
 
 def test_each_stage_is_told_as_soon_as_it_is_reached() -> None:
-    wrong = (COMPILED, Stage("verdict"), Stage("words", words=("must be an integer, not a string",)))
+    wrong = (COMPILED, Stage("verdict"), Stage("words", words=("must be an integer, not a string",), facts=INTEGER))
     assert answers(
         job(b'{"type": "integer"}', b'"x"'),
         job(b'{"type": "integer"}', b'"x"', wording=False),
@@ -45,6 +49,26 @@ def test_a_schema_that_cannot_be_compiled_is_told_with_its_reason() -> None:
         COMPILED,
         Stage("verdict", conforms=True),
     ]
+
+
+@pytest.mark.parametrize("form", ["date", "date-time", "time", "email", "uri", "uuid", "ipv4", "duration", "made-up"])
+@pytest.mark.parametrize("value", ["2026-03-17", "17.03.2026", "a@b.example", "https://a.example/b", "", "PT1H", 5])
+def test_formats_are_judged_here_as_they_are_in_place(form: str, value: object) -> None:
+    text = json.dumps({"format": form}).encode()
+    schema = compile_schema(text)
+    assert isinstance(schema, CompiledSchema)
+    for judged in (schema, schema.asserting):
+        asked = Job(
+            judged.digest,
+            judged.text,
+            json.dumps(value).encode(),
+            wording=False,
+            show_names=False,
+            seconds=60,
+            asserts_formats=judged.asserts_formats,
+        )
+        assert answers(asked)[-1] == Stage("verdict", conforms=judged.is_valid(value))
+    assert schema.is_valid(value)
 
 
 def test_only_so_many_compiled_schemas_are_kept() -> None:

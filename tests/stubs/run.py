@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal  # Any: JSON as received
 
 UPSTREAM = Path(__file__).with_name("upstream.py")
-Transport = Literal["http-json", "http-sse"]
+Transport = Literal["http-json", "http-sse", "sse"]
 Raw = str | bytes | list[Any] | dict[str, Any]  # Any: JSON that a test wrote as Python values
 
 

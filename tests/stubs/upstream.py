@@ -1,6 +1,6 @@
-"""A scripted MCP server for faults that real servers do not produce, over stdio or Streamable HTTP.
+"""A scripted MCP server for faults that real servers do not produce, over stdio, Streamable HTTP or HTTP with SSE.
 
-python -m tests.stubs.upstream stdio|http-json|http-sse SPEC.json, or the same by this file's path.
+python -m tests.stubs.upstream stdio|sse|http-json|http-sse SPEC.json, or the same by this file's path.
 Over HTTP it prints `PORT 12345` once it listens. tests/stubs/script.py describes SPEC.
 """
 
@@ -16,6 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # started by path, `tests` is not importable otherwise
 
+from tests.stubs.event_stream import EventServer
 from tests.stubs.perform import announce, perform
 from tests.stubs.script import Request, Script, Step, compact
 from tests.stubs.streamable import Streamable
@@ -114,7 +115,14 @@ def write_all(data: bytes, size: int, pause: float = 0.0) -> None:
 async def serve(transport: str, spec: Path) -> None:
     script = Script(spec)
     script.note(event="started", pid=os.getpid(), transport=transport)
-    server = Stdio(script) if transport == "stdio" else Streamable(script, streams=transport == "http-sse")
+    server: Stdio | EventServer | Streamable
+    match transport:
+        case "stdio":
+            server = Stdio(script)
+        case "sse":
+            server = EventServer(script)
+        case _:
+            server = Streamable(script, streams=transport == "http-sse")
     changes: set[asyncio.Task[None]] = set()
 
     def take_next() -> None:

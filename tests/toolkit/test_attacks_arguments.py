@@ -11,13 +11,14 @@ import pytest
 from mcp import Client
 from pydantic import Field, create_model, field_validator
 
+from handfast.boundary import broken_rule
 from handfast.toolkit import Answer, Args, Toolbox, ToolError
 from tests.toolkit.records import Kept
 
 SECRET = "hunter2-should-never-be-seen"
 MODES: tuple[Literal["legacy", "2026-07-28"], ...] = ("legacy", "2026-07-28")
 RULE = (
-    "The arguments do not fit what the tool declares: does not meet a rule that is set here. Correct them and call "
+    "The arguments do not fit what the tool declares: does not meet a rule of this tool. Correct them and call "
     'again.\nDeclared fields: ["x"].'
 )
 
@@ -106,6 +107,35 @@ def test_an_author_finds_the_line_of_the_validator_that_crashed(caplog: pytest.L
     (line,) = [record.getMessage() for record in caplog.records if "validator" in record.getMessage()]
     assert line.startswith("A validator of Picky raised KeyError at ")
     assert __file__ in line
+
+
+class Booking(Args):
+    nights: int
+    room: int = 1
+
+    @field_validator("nights")
+    @classmethod
+    def is_short(cls, value: int) -> int:
+        if value > 30:
+            raise ValueError(f"{value} is too long: s3cret")
+        return value
+
+    @field_validator("room")
+    @classmethod
+    def is_there(cls, value: int) -> int:
+        if value > 5:
+            raise broken_rule("must be a room from 1 to 5")
+        return value
+
+
+def test_a_validators_value_error_names_its_field_and_its_author_is_told_how_to_say_more(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    tools, _ = toolbox_of(Booking, Kept())
+    assert "nights: does not meet a rule of this tool. Correct" in str(call(tools, {"nights": 31}).text)
+    assert "room: must be a room from 1 to 5. Correct" in str(call(tools, {"nights": 1, "room": 9}).text)
+    (advice,) = [one for one in caplog.records if getattr(one, "event", "") == "toolkit.validator.silent"]
+    assert advice.getMessage().startswith("Booking.is_short raises ValueError, whose text no agent reads")
 
 
 def test_a_default_that_cannot_be_made_is_a_coded_error() -> None:

@@ -68,7 +68,7 @@ async def by_position(args: Which, /) -> int:
 @pytest.mark.parametrize(
     ("function", "problem"),
     [
-        (5, "5 is no function; write `async def` or `def` and decorate that"),
+        (5, "5 is not a function; write `async def` or `def` and decorate that"),
         (Service(), "Service object .* is no function"),
         (functools.partial(good), "is no function"),
         (Which, "is no function"),

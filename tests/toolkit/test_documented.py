@@ -1,22 +1,45 @@
-"""The server of docs/toolkit.md, as it stands there: started, and driven by the official client."""
+"""The servers of docs/toolkit.md and of the README, as they stand there: started, and driven by the official client."""
 
 import asyncio
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
 from mcp import Client, StdioServerParameters
 
 from handfast.core.answers.codes import CORE_MEANINGS
-from tests.demo import ROOT
+from tests.demo import HANDFAST, ROOT
 
+README = (ROOT / "README.md").read_text("utf-8")
 PAGE = (ROOT / "docs" / "toolkit.md").read_text("utf-8")
 
 
+def save_server(page: str, folder: Path) -> None:
+    (source,) = re.findall(r"<!-- server -->\n```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (folder / "contacts.py").write_text(source, "utf-8")
+
+
+def test_the_server_of_the_readme_runs_as_it_stands_there(tmp_path: Path) -> None:
+    save_server(README, tmp_path)
+    env = {**os.environ, "HANDFAST_STATE": str(tmp_path / "state")}
+
+    async def session() -> None:
+        server = StdioServerParameters(command=sys.executable, args=["contacts.py"], cwd=tmp_path, env=env)
+        async with Client(server) as client:
+            made = await client.call_tool("create_contact", {"email": "ada@example.com"})
+            assert made.structured_content == {"id": 1, "email": "ada@example.com", "first_name": ""}
+            assert (await client.call_tool("create_contact", {"data": {"email": "a"}})).is_error
+
+    asyncio.run(session())
+    (command,) = re.findall(r"`handfast (lint --toolbox \S+)`", README)
+    judged = subprocess.run([HANDFAST, *command.split()], cwd=tmp_path, env=env, capture_output=True, check=False)
+    assert judged.returncode == 0
+
+
 def test_the_server_of_the_page_does_what_the_page_says(tmp_path: Path) -> None:
-    (source,) = re.findall(r"<!-- server -->\n```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    (tmp_path / "contacts.py").write_text(source, "utf-8")
+    save_server(PAGE, tmp_path)
     env = {**os.environ, "HANDFAST_STATE": str(tmp_path / "state")}
 
     async def session() -> None:

@@ -107,7 +107,9 @@ async def use_an_old_name(client: Client) -> None:
 async def send_what_is_not_listed(client: Client) -> None:
     beside = await client.call_tool("contacts", {"action": "create", "data": {"email": "a"}})
     assert beside.is_error
-    assert texts(beside) == [WRAPPED]
+    assert texts(beside) == [
+        WRAPPED.replace("flat at the top level", 'inside "arguments"').replace("directly", 'inside "arguments"')
+    ]
     explained = await client.call_tool("page_contacts", {"help": True})
     assert (explained.is_error, explained.structured_content) == (True, None)
     head, _, about = texts(explained)[0].partition("\n")
@@ -116,7 +118,7 @@ async def send_what_is_not_listed(client: Client) -> None:
     narrowed = await client.call_tool("page_contacts", {"count": 9, "filters": {"id": 3}, "filter_keys": ["email"]})
     assert (narrowed.structured_content or {})["items"] == [{"email": "3@example.org"}]
     page = await client.call_tool("report", {"count": 1, "page": 2})
-    assert texts(page)[0].startswith("Argument 'page' means nothing here: the result of this tool is no list.")
+    assert texts(page)[0].startswith("Argument 'page' cannot be used here: the result of this tool is not a list.")
 
 
 CALLS = [

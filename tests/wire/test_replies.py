@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,6 +29,16 @@ def test_the_result_of_a_task_says_whose_it_is() -> None:
     assert tool_error(1, "No.", is_modern=False, task_id="t") == b'{"jsonrpc":"2.0","id":1,"result":%s}' % (
         alone[:-1] + whose
     )
+
+
+@pytest.mark.requirement("F1")
+@pytest.mark.parametrize("spelling", ["7", "-7", "12345678901234567890123", '"7"', "7e0", "1E+2", "-0", "1.50"])
+def test_an_id_is_named_by_its_value_and_as_any_client_spells_it(spelling: str) -> None:
+    asked = read_message(b'{"jsonrpc":"2.0","id":%b,"method":"x"}' % spelling.encode())
+    reply = error_reply(asked.id, 1, "No.")
+    assert json.loads(reply)["id"] == json.loads(spelling)
+    if spelling == json.dumps(json.loads(spelling)):
+        assert b'"id":%b,' % spelling.encode() in reply
 
 
 def test_an_error_may_carry_data() -> None:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from math import inf
 
 from handfast.activity.refusals import RefusalRates
-from handfast.activity.store import ActivityStore, Retention, StoreError
+from handfast.activity.store import Retention, StoreError, WritableStore
 from handfast.clock import Clock
 from handfast.core.call import rules
 from handfast.core.call.exchange import Record, RecordingFailed, RecordType, Status, Tally, Ticket
@@ -41,7 +41,7 @@ class ThreadRecorder:
 
     def __init__(
         self,
-        store: ActivityStore,
+        store: WritableStore,
         *,
         on_failure: OnFailure | str = OnFailure.REFUSE,
         capacity: int = 10_000,

@@ -97,7 +97,7 @@ def check_folder(folder: Path) -> None:
     """Checks that a folder's path has no file in it. Raises: StoreError."""
     for each in (folder, *folder.parents):
         if os.path.lexists(each) and not each.is_dir():
-            raise _refused(each, "is no folder", f"mv {shlex.quote(str(each))} {shlex.quote(f'{each}.aside')}")
+            raise _refused(each, "is not a folder", f"mv {shlex.quote(str(each))} {shlex.quote(f'{each}.aside')}")
 
 
 def _make(folder: Path) -> None:
@@ -124,7 +124,7 @@ def _check_file(path: Path, found: os.stat_result) -> None:
 
 
 def _no_file(path: Path) -> Exception:
-    return _refused(path, "is no file", f"mv {shlex.quote(str(path))} {shlex.quote(f'{path}.aside')}")
+    return _refused(path, "is not a file", f"mv {shlex.quote(str(path))} {shlex.quote(f'{path}.aside')}")
 
 
 def _linked(path: Path) -> Exception:

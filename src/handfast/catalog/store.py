@@ -26,6 +26,10 @@ CREATE TABLE IF NOT EXISTS contracts (
 CREATE TABLE IF NOT EXISTS diagnosed (
     server TEXT NOT NULL, tool TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (server, tool, digest)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS found (
+    server TEXT NOT NULL, source TEXT NOT NULL, what TEXT NOT NULL, value BLOB NOT NULL,
+    PRIMARY KEY (server, source, what)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS tasks (
     server TEXT NOT NULL, source TEXT NOT NULL, key TEXT NOT NULL, tool TEXT NOT NULL, request_id TEXT NOT NULL,
     actor TEXT NOT NULL, contract TEXT NOT NULL, created REAL NOT NULL, expires REAL NOT NULL, outcome TEXT NOT NULL,
@@ -56,8 +60,14 @@ class ContractStore:
     Raises: StoreError, if folder or file is not private to its owner, or the file cannot be used.
     """
 
-    def __init__(self, folder: Path) -> None:
-        path = prepare_database(folder, "catalog.db")
+    def __init__(self, folder: Path | None) -> None:
+        """Without a folder it is in memory."""
+        path: Path | str = ":memory:"
+        if folder is not None:
+            try:
+                path = prepare_database(folder, "catalog.db")
+            except OSError as problem:
+                raise StoreError(f"{folder} cannot be used: {problem.strerror}. Choose another with --state.") from None
         self._connection = sqlite3.connect(path, timeout=30, check_same_thread=False, isolation_level=None)
         try:
             switch_to_wal(self._connection)
@@ -83,6 +93,13 @@ class ContractStore:
     def save(self, server: str, source: str, changes: Sequence[ContractChange]) -> None:
         """Stores changes in the background."""
         self.write(_save_changes, server, source, tuple(changes))
+
+    def memory(self, server: str, source: str) -> "ServerMemory":
+        """What one server was found to be, by this process or an earlier one."""
+        rows = self._connection.execute(
+            "SELECT what, value FROM found WHERE server = ? AND source = ?", (server, source)
+        )
+        return ServerMemory(dict(rows), lambda what, value: self.write(_save_found, server, source, what, value))
 
     def is_news(self, server: str, tool: str, digest: str) -> bool:
         """Whether this schema's fault was not reported yet by this or an earlier process; marks it as reported."""
@@ -124,6 +141,32 @@ class ContractStore:
         self._connection.close()
 
 
+class ServerMemory:
+    """Facts about one server that cost time to find out: its era, and what it lists to everybody."""
+
+    def __init__(self, found: dict[str, bytes], save: Callable[[str, bytes], object]) -> None:
+        self._found = found
+        self._save = save
+
+    def get(self, what: str) -> bytes | None:
+        return self._found.get(what)
+
+    def keep(self, what: str, value: bytes) -> None:
+        if self._found.get(what) != value:
+            self._found[what] = value
+            self._save(what, value)
+
+
+def open_catalog(folder: Path, *, goes_on: bool) -> ContractStore:
+    """Raises: StoreError, unless the operator would rather go on: then contracts are learnt anew at each start."""
+    try:
+        return ContractStore(folder)
+    except StoreError:
+        if not goes_on:
+            raise
+        return ContractStore(None)
+
+
 def _add_columns(connection: sqlite3.Connection) -> None:
     """Adds columns that files of earlier versions lack, which kept tasks by their ids alone."""
     connection.execute("BEGIN IMMEDIATE")  # another process may do the same
@@ -141,6 +184,10 @@ def _save_changes(connection: sqlite3.Connection, server: str, source: str, chan
         if (now := change.after) is not None:
             values = (*key, now.input_schema, now.output_schema, now.annotations, now.description)
             connection.execute("INSERT INTO contracts VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+
+
+def _save_found(connection: sqlite3.Connection, server: str, source: str, what: str, value: bytes) -> None:
+    connection.execute("INSERT OR REPLACE INTO found VALUES (?, ?, ?, ?)", (server, source, what, value))
 
 
 def _save_diagnosed(connection: sqlite3.Connection, server: str, tool: str, digest: str) -> None:

@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from itertools import count
 from typing import TextIO
 
 from handfast.activity.chain import FIELDS
@@ -16,7 +17,7 @@ COLUMNS = (*FIELDS, "seq")
 CHAINED = (*COLUMNS, "previous", "hash")
 _STATUS_COLOURS = {"success": "green", "error": "red", "warning": "yellow", "blocked": "red", "cancelled": "dim"}
 _LABELS = {"status": "decision", "request_id": "request"}
-_SHORT_ID = 16  # milliseconds and counter: enough to be unique, and `show` takes it
+_SHORT_ID = 16  # milliseconds and counter: unlike any other of its process, and `show` takes it
 
 Format = str
 JsonObject = dict[str, object]
@@ -79,16 +80,23 @@ def _write_table(records: Sequence[StoredRecord]) -> None:
         return
     width = console.terminal_width()
     headers = ("ID", "TIME", "STATUS", "TYPE", "SERVER", "TOOL", "RULE", "MS", "REASON")
-    rows = [_table_row(stored, is_short=width is not None) for stored in records]
+    id_length = None if width is None else _distinct_length([stored.record.id for stored in records])
+    rows = [_table_row(stored, id_length) for stored in records]
     for line in console.render_table(headers, rows, width=width, colours={2: _STATUS_COLOURS}):
         console.write(line)
 
 
-def _table_row(stored: StoredRecord, *, is_short: bool) -> tuple[console.Cell, ...]:
+def _distinct_length(ids: Sequence[str]) -> int:
+    """How much of each id is enough to tell it from the others."""
+    return next(length for length in count(_SHORT_ID) if len({each[:length] for each in ids}) == len(set(ids)))
+
+
+def _table_row(stored: StoredRecord, id_length: int | None) -> tuple[console.Cell, ...]:
+    """In full without a length for ids."""
     record = stored.record
-    shown_id, shown_time = (record.id[:_SHORT_ID], _short_time(record.time)) if is_short else (record.id, record.time)
+    shown_time = record.time if id_length is None else _short_time(record.time)
     where = (record.server, record.tool, record.rule)
-    return (shown_id, shown_time, record.status, record.type, *where, record.duration_ms, _reason(stored))
+    return (record.id[:id_length], shown_time, record.status, record.type, *where, record.duration_ms, _reason(stored))
 
 
 def _reason(stored: StoredRecord) -> str:

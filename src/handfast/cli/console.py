@@ -110,11 +110,15 @@ def render_table(
     width: int | None = None,
     colours: Colours = _NO_COLOURS,
 ) -> list[str]:
-    """The lines of a table. If it is wider than `width`, the last column shrinks, then the longest but the first."""
+    """The lines of a table. If it is wider than `width`, the last column shrinks, then the longest but the first.
+
+    If that is not enough, columns are left out from the right: the first holds what other commands are given.
+    """
     texts = [[cell_text(cell) for cell in row] for row in rows]
     widths = [max(map(display_width, column)) for column in zip(headers, *texts, strict=True)]
     widths = _fitted(widths, width)
-    return [paint(_line(headers, widths), "dim"), *(_line(row, widths, colours) for row in texts)]
+    shown = len(widths)
+    return [paint(_line(headers[:shown], widths), "dim"), *(_line(row[:shown], widths, colours) for row in texts)]
 
 
 def cell_text(cell: Cell) -> str:
@@ -176,19 +180,21 @@ class Progress:
 def _fitted(widths: list[int], width: int | None) -> list[int]:
     if width is None:
         return widths
-    fitted = list(widths)
+    least = [widths[0], *(min(each, _NARROWEST) for each in widths[1:])]
+    while len(least) > 1 and sum(least) + len(_GAP) * (len(least) - 1) > width:
+        least.pop()
+    fitted = widths[: len(least)]
     room = width - len(_GAP) * (len(fitted) - 1)
     # The last column is the one in sentences: half of it says more than half of an id.
-    fitted[-1] = min(fitted[-1], max(fitted[-1] - (sum(fitted) - room), _NARROWEST_TEXT))
-    # The first column is what other commands are given, so it stays whole as long as any other can give way.
+    if len(fitted) > 1:
+        fitted[-1] = min(fitted[-1], max(fitted[-1] - (sum(fitted) - room), _NARROWEST_TEXT))
     while sum(fitted) > room and max(fitted[1:], default=0) > _NARROWEST:
         longest = fitted.index(max(fitted[1:]), 1)
         others = max((w for place, w in enumerate(fitted[1:], 1) if place != longest), default=_NARROWEST)
         # Down to the next longest, or as far as it takes, whichever comes first.
         needed = fitted[longest] - (sum(fitted) - room)
         fitted[longest] = max(needed, min(others, fitted[longest] - 1), _NARROWEST)
-    fitted[0] = min(fitted[0], max(fitted[0] - (sum(fitted) - room), _NARROWEST))
-    return fitted
+    return [min(fitted[0], width), *fitted[1:]]
 
 
 def _line(row: Sequence[str], widths: Sequence[int], colours: Colours = _NO_COLOURS) -> str:

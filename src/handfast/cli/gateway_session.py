@@ -111,7 +111,7 @@ async def _read_answer(response: Response) -> Answer:
     answer = _decoded(body)
     if not answer.keys() & {"result", "error"}:
         # A gateway answers everything in MCP, so there is none at this address.
-        text = f"the answer has HTTP status {response.status} and is no MCP message; check the address of the gateway"
+        text = f"the answer has HTTP status {response.status} and is not an MCP message; check the address"
         raise CommandFailed(text)
     if response.status in (403, 404) and "error" in answer and answer.get("id") is None:
         raise CommandFailed(reason_of(answer))

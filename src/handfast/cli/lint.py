@@ -1,19 +1,19 @@
 """`handfast lint [PATHS]`: findings about Python sources and tool definitions, as text, JSON or SARIF."""
 
 import argparse
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from handfast.cli.call import add_connection_flags
-from handfast.cli.console import CommandFailed, escape, print_hint, render_table, run_command, write
+from handfast.cli.console import CommandFailed, escape, paint, print_hint, run_command, write
 from handfast.cli.options import utf8_text
 from handfast.core.words.printable import json_text
 
 if TYPE_CHECKING:
     from handfast.lint.findings import Finding
+    from handfast.lint.sources.checks import SourceReport
     from handfast.lint.tools.definitions import Definitions
 
 FINE, FOUND, WRONG = 0, 1, 2
@@ -30,7 +30,7 @@ examples:
   handfast lint tools.json --fail-on warning
   handfast lint --server memory --ignore 'tool-open-*'
   handfast lint -- npx -y @modelcontextprotocol/server-memory
-  handfast lint --toolbox examples.contacts:tools -o sarif
+  handfast lint --toolbox contacts:tools -o sarif
 """
 
 
@@ -75,13 +75,15 @@ def _lint(args: argparse.Namespace) -> int:
     wanted = _wanted(args.select, args.ignore)
     files, folders = _sorted_paths(args)
     definitions = _definitions(args, files)
-    found, count = _check_sources(folders)
+    report, count = _check_sources(folders)
     for listed in definitions:
-        found += check_tools(listed)
-    findings = in_order([finding for finding in found if finding.id in wanted])
+        report.findings += check_tools(listed)
+    findings = in_order([finding for finding in report.findings if finding.id in wanted])
     _write(findings, args.output)
     if args.output == "text":
-        _summarise(findings, count, sum(len(listed.tools) for listed in definitions))
+        tools = sum(len(listed.tools) for listed in definitions)
+        for line in _summary(findings, _judged(report, count if folders else None, tools if definitions else None)):
+            print_hint(line)
     return FOUND if any(finding.level.is_at_least(Level(args.fail_on)) for finding in findings) else FINE
 
 
@@ -127,13 +129,13 @@ def _definitions(args: argparse.Namespace, files: list[Path]) -> "list[Definitio
     return found + ([lint_tools.ask_command(args.command, args.timeout)] if args.command else [])
 
 
-def _check_sources(paths: Sequence[Path]) -> "tuple[list[Finding], int]":
-    """The findings in Python sources, and the number of sources. Raises: CommandFailed."""
-    if not paths:
-        return [], 0
+def _check_sources(paths: Sequence[Path]) -> "tuple[SourceReport, int]":
+    """What is found in Python sources, and the number of sources. Raises: CommandFailed."""
     from handfast.lint.sources.boundary_typed import ProjectUnreadable, find_project
-    from handfast.lint.sources.checks import check_sources, find_sources
+    from handfast.lint.sources.checks import SourceReport, check_sources, find_sources
 
+    if not paths:
+        return SourceReport(), 0
     sources = find_sources(paths)
     try:
         project = find_project(paths)
@@ -151,28 +153,55 @@ def _write(findings: "Sequence[Finding]", form: str) -> None:
 
             write(json_text(render_sarif(findings)))
         case _:
-            for line in _table(findings) if sys.stdout.isatty() else _lines(findings):
+            for line in _grouped(findings):
                 write(line)
 
 
-def _lines(findings: "Iterable[Finding]") -> Iterable[str]:
-    return (escape(f"{f.place}: {f.level} {f.id} {f.message} {f.hint}") for f in findings)
+def _grouped(findings: "Sequence[Finding]") -> Iterator[str]:
+    """Findings by id, the gravest first: a heading with the meaning, a line with the remedy, and the places."""
+    from handfast.lint.findings import RULES, Level
+
+    levels = list(Level)
+    grouped: dict[str, list[Finding]] = {}
+    for finding in sorted(findings, key=lambda one: (-levels.index(one.level), one.id)):
+        grouped.setdefault(finding.id, []).append(finding)
+    for rule_id, group in grouped.items():
+        rule = RULES[rule_id]
+        yield f"{paint(rule.level, _COLOURS[rule.level])} {rule_id}: {rule.summary}"
+        yield f"  {rule.hint}"
+        for finding in group:
+            remedy = "" if finding.hint == rule.hint else f" {finding.hint}"
+            yield escape(f"  {finding.place}: {finding.message}{remedy}")
 
 
-def _table(findings: "Sequence[Finding]") -> list[str]:
-    """A table for a terminal, never cut, since the end of a line says what to do."""
-    if not findings:
-        return []
-    rows = [(finding.place, finding.level, finding.id, f"{finding.message} {finding.hint}") for finding in findings]
-    return render_table(("WHERE", "LEVEL", "ID", "WHAT"), rows, colours={1: _COLOURS})
+def _judged(report: "SourceReport", files: int | None, tools: int | None) -> str:
+    """What was there to judge; empty where nothing was. None stands for what was not asked for."""
+    kinds = {"boundary": report.boundaries, "admin handler": report.handlers}
+    sources = " and ".join(_part(each.judged, each.found, kind) for kind, each in kinds.items())
+    parts = [f"{sources} in {_count(files, 'file')}"] if files is not None else []
+    parts += [_count(tools, "tool")] if tools is not None else []
+    return "; ".join(parts) if report.boundaries.found or report.handlers.found or tools else ""
 
 
-def _summarise(findings: "Sequence[Finding]", files: int, tools: int) -> None:
-    judged = " and ".join([_count(files, "file")] * bool(files or not tools) + [_count(tools, "tool")] * bool(tools))
+def _part(judged: int, found: int, what: str) -> str:
+    return _count(found, what) if judged == found else f"{judged} of {_count(found, what)}"
+
+
+def _summary(findings: "Sequence[Finding]", judged: str) -> Iterator[str]:
     counts = {level: sum(finding.level == level for finding in findings) for level in _COLOURS}
     told = ", ".join(_count(number, level) for level, number in counts.items() if number)
-    print_hint(f"{judged} judged: {told or 'nothing found'}")
+    if judged:
+        yield f"judged {judged}: {told or 'nothing found'}"
+        return
+    nothing = "nothing to judge: no registered boundary, no admin tool with a handler, no tool definition"
+    yield f"{nothing}: {told}" if told else nothing
+    yield (
+        "To have boundaries judged, register them under [tool.handfast.lint] in pyproject.toml; to have tools judged,"
+        " name a .json file of them, --toolbox MODULE:ATTRIBUTE, --server NAME or -- CMD (docs/lint.md)."
+    )
 
 
 def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 or what == 'info' else 's'}"
+    if number == 1 or what == "info":
+        return f"{number} {what}"
+    return f"{number} {what.removesuffix('y')}ies" if what.endswith("y") else f"{number} {what}s"

@@ -4,21 +4,26 @@ import argparse
 import contextlib
 import logging
 import os
+import re
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from traceback import walk_tb
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from handfast.cli.console import CommandFailed
+from handfast.lint.findings import Finding, make_finding
 from handfast.lint.tools.definitions import Definitions, read_definitions, read_registered
 from handfast.regular_file import read_regular
 
 if TYPE_CHECKING:
     from handfast.cli.gateway_session import GatewaySession
 
+_UNCOMPILABLE = "tool-schema-uncompilable"
 _logger = logging.getLogger("handfast.cli")
 
 
@@ -70,7 +75,8 @@ async def _session_with(command: list[str], name: str) -> AsyncIterator["Gateway
 
     # The user starts this command, so it gets the user's own environment, as `wrap` would give it.
     server = ServerSettings(transport=Transport.STDIO, command=command[0], args=tuple(command[1:]), env=os.environ)
-    settings = replace(read_settings(None, {"listen": "127.0.0.1:0"}, needs_servers=False), servers={name: server})
+    flags: dict[str, object] = {"listen": "127.0.0.1:0", "start": "lazy"}  # one client, and it asks at once
+    settings = replace(read_settings(None, flags, needs_servers=False), servers={name: server})
     listener = bind(settings)
     with TemporaryDirectory(prefix="handfast-lint-") as state:
         async with gateway(Runtime(settings, Path(state)), listener), waiting_for(name):
@@ -89,14 +95,18 @@ def read_toolbox(named: str) -> Definitions:
     """
     module, colon, attribute = named.partition(":")
     if not colon or not module or not attribute:
-        raise CommandFailed(f"'{named}' is not module:attribute, such as examples.contacts:tools", 2)
-    toolbox = _find_attribute(_import(module), attribute, named)
+        raise CommandFailed(f"'{named}' is not module:attribute, such as contacts:tools", 2)
+    imported = _import(module, named)
+    if isinstance(imported, Finding):
+        return Definitions((), (imported,))
+    toolbox = _find_attribute(imported, attribute, named)
     if not callable(getattr(toolbox, "list_registered", None)):
         raise CommandFailed(f"{named} has no list_registered(); name a toolbox or a registry of tools", 2)
     return read_registered(toolbox, origin=named)
 
 
-def _import(module: str) -> object:
+def _import(module: str, named: str) -> ModuleType | Finding:
+    """The module, or a finding where it declares a schema that cannot be compiled. Raises: CommandFailed."""
     folder = str(Path.cwd())
     if folder not in sys.path:
         sys.path.insert(0, folder)
@@ -104,8 +114,40 @@ def _import(module: str) -> object:
         return import_module(module)
     except Exception as problem:  # the user's own code runs here: whatever it raises ends the command
         _logger.debug("importing %s failed", module, exc_info=True)
+        if found := _refused_schema(problem, named):
+            return found
         said = str(problem).partition("\n")[0]
         raise CommandFailed(f"{module} cannot be imported: {type(problem).__name__}: {said}", 2) from None
+
+
+def _refused_schema(problem: Exception, named: str) -> Finding | None:
+    """A finding for what the toolkit or Pydantic raises where code declares a schema that cannot be compiled."""
+    if type(problem).__name__ not in ("SchemaError", "UnusableSchema"):
+        return None  # only the user's code loads these libraries
+    from pydantic_core import SchemaError
+
+    from handfast.toolkit.writing.schemas import UnusableSchema
+
+    if isinstance(problem, SchemaError):
+        # Some lines about the layers of validators, with the field, then what is wrong: `error: unclosed group`.
+        field = re.search(r'Field "(\w+)"', str(problem))
+        reason = str(problem).splitlines()[-1].strip().removeprefix("error: ")
+        message = f"{f'The field {field[1]!r}' if field else 'A type'} has a schema that cannot be compiled: {reason}."
+    elif isinstance(problem, UnusableSchema):
+        message = str(problem).rpartition(" Correct the ")[0]
+    else:
+        return None
+    file, line = _declared_at(problem)
+    return make_finding(_UNCOMPILABLE, message, file=file, line=line, origin=named)
+
+
+def _declared_at(problem: Exception) -> tuple[str, int]:
+    """The last line of this folder's code that was running; no file where the module is from elsewhere."""
+    for frame, line in reversed(list(walk_tb(problem.__traceback__))):
+        path = Path(frame.f_code.co_filename)
+        if path.is_relative_to(Path.cwd()) and "site-packages" not in path.parts:
+            return path.relative_to(Path.cwd()).as_posix(), line
+    return "", 0
 
 
 def _find_attribute(holder: object, attribute: str, named: str) -> object:

@@ -9,7 +9,7 @@ from typing import NoReturn
 from handfast import __version__
 from handfast.core.words.printable import escape
 
-COMMANDS = ("wrap", "serve", "call", "tools", "servers", "activity", "config", "lint")
+COMMANDS = ("wrap", "serve", "call", "tools", "servers", "activity", "config", "lint", "completion")
 
 _EPILOG = """\
 exit codes: 0 fine; 1 something failed or was found; 2 wrong usage. `wrap` exits with the code of the command it wraps,
@@ -29,7 +29,7 @@ class _Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; its exit code."""
     given, command = _split_command(list(sys.argv[1:] if argv is None else argv))
-    parser = _parser(given)
+    parser = build_parser(given)
     args, rest = parser.parse_known_args(given)
     if rest and (rest[0].startswith("-") or not hasattr(args, "arguments")):
         if given[0] in COMMANDS:
@@ -54,7 +54,8 @@ def _split_command(given: list[str]) -> tuple[list[str], list[str] | None]:
     return given[:place], given[place + 1 :]
 
 
-def _parser(given: list[str]) -> _Parser:
+def build_parser(given: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The definitions of the command that is given, or of all."""
     parser = _Parser(
         prog="handfast",
         description="A firm contract between agents and their tools.",

@@ -94,7 +94,7 @@ async def fetch_tools(session: "GatewaySession") -> list[dict[str, Any]]:  # Any
             raise CommandFailed(reason_of(answer, "the server would not list its tools"))
         page = answer["result"].get("tools", [])
         if not isinstance(page, list) or not all(isinstance(tool, dict) for tool in page):
-            raise CommandFailed("the server's list of tools is no list of objects; it is to send one")
+            raise CommandFailed("the server's list of tools is not a list of objects; correct the server")
         found += page
         cursor = answer["result"].get("nextCursor")
         if cursor is None:

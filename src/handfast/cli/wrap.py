@@ -113,16 +113,17 @@ async def _bridge(runtime: "Runtime", name: str, command: list[str], misfit: "Mi
 
 
 async def _relay_to_url(runtime: "Runtime", name: str, url: str) -> int:
-    from handfast.gateway.build import build_http_server
+    from handfast.gateway.build import build_url_server
     from handfast.gateway.http.client import UrlUnusable
     from handfast.gateway.settings import ServerSettings, Transport
     from handfast.gateway.wrap_bridge import serve_on_stdio
 
     configured = runtime.settings.servers.get(name)
     headers = configured.headers if configured is not None else {}
+    is_sse = configured is not None and configured.transport is Transport.SSE
     try:
-        settings = ServerSettings(transport=Transport.HTTP, url=url, headers=headers)
-        server = build_http_server(runtime, name, settings, has_one_caller=True)
+        settings = ServerSettings(transport=Transport.SSE if is_sse else Transport.HTTP, url=url, headers=headers)
+        server = build_url_server(runtime, name, settings, has_one_caller=True)
     except UrlUnusable as problem:
         raise CommandFailed(str(problem), 2) from None
     await serve_on_stdio(runtime, name, server)

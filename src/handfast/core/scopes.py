@@ -60,7 +60,7 @@ def parse_scope(text: str) -> Scope:
     server, slash, tool = names.partition("/")
     problem = _problem(server, slash, tool, colon, kind)
     if problem:
-        raise ScopeError(f"'{scrubbed(text)}' is no scope: {problem}. {_FORM}")
+        raise ScopeError(f"'{scrubbed(text)}' is not a scope: {problem}. {_FORM}")
     found = next((each for each in KINDS if each == kind), None)
     return Scope(_STARS.sub("*", server), _STARS.sub("*", tool) if slash else "*", found)
 

@@ -65,7 +65,7 @@ def _at(url: str, path: str) -> str:
     """Adds the endpoint's path to a site such as `https://example.com`; a url with a path is the endpoint itself."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise AddressUnknown("--url is no address. Write it whole, such as https://example.com")
+        raise AddressUnknown("--url is not an address. Write it whole, such as https://example.com")
     own = parts.path if parts.path.strip("/") else path
     return urlunsplit((parts.scheme, parts.netloc, own, parts.query, ""))
 

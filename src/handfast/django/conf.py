@@ -46,7 +46,9 @@ def read_settings() -> AdapterSettings:
     """The settings of the project. Raises: ImproperlyConfigured."""
     configured = getattr(settings, "HANDFAST", {})
     if not isinstance(configured, Mapping):
-        raise ImproperlyConfigured("settings.HANDFAST is no dict. Write HANDFAST = {'EXCLUDE': ['contacts__destroy']}.")
+        raise ImproperlyConfigured(
+            "settings.HANDFAST must be a dict. Write HANDFAST = {'EXCLUDE': ['contacts__destroy']}."
+        )
     known = {field.name.upper() for field in fields(AdapterSettings)}
     unknown = [str(key) for key in configured if key not in known]
     if unknown:

@@ -68,7 +68,7 @@ def mcp_tool(
     Raises: ValueError, for an invalid name or kind.
     """
     if name is not None and not _NAME.fullmatch(name):
-        raise ValueError(f"'{name}' is no name for a tool. Use 1 to 128 letters, digits, '_' or '-'.")
+        raise ValueError(f"'{name}' cannot name a tool. Use 1 to 128 letters, digits, '_' or '-'.")
     if kind is not None and kind not in _KINDS:
         raise ValueError(f"There is no kind '{kind}' of tool. Use one of {', '.join(_KINDS)}.")
     mark = ToolMark(name, description, exclude, kind, input, output)

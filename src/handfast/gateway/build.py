@@ -4,7 +4,7 @@ client ── ServerEndpoint ┬─ relay ────────────�
                          └─ ModernFront | LegacyFront ── surface ── JudgedServer ── the relay's connections
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,7 +21,9 @@ from handfast.gateway.calls.param_headers import modern_headers
 from handfast.gateway.calls.server_side import ServerSide
 from handfast.gateway.endpoint import ServerEndpoint
 from handfast.gateway.http.headers import UpstreamHeaders
+from handfast.gateway.process.event_pipe import EventAddress
 from handfast.gateway.process.launch import Launch, child_environment
+from handfast.gateway.process.pipe import Reach
 from handfast.gateway.refused_calls import record_left, record_refused_call, record_templated, record_unrouted
 from handfast.gateway.relay.http_relay import HttpRelay
 from handfast.gateway.relay.stdio_relay import StdioRelay
@@ -33,7 +35,7 @@ from handfast.gateway.translate.backend import Backend
 from handfast.gateway.translate.clients.legacy_http import LegacyFront
 from handfast.gateway.translate.clients.modern_http import ModernFront
 from handfast.gateway.translate.combined.backend import CombinedBackend
-from handfast.gateway.translate.combined.endpoint import CombinedEndpoint
+from handfast.gateway.translate.combined.endpoint import CombinedEndpoint, Starts
 from handfast.gateway.translate.compact.backend import CompactBackend
 from handfast.gateway.translate.compact.surface import ChosenSurface
 from handfast.gateway.translate.servers.era_probe import NativeServer
@@ -61,6 +63,11 @@ class BuiltServer:
     def health(self) -> ServerHealth:
         return self.relay.health
 
+    @property
+    def asked_since(self) -> float | None:
+        """Since when its process is starting, in the loop's time; None where it is not, or there is none."""
+        return self.backend.native.asked_since if self.relay.is_process else None
+
     def choose_backend(self, surface: Surface) -> Backend:
         return self.compact if surface is Surface.COMPACT else self.backend
 
@@ -75,29 +82,45 @@ class BuiltServer:
 
 def build_server(runtime: Runtime, name: str, settings: ServerSettings) -> BuiltServer:
     """Builds a server of the settings, for the transport that they name."""
-    if settings.transport is Transport.HTTP:
-        return build_http_server(runtime, name, settings)
+    if settings.url is not None:
+        return build_url_server(runtime, name, settings)
     assert settings.command is not None
     launch = Launch((settings.command, *settings.args), child_environment(settings.env), settings.cwd)
     return build_stdio_server(runtime, name, launch)
 
 
-def build_http_server(
+def build_url_server(
     runtime: Runtime, name: str, settings: ServerSettings, *, has_one_caller: bool = False
 ) -> BuiltServer:
+    """Over Streamable HTTP, or the transport before it, which is as one more pipe. Raises: UrlUnusable."""
     assert settings.url is not None
-    side = runtime.server_side(name, (settings.url,))
+    headers = UpstreamHeaders(
+        [(key.lower().encode(), value.encode()) for key, value in settings.headers.items()],
+        [name.lower().encode() for name in settings.forward_headers],
+    )
+    if settings.transport is Transport.HTTP:
+        return _build_http_server(runtime, name, settings.url, headers, has_one_caller=has_one_caller)
+    limits = _limits_of(runtime)
+    breaker = Breaker(
+        runtime.clock.monotonic,
+        rest_after=lambda n: reconnect_rest(n, limits().connection_failures),
+        settles_after=SETTLED_SECONDS,
+    )
+    reach = EventAddress(settings.url, headers)
+    return _build_piped_server(runtime, name, (settings.url,), reach, breaker, has_one_caller=has_one_caller)
+
+
+def _build_http_server(
+    runtime: Runtime, name: str, url: str, headers: UpstreamHeaders, *, has_one_caller: bool
+) -> BuiltServer:
+    side = runtime.server_side(name, (url,))
     limits = _limits_of(runtime)
     health = _watch_health(
         runtime,
         name,
         Breaker(runtime.clock.monotonic, rest_after=lambda n: reconnect_rest(n, limits().connection_failures)),
     )
-    headers = UpstreamHeaders(
-        [(key.lower().encode(), value.encode()) for key, value in settings.headers.items()],
-        [name.lower().encode() for name in settings.forward_headers],
-    )
-    relay = HttpRelay(side, settings.url, headers, health=health, limits=limits)
+    relay = HttpRelay(side, url, headers, health=health, limits=limits)
     sessions = HttpSessions(
         relay,
         modern_headers=lambda message: modern_headers(side, message),
@@ -114,6 +137,7 @@ def build_http_server(
             listening=relay.listening_places,
         ),
         LegacyServer(sessions, limits=limits, now=side.now, on_evict=partial(note_evicted, side.journal, name)),
+        memory=side.memory,
         leave_modern=sessions.leave_modern,
         is_busy=lambda: relay.is_busy,
     )
@@ -123,15 +147,23 @@ def build_http_server(
 
 
 def build_stdio_server(runtime: Runtime, name: str, launch: Launch, *, has_one_caller: bool = False) -> BuiltServer:
-    side = runtime.server_side(name, launch.command)
     limits = _limits_of(runtime)
-    ids = None if has_one_caller else _caller_ids(runtime, name)
     breaker = Breaker(
         runtime.clock.monotonic,
         rest_after=lambda n: restart_rest(n, limits().restarts),
         settles_after=SETTLED_SECONDS,
     )
+    return _build_piped_server(runtime, name, launch.command, launch, breaker, has_one_caller=has_one_caller)
+
+
+def _build_piped_server(
+    runtime: Runtime, name: str, address: Sequence[str], reach: Reach, breaker: Breaker, *, has_one_caller: bool
+) -> BuiltServer:
+    side = runtime.server_side(name, address)
+    limits = _limits_of(runtime)
+    ids = None if has_one_caller else _caller_ids(runtime, name)
     health = _watch_health(runtime, name, breaker)
+    evicted = partial(note_evicted, side.journal, name)
 
     def isolation() -> Isolation:
         found = runtime.settings.servers.get(name)
@@ -140,7 +172,7 @@ def build_stdio_server(runtime: Runtime, name: str, launch: Launch, *, has_one_c
     def isolates() -> bool:
         return isolation() is Isolation.SESSION
 
-    relay = StdioRelay(side, launch, health=health, isolation=isolation, limits=limits, version=__version__, ids=ids)
+    relay = StdioRelay(side, reach, health=health, isolation=isolation, limits=limits, version=__version__, ids=ids)
     sessions = StdioSessions(
         relay.children,
         relay,
@@ -150,14 +182,15 @@ def build_stdio_server(runtime: Runtime, name: str, launch: Launch, *, has_one_c
         limits=limits,
         now=side.now,
         isolates=isolates,
-        on_evict=partial(note_evicted, side.journal, name),
+        has_sessions=relay.has_sessions,
+        on_evict=evicted,
     )
     era = NativeServer(
         ModernServer(sessions.modern_line, sessions.leave, tells_logs_apart=False, ids=ids),
-        LegacyServer(
-            sessions, limits=limits, now=side.now, isolates=isolates, on_evict=partial(note_evicted, side.journal, name)
-        ),
+        LegacyServer(sessions, limits=limits, now=side.now, isolates=isolates, on_evict=evicted),
+        memory=side.memory,
         leave_modern=sessions.leave_modern,
+        leave_legacy=sessions.leave_legacy,
         is_busy=sessions.is_busy,
     )
     relay.attach_era(era, sessions.list_changed)
@@ -172,15 +205,21 @@ def build_endpoint(runtime: Runtime, name: str, built: BuiltServer) -> ServerEnd
     def settings() -> ServerSettings:
         return runtime.settings.servers.get(name, at_first)
 
+    def is_relayed(session: bytes) -> bool:
+        # A stdio server has no sessions of its own: the relay opened them all, and refuses those that it does not know.
+        return isinstance(built.relay, StdioRelay) or session in built.relay.sessions
+
     surface = ChosenSurface(built.backend, built.compact, lambda: settings().surface)
-    return ServerEndpoint(built.relay, built.backend.native, *build_fronts(runtime, name, surface), settings=settings)
+    fronts = build_fronts(runtime, name, surface)
+    return ServerEndpoint(built.relay, built.backend.native, *fronts, settings=settings, is_relayed=is_relayed)
 
 
-def build_all_servers(runtime: Runtime, every_server: Callable[[], dict[str, Backend]]) -> AllServers:
+def build_all_servers(runtime: Runtime, every_server: Callable[[], dict[str, Backend]], starts: Starts) -> AllServers:
     """Builds `/mcp` in front of all current servers."""
     combined = CombinedBackend(
         CombinedEndpoint(
             every_server=every_server,
+            starts=starts,
             seconds=lambda: runtime.settings.limits.learn_timeout_s,
             now=runtime.clock.monotonic,
             diagnose=runtime.journal.diagnose,

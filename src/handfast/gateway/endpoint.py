@@ -44,12 +44,15 @@ class ServerEndpoint:
         legacy: LegacyFront,
         *,
         settings: Callable[[], ServerSettings],
+        is_relayed: Callable[[bytes], bool],
     ) -> None:
+        """`is_relayed` says whether a session is for the direct transport alone: open there, or never given by it."""
         self._direct = direct
         self._native = native
         self._modern = modern
         self._legacy = legacy
         self._settings = settings
+        self._is_relayed = is_relayed
 
     def quiesce(self) -> None:
         self._modern.quiesce()
@@ -82,6 +85,8 @@ class ServerEndpoint:
     def _is_bridged(self, session: bytes) -> bool:
         if self._legacy.knows(session):
             return True
+        if self._is_relayed(session):
+            return False  # it goes on as it was opened, whatever the settings say by now
         # Where no session can belong to the server itself, an unknown one was ours and has ended.
         return self._native.is_known_only_modern or self._settings().surface is not Surface.FULL
 

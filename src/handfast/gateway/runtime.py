@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from handfast.activity.recorder import ThreadRecorder
-from handfast.activity.store import Retention, open_store
+from handfast.activity.store import Retention, open_store, open_store_late
 from handfast.catalog.contracts import ContractChange, ServerContracts
 from handfast.catalog.learning import Learner
-from handfast.catalog.store import ContractStore, source_of
+from handfast.catalog.store import open_catalog, source_of
 from handfast.catalog.tasks import KeptTasks
 from handfast.clock import Clock
 from handfast.core.call import rules
 from handfast.core.call.exchange import Exchange, RecordType, Status
-from handfast.core.call.recording import Durability
+from handfast.core.call.recording import Durability, OnFailure
 from handfast.core.call.unjudged import Direction, unused_schema
 from handfast.core.schema.compiled import SchemaBounds, UncompilableSchema
 from handfast.gateway.admission.call_places import Bounds, LocalPlaces
@@ -32,13 +32,14 @@ class Runtime:
         self.settings = settings
         self.clock = Clock()
         activity = settings.activity
+        goes_on = activity.on_failure is OnFailure.CONTINUE
         self.recorder = ThreadRecorder(
-            open_store(folder, activity.store),
+            (open_store_late if goes_on else open_store)(folder, activity.store),
             on_failure=activity.on_failure,
             retention=Retention(keep_days=activity.keep_days, keep_bytes=activity.keep_bytes),
             whole_refusals=activity.whole_refusals,
         )
-        self.catalog = ContractStore(folder)
+        self.catalog = open_catalog(folder, goes_on=goes_on)
         self.lane = SlowLane()
         self.journal = Journal(self.recorder, self.clock)
         self.path = CallPath(
@@ -87,6 +88,7 @@ class Runtime:
             policy_of=lambda tool: self.settings.policy(name, tool),
             now=self.clock.monotonic,
             tasks=tasks,
+            memory=self.catalog.memory(name, source),
             places=self.places,
             retries_idempotent=lambda: self._retries_idempotent(name),
         )

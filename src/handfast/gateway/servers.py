@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 
 from handfast.gateway.admission.call_places import CLOSED
 from handfast.gateway.admission.server_health import HealthReport, State
 from handfast.gateway.build import build_all_servers, build_endpoint, build_server
+from handfast.gateway.eager_start import EagerStart
 from handfast.gateway.endpoint import ServerEndpoint
 from handfast.gateway.http.exchange import HttpProblem
 from handfast.gateway.runtime import Runtime
@@ -24,9 +26,40 @@ class Servers:
         self._runtime = runtime
         self._by_name: dict[str, _Served] = {}
         self._closing: set[asyncio.Task[None]] = set()
-        self.all = build_all_servers(runtime, self.backends)
+        self._eager = EagerStart(self._learn)
+        self._is_started = False
+        self.all = build_all_servers(runtime, self.backends, self)
         self.combined = self.all.combined
         self._open(name for name, server in runtime.settings.servers.items() if not server.disabled)
+
+    def start(self) -> None:
+        """Start what is to run before a client asks for it."""
+        self._is_started = True
+        self._eager.begin(name for name in self._by_name if self._runtime.settings.starts_eagerly(name))
+
+    async def _learn(self, name: str) -> None:
+        """Raises: UpstreamFailed."""
+        await self._by_name[name].built.backend.native.is_modern()
+        await self.combined.learn(name)
+
+    def starting_for(self, server: str) -> float | None:
+        """How long its process has been starting; None where it is up, down or not asked for yet."""
+        served = self._by_name.get(server)
+        since = None if served is None else served.built.asked_since
+        return None if since is None else asyncio.get_running_loop().time() - since
+
+    def remembered(self, server: str, what: str) -> bytes | None:
+        """What it listed to everybody when it was last started."""
+        served = self._by_name.get(server)
+        return None if served is None else served.built.side.memory.get(self._shown(server, what))
+
+    def remember(self, server: str, what: str, found: bytes) -> None:
+        served = self._by_name.get(server)
+        if served is not None:
+            served.built.side.memory.keep(self._shown(server, what), found)
+
+    def _shown(self, server: str, what: str) -> str:
+        return f"{self._runtime.settings.servers[server].surface}: {what}"
 
     def names(self) -> list[str]:
         return sorted(self._by_name)
@@ -58,12 +91,20 @@ class Servers:
         """Applies changed settings: only servers whose command, url or environment changed are restarted."""
         changes = changed_servers(old, new)
         for name in (*changes.removed, *changes.restarted):
+            self._eager.give_up(name)
             self._runtime.places.dismiss(name, CLOSED)
             self._close(self._by_name.pop(name), RESTARTED if name in changes.restarted else REMOVED)
         self._open((*changes.added, *changes.restarted))
+        if self._is_started:
+            self._eager.begin(name for name in self._by_name if self._becomes_eager(name, old, changes))
         self._runtime.places.refill()
         if changes != ServerChanges():
             self.combined.servers_changed()
+
+    def _becomes_eager(self, name: str, old: Settings, changes: ServerChanges) -> bool:
+        if not self._runtime.settings.starts_eagerly(name):
+            return False
+        return name in (*changes.added, *changes.restarted) or not old.starts_eagerly(name)
 
     def quiesce(self) -> None:
         self.all.quiesce()
@@ -78,6 +119,7 @@ class Servers:
         """Ends calls under way together with their servers and says so; a call dropped by its front would not."""
         for served in self._by_name.values():
             served.dismiss(STOPPED)
+        await self._eager.close()
         await asyncio.gather(*(served.built.close() for served in self._by_name.values()), *self._closing)
 
     async def close_fronts(self) -> None:
@@ -87,7 +129,8 @@ class Servers:
 
     def _open(self, names: Iterable[str]) -> None:
         for name in names:
-            self._by_name[name] = _Served(self._runtime, name)
+            served = self._by_name[name] = _Served(self._runtime, name)
+            served.built.backend.native.on_known = partial(self.combined.server_is_up, name)
 
     def _close(self, served: "_Served", text: str) -> None:
         served.dismiss(text)

@@ -59,6 +59,7 @@ async def gateway(runtime: Runtime, listener: socket.socket, *, drain: Drain | N
     app = GatewayApp(runtime, upstreams, drain)
     clients = HttpListener(app.handle, limits=lambda: runtime.settings.limits, note=app.note)
     await clients.start(listener)
+    upstreams.start()
     try:
         yield upstreams
     finally:

@@ -79,6 +79,11 @@ RULES: Final = MappingProxyType(
             "A registered boundary does not call `parse_typed` with its label.",
             "Parse the payload here with parse_typed and the boundary's label written out.",
         ),
+        "boundary-typed-helper": Rule(
+            _ERROR,
+            "A named helper is not there, or does not itself call `parse_typed`.",
+            "Correct its name under helpers, or call parse_typed in it.",
+        ),
         "boundary-typed-missing": Rule(
             _ERROR,
             "A registered boundary names a file or a function that is not there.",
@@ -111,7 +116,7 @@ RULES: Final = MappingProxyType(
         ),
         "tool-annotations-invalid": Rule(
             _WARNING,
-            "The annotations are no object, or a hint in them is no boolean.",
+            "The annotations are not an object, or a hint in them is not a boolean.",
             "Write hints as true or false.",
         ),
         "tool-annotations-missing": Rule(

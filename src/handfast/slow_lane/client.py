@@ -8,11 +8,12 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import monotonic
 from typing import Literal, Required, TypedDict
 
 from handfast.core.schema.compiled import CompiledSchema
+from handfast.core.words.wording import Fact
 from handfast.slow_lane.frames import HEADER_BYTES, Job, Stage, body_length, pack, unpack_stage
 
 # Starting takes 0.1 s on an idle machine; this leaves a busy one plenty of time.
@@ -56,6 +57,7 @@ class LaneVerdict:
     conforms: bool | None
     words: tuple[str, ...] = ()
     problem: Problem = ""
+    facts: tuple[Fact, ...] = field(default=(), compare=False)  # what the words say
     reason: str = ""  # why a schema is uncompilable, for the operator
 
 
@@ -67,6 +69,7 @@ class LaneWishes(TypedDict, total=False):
     """How a value is to be judged, and whether violations are to be worded."""
 
     wording: Required[bool]
+    show_names: bool
     lenient: bool
     max_depth: int | None
 
@@ -131,7 +134,8 @@ class SlowLane:
         await self._take_turn()
         wanted = wording and trouble.wording_kills < MOST_KILLS
         seconds = COMPILE_SECONDS + deadline + WORDING_SECONDS + ORPHAN_SECONDS
-        job = Job(schema.digest, schema.text, value_text, wanted, show_names, seconds, lenient, max_depth)
+        asserts = schema.asserts_formats
+        job = Job(schema.digest, schema.text, value_text, wanted, show_names, seconds, lenient, asserts, max_depth)
         # A caller that leaves must not cancel the reading of the answer: the next job would read the wrong answer.
         task = asyncio.ensure_future(self._run(job, trouble, deadline))
         self._jobs.add(task)
@@ -193,17 +197,19 @@ class SlowLane:
         except (TimeoutError, _WorkerLost):
             await self._end_worker()
             return late if self._is_closed else trouble.blame(late)
-        words = () if verdict.conforms or not job.wording else await self._words(process, trouble)
-        return LaneVerdict(verdict.conforms, words)
+        if verdict.conforms or not job.wording:
+            return LaneVerdict(verdict.conforms)
+        worded = await self._words(process, trouble)
+        return LaneVerdict(verdict.conforms, worded.words, facts=worded.facts)
 
-    async def _words(self, process: Process, trouble: _SchemaTrouble) -> tuple[str, ...]:
+    async def _words(self, process: Process, trouble: _SchemaTrouble) -> Stage:
         try:
             async with asyncio.timeout(WORDING_SECONDS):
-                return (await _hear(process, "words")).words
+                return await _hear(process, "words")
         except (TimeoutError, _WorkerLost):
             trouble.wording_kills += 1
             await self._end_worker()
-            return ()
+            return Stage("words")
 
     def _trouble(self, digest: str) -> _SchemaTrouble:
         trouble = self._troubles.setdefault(digest, _SchemaTrouble())

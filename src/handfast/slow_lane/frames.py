@@ -2,6 +2,8 @@
 
 import msgspec
 
+from handfast.core.words.wording import Fact
+
 # Above the largest message any runtime accepts (64 MiB) plus the largest schema.
 MOST_BYTES = 68 * 1024 * 1024
 
@@ -18,6 +20,7 @@ class Job(msgspec.Struct, frozen=True, array_like=True):
     show_names: bool
     seconds: float  # after this time the worker ends itself
     lenient: bool = False  # scalars sent as text are converted
+    asserts_formats: bool = False
     max_depth: int | None = None  # levels that the value may have; None if that was checked already
 
 
@@ -27,6 +30,7 @@ class Stage(msgspec.Struct, frozen=True, array_like=True):
     name: str
     conforms: bool = False
     words: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
     backtracks: bool = False  # the compiled schema's time depends on the value
 
 

@@ -24,6 +24,7 @@ class _Compiled(NamedTuple):
     validator: jsonschema_rs.Validator
     backtracks: bool
     names: frozenset[str]
+    content: object
 
 
 def _conforms(schema: _Compiled, value: object) -> bool:
@@ -46,13 +47,14 @@ def _gave_up(schema: _Compiled, value: object) -> bool:
     return False
 
 
-def _words(schema: _Compiled, value: object, *, show_names: bool) -> tuple[str, ...]:
+def _words(schema: _Compiled, value: object, *, show_names: bool) -> Stage:
     try:
         errors = schema.validator.iter_errors(value)
     except UnicodeEncodeError:
-        return ("contains text that is not valid Unicode",)
-    words = describe_errors(errors, value, names=schema.names, show_names=show_names)
-    return tuple(map(str, words))
+        return Stage("words", words=("contains text that is not valid Unicode",))
+    words = describe_errors(errors, value, schema=schema.content, names=schema.names, show_names=show_names)
+    facts = tuple(fact for wording in words for fact in wording.facts)
+    return Stage("words", words=tuple(map(str, words)), facts=facts)
 
 
 class Worker:
@@ -95,12 +97,14 @@ class Worker:
         self.say(Stage("verdict", conforms=conforms))
         # Words that were not requested would be read as the answer to the next job.
         if not conforms and job.wording:
-            self.say(Stage("words", words=_words(schema, value, show_names=job.show_names)))
+            self.say(_words(schema, value, show_names=job.show_names))
 
     def compile(self, job: Job) -> _Compiled:
         if job.digest not in self.compiled:
             content = decode_checked(job.schema)
-            self.compiled[job.digest] = _Compiled(*build_slow_validator(content), declared_names(content))
+            self.compiled[job.digest] = _Compiled(
+                *build_slow_validator(content, asserts_formats=job.asserts_formats), declared_names(content), content
+            )
             if len(self.compiled) > MOST_SCHEMAS:
                 self.compiled.popitem(last=False)
         self.compiled.move_to_end(job.digest)

@@ -9,6 +9,8 @@ from typing import Any
 
 from handfast.core.answers.codes import CodeBook, DeclaredCode
 from handfast.core.answers.envelopes import Envelope, envelope_schema, is_object_schema
+from handfast.core.answers.errors import ErrorCode
+from handfast.core.answers.outcome import make_failure
 from handfast.core.call import rules
 from handfast.core.call.contract import CompiledContract, ToolContract
 from handfast.core.call.exchange import Recorder
@@ -21,6 +23,7 @@ from handfast.toolkit.offering.dispatcher_tools import DispatcherTool, Names, di
 from handfast.toolkit.offering.protocol_calls import call_with_wishes
 from handfast.toolkit.offering.published import is_list_of, list_input, list_output, published
 from handfast.toolkit.offering.renamed import Renamed, Today, today_utc
+from handfast.toolkit.running.arguments_model import note_silent_validators
 from handfast.toolkit.running.dispatch import STRICT, Answer, Dispatcher, RegisteredTool, ToolCaller
 from handfast.toolkit.running.kept_results import MemoryResults, ResultStore
 from handfast.toolkit.running.large_results import LargeResults
@@ -30,7 +33,7 @@ from handfast.toolkit.running.recording import call_path
 from handfast.toolkit.running.slow_lanes import LaneInThread, LaneOfLoop
 from handfast.toolkit.running.unrun import refuse_call
 from handfast.toolkit.writing.builders import with_handler
-from handfast.toolkit.writing.schemas import ContractError
+from handfast.toolkit.writing.schemas import ContractError, UnusableSchema
 from handfast.toolkit.writing.spec import Kind, Run, ToolSpec, require_name, require_seconds, require_sound
 
 CALL_TIMEOUT_S = 120.0  # long enough for a render or a report; a tool that needs more sets its own
@@ -157,6 +160,8 @@ class ToolRegistry:
             raise ContractError(f"'{by}' names a tool '{name}', which is not there. Register it before, or correct it.")
 
     def _registered(self, spec: ToolSpec) -> RegisteredTool:
+        if spec.args_model is not None:
+            note_silent_validators(spec.args_model)
         contract, wraps = self._contract(spec, spec.input_schema, spec.output_schema)
         is_in_pieces = self._in_pieces if spec.in_pieces is None else spec.in_pieces
         pieces = self._piece_form(spec) if is_in_pieces and not spec.is_dispatcher else None
@@ -312,6 +317,12 @@ class ToolRegistry:
             return await self._by_old_name(name, arguments, caller, dispatcher)
         return await self._call(tool, arguments, caller, dispatcher)
 
+    async def refuse(self, name: str, arguments: object, caller: ToolCaller, *, rule: str, text: str) -> Answer:
+        """Put a call on record that goes no further. Raises: UnknownTool, RecordingFailed."""
+        dispatcher = self._dispatcher or self.freeze()
+        told = make_failure(ErrorCode.INVALID_INPUT, text, self.codes)
+        return await refuse_call(dispatcher, self.registered(name), arguments, caller, told=told, rule=rule)
+
     def _is_seen(self, name: str, sees: Callable[[str], bool]) -> bool:
         """Whether the caller sees a tool; it sees a dispatcher if it sees one of its actions."""
         behind = self._dispatchers.get(name)
@@ -354,8 +365,8 @@ def _schemas_of(tool: RegisteredTool) -> Iterator[tuple[str, CompiledSchema | Un
                 yield side, schema
 
 
-def _unusable(tool: RegisteredTool, side: str, reason: str) -> ContractError:
-    return ContractError(f"The {side} schema of '{tool.spec.name}' cannot be used: {reason} Correct the schema.")
+def _unusable(tool: RegisteredTool, side: str, reason: str) -> UnusableSchema:
+    return UnusableSchema(f"The {side} schema of '{tool.spec.name}' cannot be used: {reason} Correct the schema.")
 
 
 def _text(schema: Mapping[str, Any]) -> bytes:

@@ -22,8 +22,9 @@ from handfast.toolkit.writing.spec import Kind, ToolSpec
 from handfast.toolkit.writing.typed_form import require_function, spec_of_function
 
 if TYPE_CHECKING:
-    from mcp.server.lowlevel import Server
     from starlette.applications import Starlette
+
+    from handfast.toolkit.serve.serving import ToolboxServer
 
 F = TypeVar("F", bound=Callable[..., Any])  # Any: a tool's own signature
 
@@ -52,7 +53,7 @@ class Toolbox:
         self.version = version
         self.instructions = instructions
         if inspect.iscoroutinefunction(actor):
-            raise ContractError(f"The actor of '{name}' is told by a function that is not async; write `def`.")
+            raise ContractError(f"The actor of '{name}' must come from a function that is not async; write `def`.")
         self.actor = actor
         self.registry = ToolRegistry(
             name,
@@ -67,6 +68,7 @@ class Toolbox:
             today=today,
         )
         self.recording = SharedRecorder(self.registry)
+        self._server: ToolboxServer | None = None
 
     @property
     def app(self) -> Any:  # Any: as above
@@ -147,20 +149,24 @@ class Toolbox:
 
     # --- serving ---------------------------------------------------------------------------------------------------
 
-    def build_server(self) -> "Server[Any]":  # Any: no lifespan of ours
-        """Builds the official SDK's server with these tools, for authors who serve it in their own way."""
-        from handfast.toolkit.serve.serving import build_server
+    def build_server(self) -> "ToolboxServer":
+        """The official SDK's server over these tools, one for all calls of this: what is added to it, such as resources
+        and prompts, is served by `run` and `asgi` too. Raises: ContractError.
+        """
+        if self._server is None:
+            from handfast.toolkit.serve.serving import build_server
 
-        return build_server(self)
+            self._server = build_server(self)
+        return self._server
 
-    def asgi(self, **more: Any) -> "Starlette":  # Any: the keywords of the SDK's streamable_http_app
-        """An ASGI app that serves `/mcp`."""
-        from handfast.toolkit.serve.serving import asgi_app
-
-        return asgi_app(self, **more)
+    def asgi(self, *, state: str | None = None, **more: Any) -> "Starlette":  # Any: of the SDK's streamable_http_app
+        """An ASGI app that serves `/mcp`. Raises: ContractError."""
+        self.recording.folder = state or self.recording.folder
+        return self.build_server().streamable_http_app(**more)
 
     def run(self, *, state: str | None = None) -> None:
         """Serves over stdin and stdout until the client leaves."""
         from handfast.toolkit.serve.serving import run_stdio
 
-        run_stdio(self, state=state)
+        self.recording.folder = state or self.recording.folder
+        run_stdio(self.build_server())

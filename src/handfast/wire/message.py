@@ -93,8 +93,10 @@ _OWN: Final = frozenset(_READ)
 class BadMessage(Exception):
     """A message that must not be forwarded. `id` is the request's id, if it could be read, for the answer."""
 
-    def __init__(self, code: int, reason: str, request_id: RequestId | None = None) -> None:
+    def __init__(self, code: int, reason: str, request_id: RequestId | None = None, *, is_text: bool = False) -> None:
+        """`is_text`: it is not even meant as one, but words for people."""
         super().__init__(reason)
+        self.is_text = is_text
         self.code = code
         self.reason = reason
         self.id = request_id
@@ -322,6 +324,7 @@ def read_message(raw: bytes) -> Message:
 
 
 _OBJECT_BEGINS = re.compile(rb"[ \t\r\n]*\{")
+_ARRAY_BEGINS = re.compile(rb"[ \t\r\n]*\[[ \t\r\n]*[{\[\]]")
 
 
 class _OnlyId(msgspec.Struct):
@@ -349,7 +352,8 @@ def _id_at_an_end(raw: bytes) -> RequestId | None:
 def _read_carefully(raw: bytes) -> Message:
     """Reads a message that the fast decoder refuses although it is readable: with lone surrogates, or 1e400."""
     if raw.lstrip(b" \t\r\n").startswith(b"["):
-        raise BadMessage(INVALID_REQUEST, "A batch is not supported. Send one message at a time.")
+        is_text = _ARRAY_BEGINS.match(raw) is None  # as of "[INFO] starting"
+        raise BadMessage(INVALID_REQUEST, "A batch is not supported. Send one message at a time.", is_text=is_text)
     try:
         if not (_OBJECT_BEGINS.match(raw) and raw.rstrip(b" \t\r\n").endswith(b"}")):
             raise NotJson(0)
@@ -358,7 +362,7 @@ def _read_carefully(raw: bytes) -> Message:
         raise _over_bound(raw, problem) from None
     except NotJson:
         reason = "The message is not a JSON object. Send one JSON-RPC message."
-        raise BadMessage(PARSE_ERROR, reason, id_in_head(raw)) from None
+        raise BadMessage(PARSE_ERROR, reason, id_in_head(raw), is_text=_OBJECT_BEGINS.match(raw) is None) from None
     top: dict[str, object] = {}
     for member in found:
         value = raw[member.value_start : member.value_end]

@@ -48,19 +48,26 @@ def answer_message(request_id: RequestId | None, result: Mapping[str, Any]) -> M
     return Message(raw, request_id, is_version_2=True, _result=text)
 
 
-def tool_error(request_id: RequestId, text: str, *, is_modern: bool, task_id: str = "") -> bytes:
+def tool_error(
+    request_id: RequestId,
+    text: str,
+    *,
+    is_modern: bool,
+    task_id: str = "",
+    meta: Mapping[str, object] | None = None,
+) -> bytes:
     """An answer whose result says that the call failed, which clients show to the model; without structuredContent."""
-    result = msgspec.Raw(error_result(text, is_modern=is_modern, task_id=task_id))
+    result = msgspec.Raw(error_result(text, is_modern=is_modern, task_id=task_id, meta=meta))
     return _encode({"jsonrpc": "2.0", "id": request_id, "result": result})
 
 
-def error_result(text: str, *, is_modern: bool, task_id: str = "") -> bytes:
+def error_result(text: str, *, is_modern: bool, task_id: str = "", meta: Mapping[str, object] | None = None) -> bytes:
     """The result alone. `task_id` is put into its _meta, as 2025-11-25 requires of an answer to tasks/result."""
     result: dict[str, Any] = {"content": [{"type": "text", "text": text}], "isError": True}  # Any: JSON
     if is_modern:
         result = {"resultType": "complete", **result}
-    if task_id:
-        result["_meta"] = {_RELATED_TASK: {"taskId": task_id}}
+    if task_id or meta:
+        result["_meta"] = {**({_RELATED_TASK: {"taskId": task_id}} if task_id else {}), **(meta or {})}
     return _encode(result)
 
 

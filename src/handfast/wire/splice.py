@@ -163,7 +163,7 @@ def _edit_members(
                 yield from _edits(text, member.value_start, member.value_end, value, must_exist=must_exist)
                 continue
             if must_exist:
-                raise LookupError("A path leads through a value that is no object. Name members that exist.")
+                raise LookupError("A path leads through a value that is not an object. Name members that exist.")
             value = _render(value)
         if value is not None:
             yield member.value_start, member.value_end, value

@@ -28,6 +28,7 @@ _MESSAGE_NAMES = frozenset(("jsonrpc", "method", "result", "error"))
 # Bounds for all such lines of one event: a pretty-printed result has at most a few short ones.
 _LINES_LOOKED_AT = 100
 _BYTES_LOOKED_AT = 64 * 1024
+_HEAD_BYTES = 512  # of an overlong event, as of an overlong line
 _KIND = b"event: message\n"  # official servers send this type with every message; it is also the default
 _HEAD = _KIND + b"data: "
 _MESSAGE_MEMBER = re.compile(rb'"(?:jsonrpc|method|result|error)"|\\u')
@@ -43,9 +44,10 @@ class SseEvent(msgspec.Struct, frozen=True):
 
 
 class OverlongEvent(msgspec.Struct, frozen=True):
-    """Takes the place of an event over the limit, whose bytes are dropped."""
+    """Takes the place of an event over the limit, whose bytes are dropped but for the first few of its data."""
 
     size_so_far: int
+    head: bytes = b""
 
 
 class SseAssembler:
@@ -115,7 +117,8 @@ class SseAssembler:
         if size <= self._limit:
             self._line += piece
             return
-        found.append(OverlongEvent(size))
+        head = bytes(self._data[:_HEAD_BYTES]) or (bytes(self._line[:_HEAD_BYTES]) + piece[:_HEAD_BYTES])
+        found.append(OverlongEvent(size, head.removeprefix(b"data:")[:_HEAD_BYTES]))
         self._forget_event()
         self._is_skipping = True
         self._line[:] = b":"

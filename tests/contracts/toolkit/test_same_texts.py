@@ -43,8 +43,11 @@ def _long_numbers() -> Iterator[None]:
 
 
 def told(answer: Answer) -> tuple[str, Any]:
-    """What an agent gets: a text that says no, or data."""
-    return ("error", answer.text) if answer.is_error else ("data", answer.result["structuredContent"])
+    """What an agent gets: a text that says no, without the code that ends an authored tool's own failure; or data."""
+    if not answer.is_error:
+        return "data", answer.result["structuredContent"]
+    code = answer.result.get("_meta", {}).get("handfast/code") if "result" in answer.message else None
+    return "error", answer.text.removesuffix(f" [{code}]")
 
 
 @pytest.mark.requirement("000-8")

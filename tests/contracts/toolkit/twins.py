@@ -18,9 +18,14 @@ from tests.contracts.rig import Json
 
 # What authored tools are held to, as the gateway's settings say it.
 STRICT = {
-    "input_validation": {"mode": Mode.STRICT.value, "unknown_arguments": UnknownArguments.REJECT_ALL.value},
+    "input_validation": {
+        "mode": Mode.STRICT.value,
+        "unknown_arguments": UnknownArguments.REJECT_ALL.value,
+        "formats": "assert",
+    },
     "output_validation": {
         "mode": Mode.STRICT.value,
+        "formats": "assert",
         "missing_structured_content": Posture.BLOCK.value,
         "uncompilable_schema": Posture.BLOCK.value,
     },

@@ -49,7 +49,7 @@ def test_a_server_declares_codes_of_its_own_and_no_others_are_known() -> None:
     ("declared", "problem"),
     [
         ("not_found", "The code 'not_found' is there already; declare only codes of the server's own."),
-        ("Not-Good", "The code 'Not-Good' is no lower_case name; rename it."),
+        ("Not-Good", "The code 'Not-Good' is not a lower_case name; rename it."),
         (DeclaredCode(name="x", domain_code="teapot"), "The code 'x' has no known domain code; use one of"),
     ],
 )

@@ -17,6 +17,7 @@ from handfast.core.call.arguments import (
 )
 from handfast.core.call.policy import InputPolicy, Mode, UnknownArguments, Violation
 from handfast.core.schema.declared import Declared, read_declared
+from handfast.core.words.wording import Fact
 
 CONTACT = read_declared({"properties": {"email": {}, "first_name": {}}})
 NOTHING: frozenset[str] = frozenset()
@@ -69,10 +70,31 @@ def test_the_message_never_holds_a_value(arguments: dict[str, dict[str, int]]) -
 @pytest.mark.requirement("000-14")
 @given(st.integers(1, 40))
 def test_field_lists_are_cut_after_twenty_names(count: int) -> None:
-    inner = {f"f{number}": 1 for number in range(count)}
+    inner = {"email": 0, **{f"f{number}": 1 for number in range(count)}}
     message = nested_wrapper_message({"data": inner}, CONTACT) or ""
-    shown = [json.dumps(name) for name in list(inner)[:20]] + (["..."] if count > 20 else [])
+    shown = [json.dumps(name) for name in list(inner)[:20]] + (["..."] if count > 19 else [])
     assert f"Unwrap 'data': send {', '.join(shown)} directly" in message
+
+
+@pytest.mark.requirement("000-14")
+@pytest.mark.parametrize(
+    ("sent", "line"),
+    [
+        ({"conatct": {"x": 1}}, "Did you mean 'contact'? It is declared and takes an object; 'conatct' is not."),
+        ({"payload": {"x": 1}}, "Did you mean 'site'? It is declared and takes an object; 'payload' is not."),
+        ({"payload": {"x": 1, "email": 2}}, 'Unwrap \'payload\': send "x", "email" directly, not inside "payload".'),
+        (
+            {"site": 1, "contact": {}, "tags": {}, "payload": {"x": 1}},
+            "Remove 'payload': none of its fields is declared.",
+        ),
+    ],
+)
+def test_an_object_of_undeclared_fields_may_be_meant_for_a_declared_object(sent: dict[str, object], line: str) -> None:
+    site = {"oneOf": [{"type": "string"}, {"$ref": "#/$defs/Site"}]}
+    properties = {"email": {"type": "string"}, "site": site, "contact": {"type": ["object", "null"]}}
+    declared = read_declared({"properties": properties, "$defs": {"Site": {"properties": {"name": {}}}}})
+    message = nested_wrapper_message(sent, declared) or ""
+    assert message.splitlines()[-2] == line
 
 
 @pytest.mark.requirement("000-14")
@@ -154,6 +176,32 @@ def test_unknown_arguments_are_refused_as_the_policy_says(
 def test_ignored_names_are_never_unknown() -> None:
     policy = InputPolicy(unknown_arguments=UnknownArguments.REJECT_ALL, ignore=frozenset({"x", "data"}))
     assert check_unknown({"x": 1, "data": {"a": 1}}, CONTACT, policy) is None
+
+
+def test_a_misspelt_name_gets_the_nearest_declared_one_beside_what_is_missing() -> None:
+    declared = read_declared(
+        {"properties": {"email": {}, "first_name": {}, "notes": {}}, "required": ["email", "notes"]}
+    )
+    fields = 'Declared fields: ["email", "first_name", "notes"].'
+    assert unknown_message(["emial"], declared, ["emial", "notes"]) == (
+        f"Argument 'emial' is not a declared field. Did you mean 'email'? Rename it and call again.\n{fields}"
+    )
+    assert unknown_message(["firstName", "bogus"], declared, ["firstName", "bogus", "email"]) == (
+        "Arguments 'firstName', 'bogus' are not declared fields. Did you mean 'first_name' for 'firstName'? "
+        f'Rename or remove them and call again. Also required: "notes".\n{fields}'
+    )
+    # What was sent already was not misspelt.
+    assert "Did you mean" not in unknown_message(["emial"], declared, ["emial", "email"])
+
+
+def test_a_refusal_of_names_has_facts_for_programs() -> None:
+    everything = InputPolicy(unknown_arguments=UnknownArguments.REJECT_ALL)
+    unknown = check_unknown({"emial": 1, "a/b": 2}, CONTACT, everything)
+    assert unknown is not None
+    assert unknown.facts == (Fact("/emial", "unknown", nearest="email"), Fact("/a~1b", "unknown"))
+    wrapped = check_unknown({"data": {"email": "s3cret"}}, CONTACT, everything)
+    assert wrapped is not None
+    assert wrapped.facts == (Fact("/data", "wrapper"),)
 
 
 def test_unknown_names_are_listed_and_cut() -> None:

@@ -107,11 +107,11 @@ def test_whatever_is_sent_is_understood_or_refused(taken: dict[str, Any]) -> Non
 def test_what_means_nothing_is_named_with_what_the_tool_takes() -> None:
     declared = read_declared({"properties": {"email": {}}})
     assert means_nothing(("page",), "it answers at once", declared).message == (
-        "Argument 'page' means nothing here: it answers at once. Remove it and call again.\n"
+        "Argument 'page' cannot be used here: it answers at once. Remove it and call again.\n"
         'Declared fields: ["email"].'
     )
     assert means_nothing(("page", "mode"), "it answers at once", declared).message.startswith(
-        "Arguments 'page', 'mode' mean nothing here: it answers at once. Remove them and call again."
+        "Arguments 'page', 'mode' cannot be used here: it answers at once. Remove them and call again."
     )
     assert no_such_key(["emial"], declared).message == (
         "The items of the result have no 'emial'. Their keys: email. Choose among them."

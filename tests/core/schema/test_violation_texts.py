@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handfast.core.schema.compiled import CompiledSchema, compile_schema
-from handfast.core.words.wording import Wording
+from handfast.core.words.wording import Fact, Wording
 from tests.core.schema.test_compiled import json_values
 from tests.core.schema.test_weight import ISSUE
 
@@ -44,7 +44,7 @@ TAGGED = {
         ({"unevaluatedProperties": False}, {"a": 1, "b": 2}, "has 2 properties that are not allowed"),
         ({"additionalProperties": False}, {"s3cret": 1}, "has properties, and none are allowed"),
         ({"enum": ["open", "closed", None]}, "s3cret", "must be one of 'open', 'closed', null"),
-        ({"enum": list("abcdefghij")}, "s3cret", "must be one of 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', ..."),
+        ({"enum": list("abcdefghij")}, "s3cret", "must be one of 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'"),
         ({"const": {"a": 1}}, "s3cret", 'must be {"a": 1}'),
         ({"pattern": "^[a-z]$"}, "S3", "must match the pattern ^[a-z]$"),
         ({"minimum": 1}, 0, "must be at least 1"),
@@ -97,7 +97,10 @@ def test_a_path_shows_indexes_and_declared_names_only() -> None:
 
 def test_the_alternative_that_was_meant_is_the_one_described() -> None:
     value = {"total": 1, "issues": [{"number": 1, "state": "open", "author": {"id": 1, "login": "a"}, "assignee": {}}]}
-    assert words(ISSUE, value) == ("issues/0/assignee: must have the property 'id'",)
+    assert words(ISSUE, value) == (
+        "issues/0/assignee: must have the property 'id' (an integer)",
+        "issues/0/assignee: must have the property 'login' (a string)",
+    )
 
 
 def test_undeclared_names_are_shown_only_on_request_and_then_scrubbed() -> None:
@@ -106,6 +109,93 @@ def test_undeclared_names_are_shown_only_on_request_and_then_scrubbed() -> None:
     assert words(schema, value) == ("has 2 properties that are not allowed",)
     shown = "has 2 properties that are not allowed: 'a?[31m?b', '" + "x" * 61 + "...'"
     assert words(schema, value, show_names=True) == (shown,)
+
+
+CLOSED = {
+    "properties": {
+        "lines": {"items": {"$ref": "#/$defs/Line"}},
+        "owner": {"anyOf": [{"$ref": "#/$defs/Line"}, {"type": "null"}]},
+    },
+    "$defs": {
+        "Line": {
+            "type": "object",
+            "properties": {"sku": {"type": "string"}, "count": {"type": "integer"}, "due": {"format": "date"}},
+            "required": ["sku"],
+            "additionalProperties": False,
+        }
+    },
+}
+
+
+def test_a_nested_key_that_is_not_allowed_is_named_with_what_is() -> None:
+    assert words(CLOSED, {"lines": [{"sku": "a", "cuont": 1}]}, show_names=True) == (
+        "lines/0: has 1 property that is not allowed: 'cuont' (did you mean 'count'?), allowed: 'sku', 'count', 'due'",
+    )
+    two = {"lines": [{"sku": "a", "cuont": 1, "zzz": 2}]}
+    shown = "'cuont', 'zzz' (did you mean 'count' for 'cuont'?), allowed: 'sku', 'count', 'due'"
+    assert words(CLOSED, two, show_names=True) == (f"lines/0: has 2 properties that are not allowed: {shown}",)
+
+
+def test_every_fault_of_a_nullable_object_is_worded() -> None:
+    assert words(CLOSED, {"owner": {"count": "x"}}) == (
+        "owner/count: must be an integer, not a string",
+        "owner: must have the property 'sku' (a string)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("schema", "kind"),
+    [
+        ({"type": "integer"}, "an integer"),
+        ({"type": ["string", "null"]}, "a string or null"),
+        ({"enum": ["a", "b"]}, "one of 'a', 'b'"),
+        ({"const": 1}, "1"),
+        ({"type": "string", "format": "date"}, "a date such as 2026-03-01"),
+        ({"type": "array", "items": {"type": "number"}}, "an array of numbers"),
+        ({"anyOf": [{"type": "boolean"}, {"type": "null"}]}, "a boolean"),
+        ({"$ref": "#/$defs/N"}, "a number"),
+    ],
+)
+def test_what_is_missing_is_named_with_its_kind(schema: object, kind: str) -> None:
+    whole = {"properties": {"x": schema}, "required": ["x"], "$defs": {"N": {"type": "number"}}}
+    assert words(whole, {}) == (f"must have the property 'x' ({kind})",)
+
+
+def test_options_are_listed_within_a_bound_of_characters() -> None:
+    options = [f"option-{number:03}" for number in range(100)]
+    (text,) = words({"enum": options}, "s3cret")
+    assert text.startswith("must be one of 'option-000', 'option-001', ")
+    assert text.endswith(", ...")
+    assert 250 < len(text) < 330
+    assert words({"enum": ["x" * 60]}, 1) == (f"must be one of '{'x' * 60}'",)
+
+
+def test_violations_are_facts_for_programs_as_well() -> None:
+    value = {"lines": [{"count": "s3cret", "cuont": 1}, {"sku": "a", "due": 1}]}
+    parts = compiled({**CLOSED, "required": ["a/b"]}).describe_parts(value, show_names=True)
+    assert [fact for part in parts for fact in part.facts] == [
+        Fact("/lines/0/count", "type", "integer"),
+        Fact("/lines/0/sku", "required", "a string"),
+        Fact("/lines/0/cuont", "additionalProperties"),
+        Fact("/a~1b", "required"),
+    ]
+
+
+def test_formats_are_a_rule_only_where_they_are_asserted() -> None:
+    schema = compiled({"properties": {"due": {"type": "string", "format": "date"}}})
+    assert schema.is_valid({"due": "17.03.2026"})
+    assert not schema.asserting.is_valid({"due": "17.03.2026"})
+    assert schema.asserting.is_valid({"due": "2026-03-17"})
+    assert schema.asserting.describe({"due": "17.03.2026"}) == ("due: must be a date such as 2026-03-01",)
+    (part,) = schema.asserting.describe_parts({"due": "17.03.2026"})
+    assert part.facts == (Fact("/due", "format", "date"),)
+
+
+def test_a_schema_without_formats_is_not_compiled_twice() -> None:
+    schema = compiled({"type": "object"})
+    assert schema.asserting is schema
+    asserting = compiled({"format": "date"}).asserting
+    assert asserting.asserting is asserting
 
 
 def test_at_most_five_violations_are_told_and_none_twice() -> None:

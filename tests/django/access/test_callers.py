@@ -127,7 +127,7 @@ def test_scopes_that_cannot_be_read_are_good_for_nothing(ada: Any, caplog: pytes
     AgentToken.objects.update(scopes="* :")
     assert identify_caller(bearing(f"Bearer {plain}")).scopes == ()
     assert [record.getMessage() for record in caplog.records] == [
-        f"access.scopes_unreadable: {token} is good for nothing. Write its scopes anew."
+        f"access.scopes_unreadable: {token} cannot be used. Write its scopes again."
     ]
 
 

@@ -85,7 +85,7 @@ def test_scopes_and_name_are_stored_as_they_are_read(ada: Any) -> None:
         ),
         (
             {"scopes": "django:all"},
-            {"scopes": [f"'django:all' is no scope: {NO_KIND}"]},
+            {"scopes": [f"'django:all' is not a scope: {NO_KIND}"]},
         ),
     ],
 )

@@ -142,7 +142,7 @@ class Forgetful(PersonSerializer):
 
 def test_a_field_that_create_or_update_never_reads_is_told(database: None) -> None:
     lost = [(one.where, one.message) for one in told(Forgetful) if one.id == CheckId.FIELDS_DROPPED]
-    tail = "which an agent is told to send: the call succeeds and the value is lost."
+    tail = "which the schema asks for: the call succeeds and the value is lost."
     # `first_name` is spoken of in create(), which is enough to leave it alone in update().
     assert lost == [
         (place(Forgetful, ".create"), f"Never reads 'last_name', 'phone', {tail}"),

@@ -160,7 +160,7 @@ def test_what_keeps_all_of_them_from_being_served_is_an_error() -> None:
         CheckId.NOT_SERVABLE,
         "The endpoint would answer every request with an error: No tool matches HANDFAST['DISPATCHERS']['crm']."
         " Write patterns such as 'contacts__*'.",
-        "Mend what is named, or leave it out: HANDFAST['EXCLUDE'].",
+        "Correct what is named, or leave it out: HANDFAST['EXCLUDE'].",
         "settings.HANDFAST",
     )
 

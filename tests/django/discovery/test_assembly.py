@@ -219,7 +219,7 @@ def test_an_answer_that_is_made_by_hand_is_open_and_told() -> None:
     assert list(made.findings) == [
         DiscoveryProblem(
             ProblemId.RESULT_OPEN,
-            "Makes its answer itself, so an agent is not told what comes back.",
+            "Makes its answer itself, so an agent cannot know what comes back.",
             "Say it with @mcp_tool(output=…): a serializer, or a JSON Schema.",
             f"{__name__}.Contacts.wave",
         )
@@ -334,7 +334,7 @@ def test_an_output_may_be_named() -> None:
 
 
 def test_what_is_neither_serializer_nor_schema_is_refused() -> None:
-    with pytest.raises(TypeError, match="int is no serializer and no JSON Schema"):
+    with pytest.raises(TypeError, match="int is neither a serializer nor a JSON Schema"):
         marked(output=3).sent()
 
 

@@ -56,8 +56,8 @@ def test_a_pattern_that_matches_nothing_is_a_problem() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (["contacts__*"], "settings.HANDFAST is no dict. Write HANDFAST = {'EXCLUDE': ['contacts__destroy']}."),
-        ({"EXCLUDE": "contacts__*"}, "HANDFAST['EXCLUDE'] is no list of patterns. Write ['contacts__*']."),
+        (["contacts__*"], "settings.HANDFAST must be a dict. Write HANDFAST = {'EXCLUDE': ['contacts__destroy']}."),
+        ({"EXCLUDE": "contacts__*"}, "HANDFAST['EXCLUDE'] is not a list of patterns. Write ['contacts__*']."),
         ({"INCLUDE": [3]}, "HANDFAST['INCLUDE'] has something else than patterns in it. Write ['contacts__*']."),
     ],
 )

@@ -129,7 +129,7 @@ def test_what_does_not_tell_is_named_with_its_reason() -> None:
     assert ENQUIRIES.not_judged == (
         NotJudged("reference", "has a default that is made for every row", "reference"),
         NotJudged("received", "has a default that is made for every row", "received"),
-        NotJudged("captcha", "is no column"),
+        NotJudged("captcha", "is not a column"),
     )
 
 
@@ -154,7 +154,7 @@ def test_a_row_that_must_belong_to_another_is_never_empty() -> None:
 
 def test_a_model_without_a_telling_field_is_not_searched() -> None:
     found = emptiness_of(Ticket, [Writer("tickets__create", TicketSerializer())])
-    why = "none of its fields tells whether somebody filled it in"
+    why = "none of its fields shows whether it was filled in"
     assert found == Unsearchable(Ticket, ("tickets__create",), why)
 
 

@@ -27,8 +27,8 @@ LEFT_OUT = [Unsearchable(Visit, ("visits__create",), "no row can be without 'per
 def test_a_person_sees_what_is_needed_to_decide() -> None:
     assert list(report_rows(FOUND, LEFT_OUT)) == [
         "leftovers.Enquiry (EnquirySerializer): 5 empty rows",
-        "  doubtful: nothing has to be said to make one, so somebody may have meant them",
-        f"  not judged: reference ({ANEW}), received ({ANEW}), captcha (is no column)",
+        "  doubtful: one can be made without any value, so they may be intended",
+        f"  not judged: reference ({ANEW}), received ({ANEW}), captcha (is not a column)",
         f"  {KEY}  made 2026-03-01 12:30; rank=3 received=2026-03-01; 2 leftovers.Answer.enquiry deleted with it",
         "  and 4 more: see them with --limit 0",
         "leftovers.Person (PersonSerializer): 1 empty row",
@@ -52,7 +52,7 @@ def test_a_program_sees_the_same() -> None:
         }
     ]
     assert (written["models"][0]["total"], written["models"][0]["doubtful"]) == (5, True)
-    assert written["models"][0]["not_judged"][2] == {"field": "captcha", "why": "is no column"}
+    assert written["models"][0]["not_judged"][2] == {"field": "captcha", "why": "is not a column"}
     assert written["not_searched"] == [
         {"model": "leftovers.Visit", "tools": ["visits__create"], "why": "no row can be without 'person'"}
     ]

@@ -11,6 +11,7 @@ from handfast.core.call.exchange import RecordingFailed
 from handfast.toolkit import Answer, Reply, ToolError, ToolRegistry, read_tool
 from handfast.toolkit.protocol.methods import Offer
 from handfast.toolkit.running.slow_lanes import run_here
+from handfast.toolkit.writing.status_envelope import ok
 
 Json = dict[str, Any]  # Any: JSON
 
@@ -34,8 +35,8 @@ MODERN = {
 }
 
 
-async def add(*, app_state: Any, arguments: Json, actor: Any = None) -> Any:
-    return {"sum": arguments["a"] + arguments.get("b", 0)}
+async def add(*, app_state: Any, arguments: Json, actor: Any = None) -> str:
+    return ok({"sum": arguments["a"] + arguments.get("b", 0)})
 
 
 async def fail(*, app_state: Any, arguments: Json, actor: Any = None) -> Any:
@@ -46,8 +47,8 @@ async def show(*, app_state: Any, arguments: Json, actor: Any = None) -> Any:
     return Reply({"sum": 3}, TextContent(type="text", text="Look at this."))
 
 
-async def weigh(*, app_state: Any, arguments: Json, actor: Any = None) -> Any:
-    return {"grams": 5.9722e27}
+async def weigh(*, app_state: Any, arguments: Json, actor: Any = None) -> str:
+    return ok({"grams": 5.9722e27})
 
 
 def registry() -> ToolRegistry:

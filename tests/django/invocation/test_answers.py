@@ -40,15 +40,15 @@ def test_a_response_is_rendered_once_with_its_callbacks(kind: str) -> None:
 
 UNUSABLE = (
     "The view answered with {}, which a tool cannot hand on."
-    " Look whether it did what was asked, and get the rest over HTTP."
+    " Check whether it did what was asked, and get the rest over HTTP."
 )
 
 
 @pytest.mark.parametrize(
     ("kind", "what"),
     [
-        ("html", "something that is no JSON"),
-        ("template", "something that is no JSON"),
+        ("html", "something that is not JSON"),
+        ("template", "something that is not JSON"),
         ("stream", "a file or a stream"),
         ("file", "a file or a stream"),
         ("redirect", "a redirect"),
@@ -73,8 +73,8 @@ def test_nan_is_never_passed_off_as_something_else() -> None:
     assert told(refusal("odd__retrieve", {"kind": "loose_nan"})) == (
         "output_violation",
         (
-            "The view answered with what is no JSON, such as NaN or half a character."
-            " Look whether it did what was asked, and tell the operator."
+            "The view answered with something that is not JSON, such as NaN or half a character."
+            " Check whether it did what was asked, and tell the operator."
         ),
         {},
     )

@@ -32,7 +32,7 @@ def test_each_goes_through_the_view_with_its_lookups_and_permissions() -> None:
         "permission_error",
         (
             "Nothing was stored: 1 of 2 objects refused, 1 not tried. objects[0]: The API does not let this caller do"
-            " that: You do not have permission to perform this action. Ask whoever runs it for the right to."
+            " that: You do not have permission to perform this action. Ask the operator for the right to."
         ),
         {"items": [{"index": 0, "code": "permission_error", "status": 403}]},
     )

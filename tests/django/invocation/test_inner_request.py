@@ -167,7 +167,7 @@ def test_without_one_the_views_own_authenticators_read_the_headers() -> None:
         "permission_error",
         (
             "The API does not let this caller do that: Authentication credentials were not provided."
-            " Ask whoever runs it for the right to."
+            " Ask the operator for the right to."
         ),
         {"status": 401},
     )
@@ -196,7 +196,7 @@ def test_a_session_needs_its_token_for_a_write() -> None:
             "permission_error",
             (
                 "The API does not let this caller do that: CSRF Failed: CSRF cookie not set."
-                " Ask whoever runs it for the right to."
+                " Ask the operator for the right to."
             ),
         ]
     token = get_token(RequestFactory().get("/"))

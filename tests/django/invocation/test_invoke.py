@@ -64,7 +64,7 @@ def test_plain_ids_cost_no_query_of_ours(north: Depot) -> None:
 def test_permissions_and_those_of_the_object_decide(north: Depot) -> None:
     ada, eve = User.objects.create(username="ada"), User.objects.create(username="eve")
     Depot.objects.create(name="Eve's", slug="eves", owner=eve)
-    denied = "The API does not let this caller do that: {} Ask whoever runs it for the right to."
+    denied = "The API does not let this caller do that: {} Ask the operator for the right to."
     assert told(refusal("own-crates__list", {}, outer(ada))) == (
         "permission_error",
         denied.format("Only keepers of a depot may."),

@@ -96,9 +96,9 @@ def test_a_row_is_found_by_what_identifies_it(shelves: list[Shelf]) -> None:
         ({"label": "1"}, "2 shelves were found by 'label'; send what only one of them has, such as its id"),
         ({"depot": {"name": "East"}, "label": "1"}, "no shelf was found by 'depot' and 'label'"),
         ({"id": 10**30}, "no shelf was found by 'id'"),
-        ({"id": "one"}, "'id' is no value that this field can have"),
-        ({"label": ["1", "2"]}, "'label' is no value that this field can have"),
-        ({"label": {"gt": "1"}}, "'label' is no value that this field can have"),
+        ({"id": "one"}, "'id' is not a value that this field can have"),
+        ({"label": ["1", "2"]}, "'label' is not a value that this field can have"),
+        ({"label": {"gt": "1"}}, "'label' is not a value that this field can have"),
         ({"depot": {"label": "1"}}, "depots cannot be looked up by 'label', only by 'id', 'name' and 'slug'"),
         (
             {"depot": {"door_token": "secret"}},

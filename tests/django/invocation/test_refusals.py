@@ -9,14 +9,14 @@ from tests.django.invocation.calling import call, outer, refusal, told
 SAID = "What the author says."
 SENTENCES = {
     "invalid_input": f"The API refused these arguments: {SAID} Correct them and call again.",
-    "permission_error": f"The API does not let this caller do that: {SAID} Ask whoever runs it for the right to.",
+    "permission_error": f"The API does not let this caller do that: {SAID} Ask the operator for the right to.",
     "not_found": f"The API found nothing there: {SAID} Check the arguments, or list what there is, and call again.",
     "not_supported": f"The view behind this tool does not take such a call: {SAID} Use another tool.",
     "conflict": f"That conflicts with what is there: {SAID} Read it, then call again.",
     "state_error": f"That cannot be done in the present state: {SAID} Read what is there, then call again.",
     "timeout": f"The API took too long and gave up: {SAID} Call again later.",
     "unavailable": "The API takes no more calls for now. Wait 7 seconds, then call again.",
-    "internal_error": "The view behind this tool failed. Whether it did something first is not known: look before you"
+    "internal_error": "The view behind this tool failed. It may have changed something: check before you"
     " call again, and tell the operator, whose log has the reason.",
 }
 MOMENT = "YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z]"

@@ -18,7 +18,7 @@ from tests.django.invocation.calling import call, call_each, each_refusal, outer
 CRASHED: tuple[str, str, dict[str, object]] = (
     "internal_error",
     (
-        "The view behind this tool failed. Whether it did something first is not known: look before you call again,"
+        "The view behind this tool failed. It may have changed something: check before you call again,"
         " and tell the operator, whose log has the reason."
     ),
     {},

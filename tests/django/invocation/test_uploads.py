@@ -49,7 +49,7 @@ def test_a_view_finds_files_where_it_looks_for_them() -> None:
         ({"filename": "a", "content": "no base64!"}, "photo.content", "is not valid base64"),
         ({"filename": "a"}, "photo.content", "is missing; send the file, encoded as base64"),
         ({"content": ""}, "photo.filename", "is missing; send the name of the file"),
-        ({"filename": "..", "content": ""}, "photo.filename", "is no name that a file can have"),
+        ({"filename": "..", "content": ""}, "photo.filename", "is not a name that a file can have"),
     ],
 )
 def test_what_is_no_file_is_refused_with_its_place(photo: dict[str, Any], place: str, what: str) -> None:

@@ -126,6 +126,7 @@ def test_what_the_help_desk_itself_asks_for_is_told_in_its_words(served: Served)
             assert refused.is_error
             assert refused.content[0].text == (  # type: ignore[union-attr]  # a refusal is text
                 "The API refused these arguments: priority: This field is required. Correct them and call again."
+                " [invalid_input]"
             )
 
     asyncio.run(drive())

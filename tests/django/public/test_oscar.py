@@ -95,7 +95,7 @@ def test_several_addresses_are_stored_or_none(served: Served) -> None:
             refused = await client.call_tool("useraddresses__create", {"objects": bad})
             assert refused.content[0].text == (  # type: ignore[union-attr]  # as above
                 "Nothing was stored: 1 of 2 objects refused. objects[1].country: no Country was found by 'name'."
-                " Correct them and send all of them again."
+                " Correct them and send all of them again. [invalid_input]"
             )
 
     asyncio.run(drive())

@@ -19,6 +19,7 @@ from handfast.django.service.kept_results import DatabaseResults
 from handfast.toolkit import Actor, Answer, ToolRegistry, read_tool
 from handfast.toolkit.running.kept_results import CutResult, ResultStore
 from handfast.toolkit.running.slow_lanes import run_here
+from handfast.toolkit.writing.status_envelope import ok
 
 MOST = 5 * 1024 * 1024
 TEXTS = st.text(alphabet=st.characters(exclude_categories=("C", "Z")), max_size=64)  # as labels and names are scrubbed
@@ -180,11 +181,11 @@ def test_a_store_that_could_keep_no_result_is_refused() -> None:
 NUMBERS = {"type": "array", "items": {"type": "integer"}}
 
 
-async def numbers(*, app_state: Any, arguments: dict[str, Any], actor: Any = None) -> Any:
+async def numbers(*, app_state: Any, arguments: dict[str, Any], actor: Any = None) -> str:
     """As a view does that undoes what it did."""
     with transaction.atomic():
         transaction.set_rollback(True)
-        return list(range(200))
+        return ok(list(range(200)))
 
 
 def worker() -> ToolRegistry:

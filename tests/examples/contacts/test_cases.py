@@ -137,7 +137,7 @@ def test_one_bad_item_undoes_the_others(project: Project, served: Served, mode: 
     answer = talk(served, mode, lambda client: ask(client, "contacts__create", {"objects": items}, door=door))
     assert answer == Failure(
         "Nothing was stored: 1 of 2 objects refused. objects[1].email: contact with this email already exists."
-        " Correct them and send all of them again."
+        " Correct them and send all of them again. [invalid_input]"
     )
     assert project.everything() == before
 
@@ -179,7 +179,9 @@ def test_a_relation_that_leads_to_no_one_row_says_which_and_why(
     before = project.everything()
     sent = {"name": "sw-9", "site": "hq-1", "device_type": {"model": "EX4300"}} | named
     answer = talk(served, mode, lambda client: ask(client, "dcim__devices__create", sent, door=door))
-    assert answer == Failure(f"Some arguments name no row that can be used: {said}. Correct them and call again.")
+    assert answer == Failure(
+        f"Some arguments name no row that can be used: {said}. Correct them and call again. [invalid_input]"
+    )
     assert project.everything() == before
 
 

@@ -79,8 +79,8 @@ def test_a_dispatcher_drops_nothing_that_stands_beside_its_action(project: Proje
             assert refused.code == -32602
             assert refused.message.splitlines() == [
                 "Argument 'data' is not a declared field and its value is a nested object.",
-                "Likely cause: REST-style wrapper — send fields flat at the top level.",
-                'Unwrap \'data\': send "email", "first_name" directly, not inside "data".',
+                'Likely cause: REST-style wrapper — send fields inside "arguments".',
+                'Unwrap \'data\': send "email", "first_name" inside "arguments", not inside "data".',
                 f"Declared fields: {DECLARED}.",
             ]
 
@@ -119,7 +119,7 @@ def test_arguments_of_the_protocol_never_reach_the_view(project: Project, served
             assert "page=3" in page["next"]
             refused = await ask(client, "contacts__retrieve", {**some, "page": 1})
             assert isinstance(refused, Refusal)
-            assert refused.message.startswith("Argument 'page' means nothing here:")
+            assert refused.message.startswith("Argument 'page' cannot be used here:")
 
     asyncio.run(talk())
     assert project.everything() == before

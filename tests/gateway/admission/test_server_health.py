@@ -41,7 +41,7 @@ from tests.stubs.run import Stub, answer, serving, tool, write_stub
 ROOTS: Json = {"roots": {}}
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}}
 RESTING = re.compile(
-    r"The server failed (a moment ago|[0-9]+ times in a row) and is tried again in [0-9.]+ s\."
+    r"The server failed (a moment ago|[0-9]+ times (in a row|of late)) and is tried again in [0-9.]+ s\."
     r" Repeat the request then\. What it failed with: .+"
 )
 
@@ -247,6 +247,18 @@ def test_a_child_that_answers_before_it_dies_is_waited_for_longer_each_time(tmp_
             eventually(lambda: "result" in initialize(gateway), "a child")
             assert gateway.client().call("quit").message["error"]["code"] == -31001
         assert " failed 2 times in a row " in initialize(gateway)["error"]["message"]
+
+
+def test_failures_with_an_answered_call_between_them_are_not_in_a_row(tmp_path: Path) -> None:
+    answers = {"add": answer(TEXT), "quit": answer(TEXT, "exit:3")}
+    stub = write_stub(tmp_path, tools=[tool(name) for name in answers], answers=answers)
+    with running({"up": stdio(stub)}, tmp_path) as gateway:
+        client = gateway.client()
+        for _ in range(2):
+            assert client.call("add").text == "fine"
+            client.call("quit")
+        assert " failed 2 times of late " in initialize(gateway)["error"]["message"]
+        assert seen(gateway)["failures"] == 1
 
 
 def test_after_the_limit_a_child_is_started_once_a_minute(tmp_path: Path) -> None:

@@ -218,8 +218,9 @@ NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}}
 
 
 def asked(stub: Stub) -> list[Entry]:
-    """What reached the server, but for the question which era it is of."""
-    return [entry for entry in stub.journal.messages() if entry.message["method"] != "server/discover"]
+    """What reached the server, but for the questions which era it is of."""
+    probes = ("initialize", "notifications/initialized", "server/discover", "ping")
+    return [entry for entry in stub.journal.messages() if entry.message["method"] not in probes]
 
 
 @pytest.mark.quick

@@ -47,7 +47,10 @@ def write(folder: Path) -> Stub:
 
 @contextmanager
 def rigged(folder: Path, transport: str, **limits: Json) -> Iterator[tuple[Serving, Stub]]:
-    """Over HTTP the server hangs up where over stdio it exits, and a new child begins its script anew."""
+    """Over HTTP the server hangs up where over stdio it exits, and a new child begins its script anew.
+
+    Without a bridge its first child is not asked for its era, so that it is the client's.
+    """
     if transport == "http":
         stub = write(folder)
         with serving(stub, "http-json") as url, running({"up": {"url": url}}, folder, limits=limits) as gateway:
@@ -59,7 +62,7 @@ def rigged(folder: Path, transport: str, **limits: Json) -> Iterator[tuple[Servi
     healed = healthy.spec.rename(folder / "healed.json")
     stub = write(folder)
     script = f'f="{folder}/once"; s="{healed}"; [ -e "$f" ] || s="{stub.spec}"; touch "$f"; exec "$0" "$1" stdio "$s"'
-    entry = {"command": "sh", "args": ["-c", script, *stub.command[:2]]}
+    entry = {"command": "sh", "args": ["-c", script, *stub.command[:2]], "handfast": {"bridge": "off"}}
     with running({"up": entry}, folder, limits=limits) as gateway:
         yield gateway, stub
 
@@ -203,22 +206,24 @@ def test_a_call_that_waited_while_its_child_died_goes_to_the_next_one(tmp_path: 
     stub = write_stub(
         tmp_path, tools=TOOLS, answers={**ANSWERS, "adds": answer(TEXT), "quit": answer(TEXT, "slow:0.3", "exit:3")}
     )
-    with running({"up": stdio(stub, handfast={"concurrent_calls": 1})}, tmp_path) as gateway:
+    with running({"up": stdio(stub, handfast={"concurrent_calls": 1, "bridge": "off"})}, tmp_path) as gateway:
         client = gateway.client(is_modern=is_modern)
         client.list_tools()
         with meanwhile(lambda: client.call("quit").message["error"]["code"]) as quits:
             stub.journal.wait_for(lambda journal: journal.calls("quit"))
             assert client.call("adds").text == "fine"
             assert quits.result(10) == -31001
-        assert one_record(gateway.state, type="tool_call", tool="adds").details["retries"] == 1
+        # A legacy session has its next child by then, and what was sent to no child is not repeated.
+        retries = one_record(gateway.state, type="tool_call", tool="adds").details.get("retries")
+        assert retries == (1 if is_modern else None)
         assert (len(stub.journal.calls("adds")), len(pids(stub))) == (1, 2)
 
 
-def test_a_session_with_a_child_of_its_own_ends_with_it(tmp_path: Path) -> None:
+def test_a_request_to_a_child_of_its_own_is_not_repeated_and_its_session_goes_on(tmp_path: Path) -> None:
     with rigged(tmp_path, "stdio") as (gateway, stub):
         client = gateway.client(capabilities={"roots": {}})
         assert "error" in client.request("resources/list").message
-        assert client.request("ping").status == 404
+        assert client.request("ping").result == {}
         assert asked(stub.journal, "resources/list") == 1
 
 

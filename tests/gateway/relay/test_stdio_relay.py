@@ -42,7 +42,8 @@ ANSWERS = {
 
 
 def write(folder: Path, **more: Json) -> Stub:
-    methods = {"logging/setLevel": answer("{}"), "resources/subscribe": answer("{}")} | more.pop("methods", {})
+    methods = {name: answer("{}") for name in ("logging/setLevel", "resources/subscribe", "resources/unsubscribe")}
+    methods |= more.pop("methods", {})
     return write_stub(folder, tools=[tool(name) for name in ANSWERS], answers=ANSWERS, methods=methods, **more)
 
 
@@ -121,13 +122,83 @@ GREETING = '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverI
 def test_a_session_that_ends_while_its_own_child_starts_leaves_no_child(rig: Rig, tmp_path: Path) -> None:
     client = rig.gateway.client()
     write(tmp_path, methods={"initialize": answer(GREETING, "slow:0.5")})  # for the next process
-    with meanwhile(lambda: client.request("logging/setLevel", {"level": "debug"}).status) as moved:
+    with meanwhile(lambda: client.request("logging/setLevel", {"level": "debug"}).message) as moved:
         rig.stub.journal.wait_for(lambda _: len(opened(rig.stub)) == 2)
         send(rig.gateway.base, "DELETE", client.path, headers={"Mcp-Session-Id": client.session})
-    assert moved.result() == 404
+    assert moved.result()["error"]["message"] == "The client ended the session before the answer came."
     shared_pid, own_pid = pids(rig.stub)
     eventually(lambda: not is_running(own_pid), "the end of the child")
     assert is_running(shared_pid)
+
+
+TASK = json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "add", "task": {}}}).encode()
+CANCEL = b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}'
+RESTARTED = "The server was restarted by a change of settings before it answered. Repeat the call if that is safe."
+
+
+@pytest.mark.requirement("P1")
+@pytest.mark.parametrize(
+    ("end", "status", "text"),
+    [
+        ("delete", "cancelled", "The client ended the session before the answer came."),
+        ("cancel", "cancelled", "The client cancelled the call."),
+        ("restart", "error", RESTARTED),
+    ],
+)
+def test_a_call_that_moves_its_session_ends_as_every_other(
+    rig: Rig, tmp_path: Path, end: str, status: str, text: str
+) -> None:
+    client = rig.gateway.client()
+    stub = write(tmp_path, methods={"initialize": answer(GREETING, "slow:0.5")})
+    with meanwhile(lambda: client.exchange(TASK)) as called:
+        rig.stub.journal.wait_for(lambda _: len(opened(rig.stub)) == 2)
+        if end == "delete":
+            send(rig.gateway.base, "DELETE", client.path, headers={"Mcp-Session-Id": client.session})
+        elif end == "cancel":
+            client.send(CANCEL)
+        else:
+            rig.gateway.write_settings({"mcpServers": {"up": stdio(stub, env={"OTHER": "1"})}})
+    assert rig.stub.journal.calls("add") == []
+    record = one_record(rig.gateway.state, type="tool_call")
+    assert (record.status, record.reason) == (status, text)
+    assert end == "cancel" or json.loads(called.result().raw)["error"]["message"] == text
+
+
+def test_a_call_is_cancelled_at_the_process_that_has_it(rig: Rig) -> None:
+    client = rig.gateway.client()
+    with meanwhile(lambda: client.exchange(call(7, "mute"))):
+        rig.stub.journal.wait_for(lambda journal: journal.calls("mute"))
+        client.request("logging/setLevel", {"level": "debug"})
+        client.send(CANCEL)
+    rig.stub.journal.wait_for(lambda journal: "notifications/cancelled" in journal.methods())
+    assert len(pids(rig.stub)) == 2
+
+
+def test_clients_of_unknown_revisions_share_one_process(rig: Rig) -> None:
+    versions = ["2025-11-25", "modern", "2099-01-01", "", "2025-11-25 "]
+    who = {"capabilities": {}, "clientInfo": {"name": "rig", "version": "1"}}
+    clients = [(rig.gateway.client(opens=False), {"protocolVersion": version, **who}) for version in versions]
+    answers = [client.request("initialize", params) for client, params in clients]
+    assert [answer.result["protocolVersion"] for answer in answers] == ["2025-11-25"] * 5
+    assert len(pids(rig.stub)) == 1
+
+
+def test_a_process_that_one_client_ends_keeps_no_other_client_from_its_own(rig: Rig) -> None:
+    for _ in range(4):
+        assert "exited" in rig.gateway.client(capabilities=ROOTS).call("quit").message["error"]["message"]
+    assert rig.gateway.client(capabilities=ROOTS).call("add").text == "fine"
+
+
+def test_one_more_process_takes_no_list_from_the_others(tmp_path: Path) -> None:
+    stub = write(tmp_path)
+    strict = {"input_validation": {"mode": "strict"}}
+    with running({"up": stdio(stub, handfast=strict)}, tmp_path) as gateway:
+        client = gateway.client()
+        assert client.call("add").text == "fine"
+        lists = stub.journal.methods().count("tools/list")
+        gateway.client(capabilities=ROOTS)
+        assert client.call("add").text == "fine"
+        assert stub.journal.methods().count("tools/list") == lists
 
 
 @pytest.mark.requirement("P1")
@@ -310,7 +381,9 @@ def test_a_child_that_exits_at_once_is_a_clear_error_and_not_a_long_wait(
 
 
 @pytest.mark.parametrize("capabilities", [None, ROOTS])
-def test_a_child_that_dies_answers_everybody_and_the_next_client_gets_a_new_one(rig: Rig, capabilities: Json) -> None:
+def test_a_child_that_dies_answers_everybody_and_the_client_goes_on_with_a_new_one(
+    rig: Rig, capabilities: Json
+) -> None:
     client = rig.gateway.client(capabilities=capabilities)
     waiting = [lambda n=n: client.post(call(f"m{n}", "mute")).message for n in range(5)]
 
@@ -322,9 +395,28 @@ def test_a_child_that_dies_answers_everybody_and_the_next_client_gets_a_new_one(
     text = "The server exited before it answered. Repeat the call if that is safe."
     assert [a["error"] for a in answers] == [{"code": -31001, "message": text}] * 6
     assert [a["id"] for a in answers] == ["m0", "m1", "m2", "m3", "m4", "q"]
-    assert client.request("ping").status == 404
-    eventually(lambda: "result" in opening(rig, capabilities), "a new child, after a moment")
+    assert (client.request("ping").result, client.call("add").text) == ({}, "fine")
+    assert [m["params"]["capabilities"] for m in opened(rig.stub)] == [capabilities or {}] * 2
+    assert len(rig.stub.journal.calls("mute")) == 5, "no call was repeated"
     assert rig.gateway.client(capabilities=capabilities).call("add").text == "fine"
+
+
+def test_what_a_session_was_asked_to_hold_holds_in_the_child_after_a_crash(rig: Rig) -> None:
+    client = rig.gateway.client(capabilities=ROOTS)
+    asked = [
+        ("logging/setLevel", {"level": "error"}),
+        ("logging/setLevel", {"level": "debug"}),
+        ("resources/subscribe", {"uri": "x:gone"}),
+        ("resources/subscribe", {"uri": "x:kept"}),
+        ("resources/unsubscribe", {"uri": "x:gone"}),
+    ]
+    for method, params in asked:
+        client.request(method, params)
+    client.call("quit")
+    assert client.call("add").text == "fine"
+    said = [(entry.message["method"], entry.message.get("params")) for entry in rig.stub.journal.messages()]
+    again = said[said.index(("tools/call", {"name": "quit", "arguments": {}})) + 1 :]
+    assert [one for one in again if one in asked] == [asked[1], asked[3]]
 
 
 def opening(rig: Rig, capabilities: Json) -> Json:
@@ -360,7 +452,8 @@ def test_a_handshake_under_way_does_not_outlive_the_gateway(tmp_path: Path) -> N
 def test_modern_clients_share_a_child_whatever_they_can_do(rig: Rig) -> None:
     clients = [rig.gateway.client(is_modern=True) for _ in range(3)]
     assert [client.call("add").text for client in clients] == ["fine"] * 3
-    assert (len(pids(rig.stub)), opened(rig.stub)) == (1, [])
+    # Another was offered a handshake before, to find out which era the server is of.
+    assert (len(pids(rig.stub)), len(opened(rig.stub))) == (2, 1)
 
 
 @pytest.mark.parametrize(
@@ -395,7 +488,8 @@ def test_a_modern_initialize_is_unknown_and_leaves_the_shared_child_alone(rig: R
     client = rig.gateway.client(is_modern=True)
     got = client.request("initialize", {"protocolVersion": "2026-07-28", "capabilities": {}})
     assert (got.status, got.message["error"]["code"], pids(rig.stub)) == (404, -32601, [])
-    assert (client.call("add").text, opened(rig.stub)) == ("fine", [])
+    assert client.call("add").text == "fine"
+    assert [m["params"]["clientInfo"]["name"] for m in opened(rig.stub)] == ["handfast"], "not the client's"
 
 
 def test_a_client_that_falls_back_to_the_handshake_may_keep_its_header(rig: Rig) -> None:
@@ -440,3 +534,40 @@ def test_an_argument_that_its_header_does_not_repeat_never_reaches_the_tool(tmp_
         *[("error", "message.header_mismatch")] * 3,
         ("success", ""),
     ]
+
+
+# --- what is odd about a server, and what is not ---------------------------------------------------------------------
+
+PRINTS = """import os, sys
+for _ in range(30):
+    print("starting", flush=True)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("printed", ["starting", "[INFO] starting", "42", "'single'", ""])
+def test_a_server_that_prints_has_one_record_of_it(tmp_path: Path, printed: str) -> None:
+    stub = write(tmp_path)
+    script = PRINTS.replace('"starting"', repr(printed))
+    with running({"up": {"command": sys.executable, "args": ["-c", script, *stub.command]}}, tmp_path) as gateway:
+        assert gateway.client().call("add").text == "fine"
+    found = [record for record in read_records(gateway.state) if record.rule.startswith(("message.", "server.printed"))]
+    if not printed:
+        assert found == []
+        return
+    first, rest = found
+    assert {first.rule, rest.rule} == {"server.printed"}
+    assert first.reason.startswith("The server printed text that is not a message; it was dropped.")
+    assert rest.details == {"unrecorded": 29}
+
+
+def test_the_late_answer_to_a_cancelled_call_is_nothing_odd(tmp_path: Path) -> None:
+    stub = write(tmp_path)
+    with running({"up": stdio(stub)}, tmp_path) as gateway:
+        client = gateway.client()
+        with meanwhile(lambda: client.post(call("c", "slow"))):
+            stub.journal.wait_for(lambda journal: journal.calls("slow"))
+            client.send(notification("notifications/cancelled", requestId="c"))
+        assert client.call("slow").text == "fine"  # by then the first has been answered too
+        assert client.call("add").text == "fine"
+    assert read_records(gateway.state, rule="message.unpaired") == []

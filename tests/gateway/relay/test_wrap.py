@@ -368,3 +368,16 @@ def test_a_call_that_waits_for_a_greeting_does_not_outlive_the_server(tmp_path: 
     assert done.returncode == 5
     assert {json.loads(line)["id"] for line in done.stdout.splitlines()} == {"i", "c"}
     assert time.monotonic() - begun < 20
+
+
+def test_a_server_has_the_time_to_end_by_itself_when_its_input_ends(tmp_path: Path) -> None:
+    script = (
+        "import sys, time, pathlib; sys.stdin.read(); time.sleep(2.5); pathlib.Path(sys.argv[1]).write_text('done')"
+    )
+    with started(
+        [*HANDFAST, "wrap", "--state", str(tmp_path / "s"), "--", sys.executable, "-c", script, str(tmp_path / "x")]
+    ) as wrap:
+        assert wrap.stdin is not None
+        wrap.stdin.close()
+        assert wrap.wait(20) == 0
+    assert (tmp_path / "x").read_text() == "done"

@@ -25,6 +25,7 @@ from handfast.gateway.settings.blocks import (
     Bridge,
     Isolation,
     Limits,
+    Start,
     Surface,
 )
 from handfast.gateway.settings.dump import masked_settings, masked_url
@@ -36,6 +37,7 @@ TEXTS = st.text(
     st.sampled_from("${}a:-") | st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12
 )
 FULL_TEXTS = TEXTS.filter(bool)
+PATHS = FULL_TEXTS.filter(lambda text: not text.startswith("~"))  # which only a shell would replace
 LINES = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=8)
 ASCII = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=12)
 NAMES = st.text("abcAB019_.-", min_size=1, max_size=8).filter(lambda name: name_problem(name) is None)
@@ -62,6 +64,7 @@ OWN: Mapping[str, st.SearchStrategy[object]] = {
     "disabled": st.booleans(),
     "surface": st.sampled_from(Surface),
     "isolation": st.sampled_from(Isolation),
+    "start": st.none() | st.sampled_from(Start),
     "bridge": st.sampled_from(Bridge),
     "forward_headers": st.lists(st.sampled_from(["X-Tenant", "x-key"]), max_size=2).map(tuple),
     "concurrent_calls": st.none() | st.integers(1, 100_000),
@@ -72,19 +75,19 @@ OWN: Mapping[str, st.SearchStrategy[object]] = {
 STDIO = st.builds(
     ServerSettings,
     transport=st.just(Transport.STDIO),
-    command=FULL_TEXTS,
+    command=PATHS,
     args=st.lists(TEXTS, max_size=3).map(tuple),
     env=st.dictionaries(FULL_TEXTS.filter(lambda name: "=" not in name), TEXTS, max_size=2),
-    cwd=st.none() | FULL_TEXTS,
+    cwd=st.none() | PATHS,
     **OWN,
 )
 HTTP = st.builds(
     ServerSettings,
-    transport=st.just(Transport.HTTP),
+    transport=st.sampled_from((Transport.HTTP, Transport.SSE)),
     url=st.text("ab/$%{}-", max_size=8).map("https://example.com/".__add__),
     headers=st.dictionaries(st.text("abX-", min_size=1, max_size=5), ASCII, max_size=2),
     **OWN,
-)
+).filter(lambda server: server.transport is Transport.HTTP or not server.forward_headers)  # these decide on isolation
 LIMITS = st.builds(
     Limits,
     call_timeout_s=SECONDS,
@@ -120,6 +123,7 @@ SETTINGS = st.builds(
     output_validation=st.builds(OutputPolicy, **OUTPUT),
     activity=ACTIVITY,
     limits=LIMITS,
+    start=st.sampled_from(Start),
     listen=st.sampled_from(["127.0.0.1:8480", "[::]:0", "a-b.example:65535"]),
     allowed_hosts=st.lists(st.sampled_from(["a.example", "b:81", "[::1]:80"]), max_size=2).map(tuple),
     allowed_origins=st.lists(st.sampled_from(["https://a.example", "vscode-webview://x"]), max_size=2).map(tuple),
@@ -152,7 +156,7 @@ def test_what_is_shown_has_origins_and_no_secrets(tmp_path: Path) -> None:
     shown = masked_settings(trace_settings(path, environ={"HANDFAST_LIMITS_SESSIONS": "3"}, flags={"listen": "h:1"}))
 
     assert secret not in json.dumps(shown)
-    own: dict[str, object] = {"forward_headers": [], "concurrent_calls": None, "retry_idempotent": None}
+    own: dict[str, object] = {"forward_headers": [], "concurrent_calls": None, "retry_idempotent": None, "start": None}
     posture: dict[str, object] = {"surface": "full", "isolation": "auto", "bridge": "auto", **own, "tools": {}}
     assert shown["servers"] == {
         "a": {

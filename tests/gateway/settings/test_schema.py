@@ -52,7 +52,7 @@ MISTAKES: list[dict[str, object]] = [
     {"mcpServers": {"s": {"command": "a", "url": "http://b"}}},
     {"mcpServers": {"s": {"command": "a", "args": "b"}}},
     {"mcpServers": {"s": {"command": "a", "env": {"A": 1}}}},
-    {"mcpServers": {"s": {"url": "http://a", "type": "sse"}}},
+    {"mcpServers": {"s": {"url": "http://a", "type": "websocket"}}},
     {"mcpServers": {"s": {**A, "output_validation": {}}}},
     {"mcpServers": {"s": {**A, "handfast": {"mode": "strict"}}}},
     {"mcpServers": {"s": {**A, "handfast": {"surfac": "full"}}}},

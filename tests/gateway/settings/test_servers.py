@@ -114,8 +114,8 @@ def test_names_that_differ_only_by_case_are_refused(tmp_path: Path) -> None:
             {"url": "http://x", "transport": "stdio"},
             ".transport needs a command, but the server has the other; correct or remove it",
         ),
-        ({"url": "http://x", "type": "websocket"}, ".type must be one of stdio, http, streamable-http"),
-        ({"url": "http://x", "type": 1}, ".type must be one of stdio, http, streamable-http"),
+        ({"url": "http://x", "type": "websocket"}, ".type must be one of stdio, http, streamable-http, sse"),
+        ({"url": "http://x", "type": 1}, ".type must be one of stdio, http, streamable-http, sse"),
         ({"url": "ftp://x"}, ".url must be an http:// or https:// address such as https://example.com/mcp"),
         ({"url": "http://x:99999"}, ".url must be an http:// or https:// address such as https://example.com/mcp"),
         ({"url": "http:///mcp"}, ".url must be an http:// or https:// address such as https://example.com/mcp"),
@@ -160,13 +160,34 @@ def test_an_entry_that_cannot_work_is_refused(tmp_path: Path, entry: object, sai
     assert entry_problems(tmp_path, entry) == [said]
 
 
-def test_sse_is_refused_with_a_way_out(tmp_path: Path) -> None:
-    assert entry_problems(tmp_path, {"url": "http://x", "type": "sse"}) == [
+@pytest.mark.parametrize("key", ["type", "transport"])
+@pytest.mark.parametrize("spelling", ["sse", "SSE"])
+def test_sse_is_the_transport_of_a_url_that_says_so(tmp_path: Path, key: str, spelling: str) -> None:
+    settings = load(tmp_path, {"mcpServers": {"s": {"url": "http://x/sse", key: spelling}}})
+
+    assert settings.servers["s"] == ServerSettings(transport=Transport.SSE, url="http://x/sse")
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"command": "a", "type": "sse"}, ".type needs a url, but the server has the other; correct or remove it"),
+        ({"url": "http://x", "type": "sse", "transport": "http"}, ".transport is another than type; keep one of them"),
         (
-            ".type is sse, which later revisions of MCP replaced and handfast does not speak; "
-            "use the server's Streamable HTTP address with http"
-        )
-    ]
+            {"url": "http://x", "type": "sse", "handfast": {"forward_headers": ["X-A"], "isolation": "shared"}},
+            ".handfast.isolation is shared, and with sse forward_headers need a stream for each client; remove one",
+        ),
+    ],
+)
+def test_sse_where_it_cannot_be_is_refused(tmp_path: Path, entry: object, said: str) -> None:
+    assert entry_problems(tmp_path, entry) == [said]
+
+
+def test_with_sse_forwarded_headers_give_each_client_a_stream(tmp_path: Path) -> None:
+    own = {"forward_headers": ["X-A"]}
+    settings = load(tmp_path, {"mcpServers": {"s": {"url": "http://x/sse", "type": "sse", "handfast": own}}})
+
+    assert settings.servers["s"].isolation is Isolation.SESSION
 
 
 @pytest.mark.parametrize("spelling", ["http", "streamable-http", "streamableHttp", "streamable_http"])

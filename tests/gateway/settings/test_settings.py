@@ -104,6 +104,7 @@ def test_defaults_are_those_that_are_documented() -> None:
             "ignore": [],
             "errors": "result",
             "lenient_scalars": False,
+            "formats": "annotate",
             "unknown_tools": None,
             "uncompilable_schema": None,
         },
@@ -111,6 +112,7 @@ def test_defaults_are_those_that_are_documented() -> None:
             "mode": "warn",
             "max_bytes": 5242880,
             "max_depth": 64,
+            "formats": "annotate",
             "missing_structured_content": "allow",
             "uncompilable_schema": None,
             "guards_without_schema": False,
@@ -150,6 +152,7 @@ def test_defaults_are_those_that_are_documented() -> None:
         "listen": "127.0.0.1:8480",
         "allowed_hosts": [],
         "allowed_origins": [],
+        "start": "eager",
     }
 
 
@@ -316,7 +319,7 @@ def test_a_key_in_the_wrong_block_is_sent_home(tmp_path: Path) -> None:
         "handfast.json: input_validation.limits is not a setting here; it belongs at the top level of the file",
         (
             "handfast.json: input_validation.zzz is not a setting; "
-            "the keys here are mode, unknown_arguments, ignore, errors, lenient_scalars, unknown_tools, "
+            "the keys here are mode, unknown_arguments, ignore, errors, lenient_scalars, formats, unknown_tools, "
             "uncompilable_schema"
         ),
     ]

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[3]
 def test_every_registered_boundary_of_handfast_holds() -> None:
     project = find_project([ROOT / "src"])
     assert project.boundaries == OWN_BOUNDARIES
-    assert check_sources(find_sources([ROOT / "src"]), project) == []
+    assert check_sources(find_sources([ROOT / "src"]), project).findings == []
 
 
 @pytest.mark.requirement("001-15")
@@ -28,7 +28,7 @@ def test_a_boundary_of_handfast_that_drops_its_call_is_found(tmp_path: Path) -> 
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_text((ROOT / boundary.file).read_text("utf-8").replace("parse_typed(", "model.model_validate("))
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "handfast"\n')
-    found = check_sources(find_sources([tmp_path]), find_project([tmp_path]))
+    found = check_sources(find_sources([tmp_path]), find_project([tmp_path])).findings
     held = [boundary for boundary in OWN_BOUNDARIES if not boundary.lenient]
     assert sorted((f.id, f.file) for f in found) == sorted(
         ("boundary-typed", (tmp_path / boundary.file).as_posix()) for boundary in held
@@ -95,6 +95,7 @@ def test_handfasts_own_registry_is_handfasts_alone(here: Path) -> None:
     assert find_project([here]) == Project(here, OWN_BOUNDARIES, "src/handfast/lint/sources/boundary_typed.py")
 
 
+EXAMPLE = "shop.edge.parse_payload"
 WHERE = "pyproject.toml: tool.handfast.lint"
 
 
@@ -104,10 +105,14 @@ WHERE = "pyproject.toml: tool.handfast.lint"
         ("[tool", None),
         ("[tool.handfast]\nlint = 1", f"{WHERE} must be a table."),
         ("[tool.handfast.lint]\nboundarys = []", f"{WHERE} has no key 'boundarys'; did you mean boundaries?"),
-        ("[tool.handfast.lint]\nzzz = []", f"{WHERE} has no key 'zzz'; known are: boundaries."),
+        ("[tool.handfast.lint]\nzzz = []", f"{WHERE} has no key 'zzz'; known are: boundaries, helpers."),
         (
             "[tool.handfast.lint]\nboundaries = 1",
             f"{WHERE}.boundaries must be a list of tables with file, function and label.",
+        ),
+        *(
+            (f"[tool.handfast.lint]\nhelpers = {value}", f"{WHERE}.helpers must be a list of names such as {EXAMPLE}.")
+            for value in ("1", "[1]", "['parse']")
         ),
         (
             "[tool.handfast.lint]\nboundaries = [1]",
@@ -358,15 +363,15 @@ def test_a_boundary_that_is_gone_is_an_error_at_its_registry(tmp_path: Path) -> 
     )
     assert [(f.message, f.hint) for f in found] == [
         (
-            "The boundary 'gone' is to be in gone.py, which does not exist.",
+            "The boundary 'gone' must be in gone.py, which does not exist.",
             "Correct the row in the registry, or take it out.",
         ),
         (
-            "The boundary 'jwt' is to be in the function 'decode', which app.py lacks.",
+            "The boundary 'jwt' must be in the function 'decode', which app.py lacks.",
             "Correct the row in the registry, or take it out.",
         ),
         (
-            "The boundary 'jwt.lenient' is to be in the function 'decode', which app.py lacks.",
+            "The boundary 'jwt.lenient' must be in the function 'decode', which app.py lacks.",
             "Correct the row in the registry, or take it out.",
         ),
         ("The boundary 'two' names 'twice', which app.py has more than once.", "Name one of A.twice, B.twice."),

@@ -83,8 +83,8 @@ def test_any_source_that_parses_is_judged_without_a_crash(source: str, words: tu
         path = Path(folder, "x.py")
         path.write_text(f"{IMPORTS}{source}\n# lint-allow: boundary-typed\n", "utf-8")
         project = Project(Path(folder), tuple(Boundary("x.py", name, "l") for name in ("a", "b", "parse", "x.y")))
-        first = in_order(check_sources(find_sources([path]), project))
-        assert first == in_order(check_sources(find_sources([path]), project))
+        first = in_order(check_sources(find_sources([path]), project).findings)
+        assert first == in_order(check_sources(find_sources([path]), project).findings)
         assert {finding.id for finding in first} <= set(RULES)
 
 
@@ -97,6 +97,6 @@ def test_every_form_of_the_language_is_judged_without_a_crash(tmp_path: Path) ->
     for path in paths:
         copy = tmp_path / path.name
         copy.write_bytes(path.read_bytes() + b"\nfrom handfast.toolkit import admin_tool\nadmin_tool('x', handler=f)\n")
-    found = check_sources(find_sources([tmp_path]), Project(tmp_path))
+    found = check_sources(find_sources([tmp_path]), Project(tmp_path)).findings
     assert {finding.id for finding in found} <= {"mcp-admin-guardrail-unseen", "mcp-admin-guardrail"}
     assert len({finding.file for finding in found}) == len(paths) > 2

@@ -157,6 +157,7 @@ def test_the_root_is_told_apart_from_what_is_inside() -> None:
 
 OUT = "This reference leads out of the schema."
 NOWHERE = "This reference leads nowhere."
+INVALID = "The pattern is not a valid regular expression."
 
 
 @pytest.mark.parametrize(
@@ -192,12 +193,37 @@ def test_references_that_lead_astray_are_told_with_their_place(schema: object, e
         ),
         (b'{"maximum": NaN}', "The schema contains NaN or Infinity, which JSON does not have."),
         (b'{"type": "thing"}', "The schema is not valid at #/type."),
-        (b'{"pattern": "(x"}', "The pattern at #/pattern is not a valid regular expression."),
     ],
 )
 def test_why_a_schema_cannot_be_compiled_is_told_in_the_compilers_words(text: bytes, reason: str) -> None:
     found = [fault for fault in find_output_faults(text) if fault[0] != "tool-output-root"]
     assert found == [("tool-schema-uncompilable", "", reason)]
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"pattern": "(x"}, {"pattern": INVALID}),
+        ({"pattern": "\ud800"}, {"pattern": INVALID}),
+        ({"pattern": r"\p{Foo}"}, {"pattern": "The pattern uses something that no engine here can match."}),
+        ({"patternProperties": {"[z-a]": {}, "^x": {}}}, {"patternProperties/[z-a]": INVALID}),
+        ({"propertyNames": {"pattern": "*"}}, {"propertyNames/pattern": INVALID}),
+        ({"items": {"pattern": "["}, "not": {"pattern": "("}}, {"items/pattern": INVALID, "not/pattern": INVALID}),
+        ({"properties": {"pattern": {"const": {"pattern": "("}}}}, {}),
+    ],
+)
+def test_every_pattern_that_no_engine_can_match_is_found_where_it_stands(schema: object, expected: object) -> None:
+    found = [fault for fault in find_output_faults(json.dumps(schema).encode()) if fault[0] != "tool-output-root"]
+    assert {path: message for _, path, message in found} == expected
+    assert {rule_id for rule_id, _, _ in found} <= {"tool-schema-uncompilable"}
+
+
+def test_a_reference_that_leads_nowhere_does_not_hide_an_invalid_pattern() -> None:
+    found = find_output_faults(b'{"type": "object", "$ref": "#/$defs/a", "pattern": "("}')
+    assert list(found) == [
+        ("tool-schema-reference", "$ref", NOWHERE),
+        ("tool-schema-uncompilable", "pattern", INVALID),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ BLOCKED = (
 )
 
 
-def undeclared(name: str) -> str:
-    return f"Argument '{name}' is not a declared field. Remove it and call again."
+def undeclared(name: str, lacking: str) -> str:
+    return f"Argument '{name}' is not a declared field. Remove it and call again. Also required: \"{lacking}\"."
 
 
 def nowhere(tool: str) -> str:
@@ -40,15 +40,15 @@ def scenes(parts: Parts, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
 
 
 def test_a_server_is_asked_for_its_list_once_and_again_for_a_tool_that_came_later(scenes: dict[str, Any]) -> None:
-    assert scenes["lists"] == [1, undeclared("m"), 2]
+    assert scenes["lists"] == [1, undeclared("m", "n"), 2]
 
 
 def test_a_call_is_judged_by_the_version_of_the_tool_that_it_means(scenes: dict[str, Any]) -> None:
     assert scenes["versions"] == [
         "ok: 2",
-        f"error: {undeclared('old')}",
+        f"error: {undeclared('old', 'new')}",
         "ok: 1",
-        f"error: {undeclared('new')}",
+        f"error: {undeclared('new', 'old')}",
         nowhere("add"),
     ]
 
@@ -65,7 +65,7 @@ def test_a_tool_that_is_found_by_searching_is_held_to_its_word_though_it_is_not_
 
 
 def test_a_tool_that_an_app_calls_by_its_address_is_held_to_its_word(scenes: dict[str, Any]) -> None:
-    assert scenes["addressed"] == ["ok: 1", f"error: {undeclared('m')}"]
+    assert scenes["addressed"] == ["ok: 1", f"error: {undeclared('m', 'n')}"]
 
 
 def test_mounting_takes_nothing_away_whichever_server_is_under_the_contract(scenes: dict[str, Any]) -> None:

@@ -56,13 +56,15 @@ def bad_calls(server: str) -> list[tuple[str, Json, str]]:
         "Likely cause: REST-style wrapper — send fields flat at the top level.\n"
         f'Unwrap \'data\': send "{field}" directly, not inside "data".\n{line}'
     )
-    beside = wrapped.replace(f'send "{field}"', 'send "notes"')
+    meant = "Did you mean 'params'? It is declared and takes an object; 'data' is not."
+    removed = "Remove 'data': none of its fields is declared."
+    beside = "\n".join([*wrapped.splitlines()[:2], meant if "params" in declared else removed, line])
     return [
         (tool, {"data": right}, wrapped),
         (tool, {**right, "data": {"notes": "n"}}, beside),
         (tool, {**right, "bogus": 1}, f"Argument 'bogus' is not a declared field. Remove it and call again.\n{line}"),
         (tool, {field: 3}, unfit.format(f"{field}: must be a string, not an integer")),
-        (tool, {}, unfit.format(f"must have the property '{field}'")),
+        (tool, {}, unfit.format(f"must have the property '{field}' (a string)")),
     ]
 
 

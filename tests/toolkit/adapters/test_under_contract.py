@@ -50,7 +50,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     (
         {},
         "arguments.schema",
-        unfit("must have the property 'email'"),
+        unfit("must have the property 'email' (a string)"),
     ),
 ]
 BLOCKED = (

@@ -18,6 +18,12 @@ from tests.toolkit.records import Kept
 
 ADA = Actor(id="ada")
 ENVELOPES = ("plain", "result", "status")
+BESIDE = (
+    "Argument 'data' is not a declared field and its value is a nested object.\n"
+    'Likely cause: REST-style wrapper — send fields inside "arguments".\n'
+    'Unwrap \'data\': send "email" inside "arguments", not inside "data".\n'
+    'Declared fields: ["email", "first_name"].'
+)
 WRAPPED = (
     "Argument 'data' is not a declared field and its value is a nested object.\n"
     "Likely cause: REST-style wrapper — send fields flat at the top level.\n"
@@ -161,7 +167,7 @@ def test_an_object_beside_the_action_is_refused_with_the_fields_of_the_action() 
     kept = Kept()
     tools = make_toolbox(recorder=kept)
     refused = failure(run(tools, {"action": "create", "data": {"email": "a"}}))
-    assert (refused.code, refused.message, refused.details) == ("invalid_input", WRAPPED, {"kind": "shape"})
+    assert (refused.code, refused.message, refused.details) == ("invalid_input", BESIDE, {"kind": "shape"})
     assert tools.app == {}
     assert kept.told() == [
         ("policy_decision", "blocked", "contacts", "arguments.nested_wrapper"),
@@ -349,8 +355,8 @@ def test_the_description_names_the_actions_and_the_schema_takes_no_other_key() -
     [
         ({"actions": []}, "'d' has no actions"),
         ({"actions": ["nope"]}, "'d' names a tool 'nope', which is not there"),
-        ({"actions": {"help": "report"}}, "'help' is no name for an action"),
-        ({"actions": {"a.b": "report"}}, r"'a.b' is no name for an action"),
+        ({"actions": {"help": "report"}}, "'help' cannot name an action"),
+        ({"actions": {"a.b": "report"}}, r"'a.b' cannot name an action"),
         ({"actions": ["report", "report"]}, "Two actions of 'd' have the same name"),
         ({"actions": {"a__b": "report"}, "resources": {"a": {"b": "report"}}}, "Two actions of 'd'"),
     ],

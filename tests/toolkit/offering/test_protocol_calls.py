@@ -83,11 +83,11 @@ def test_a_declared_field_of_the_same_name_is_the_tools() -> None:
 @pytest.mark.parametrize(
     ("more", "names"),
     [
-        ({"page": 2}, "Argument 'page' means"),
-        ({"mode": "full"}, "Argument 'mode' means"),
-        ({"filters": {"email": "a"}}, "Argument 'filters' means"),
-        ({"continuation_token": "x"}, "Argument 'continuation_token' means"),
-        ({"page_size": 2, "filter_keys": ["id"]}, "Arguments 'page_size', 'filter_keys' mean"),
+        ({"page": 2}, "Argument 'page'"),
+        ({"mode": "full"}, "Argument 'mode'"),
+        ({"filters": {"email": "a"}}, "Argument 'filters'"),
+        ({"continuation_token": "x"}, "Argument 'continuation_token'"),
+        ({"page_size": 2, "filter_keys": ["id"]}, "Arguments 'page_size', 'filter_keys'"),
     ],
 )
 def test_what_means_nothing_to_a_tool_is_refused_and_never_dropped(more: dict[str, Any], names: str) -> None:
@@ -95,7 +95,7 @@ def test_what_means_nothing_to_a_tool_is_refused_and_never_dropped(more: dict[st
     tools = make_toolbox(recorder=kept)
     refused = failure(run(tools, "create_contact", {"email": "a", **more}))
     assert refused.code == "invalid_input"
-    assert refused.message.startswith(f"{names} nothing here: this tool does not answer in pieces. Remove ")
+    assert refused.message.startswith(f"{names} cannot be used here: this tool does not answer in pieces. Remove ")
     assert refused.message.endswith('Declared fields: ["email", "first_name"].')
     assert tools.app == {}
     assert kept.told() == [
@@ -116,11 +116,19 @@ def test_what_is_no_such_argument_is_said_and_guardrails_come_first() -> None:
 @pytest.mark.parametrize(
     ("tool", "more", "words"),
     [
-        ("report", {"page": 1}, "Argument 'page' means nothing here: the result of this tool is no list."),
-        ("report", {"filters": {"a": 1}}, "Argument 'filters' means nothing here: the result of this tool is no list."),
+        ("report", {"page": 1}, "Argument 'page' cannot be used here: the result of this tool is not a list."),
+        (
+            "report",
+            {"filters": {"a": 1}},
+            "Argument 'filters' cannot be used here: the result of this tool is not a list.",
+        ),
         ("list_contacts", {"filter_keys": ["id", "emial"]}, "The items of the result have no 'emial'. Their keys: id,"),
         ("page_contacts", {"filters": {"nope": 1}}, "The items of the result have no 'nope'. Their keys: id, email,"),
-        ("numbers", {"filters": {"a": 1}, "page": 1}, "Argument 'filters' means nothing here: the items of the result"),
+        (
+            "numbers",
+            {"filters": {"a": 1}, "page": 1},
+            "Argument 'filters' cannot be used here: the items of the result",
+        ),
     ],
 )
 def test_a_tool_that_answers_in_pieces_says_what_it_cannot_narrow(tool: str, more: dict[str, Any], words: str) -> None:

@@ -131,7 +131,7 @@ def test_a_name_that_is_taken_and_a_tool_that_is_not_there_are_refused() -> None
         tools.renamed("older", to="nope", until=LAST)
     with pytest.raises(ContractError, match="'older' names a tool 'add_contact', which is not there"):
         tools.renamed("older", to="add_contact", until=LAST)
-    with pytest.raises(ContractError, match=r"'a\.b' is no name for a tool"):
+    with pytest.raises(ContractError, match=r"'a\.b' cannot name a tool"):
         tools.renamed("a.b", to="create_contact", until=LAST)
     with pytest.raises(ContractError, match="There is a tool 'add_contact' already"):
         tools.add(read_tool("add_contact", "Add.", handler=_nothing))

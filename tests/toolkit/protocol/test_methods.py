@@ -164,7 +164,11 @@ def test_the_structured_content_is_the_very_text_that_was_judged() -> None:
 
 def test_a_tools_own_failure_is_a_result_with_its_code() -> None:
     code = {META_CODE: "conflict", META_RECOVERABLE: True}
-    result = {"content": [{"type": "text", "text": "It is taken. Choose another."}], "isError": True, "_meta": code}
+    result = {
+        "content": [{"type": "text", "text": "It is taken. Choose another. [conflict]"}],
+        "isError": True,
+        "_meta": code,
+    }
     params = {"name": "fail", "arguments": {"a": 1}}
     assert legacy("tools/call", params) == (200, result)
     told = {"resultType": "complete", **result, "_meta": {**code, **STAMP}}
@@ -180,7 +184,11 @@ def test_refused_arguments_are_an_error_of_the_protocol_with_the_whole_text(era:
 @pytest.mark.parametrize("era", [legacy, in_modern])
 def test_refused_arguments_are_a_result_where_the_setting_says_so(era: Any) -> None:
     status, result = era("tools/call", {"name": "add", "arguments": WRAPPED}, offer(refuses_by_protocol=False))
-    assert (status, result["isError"], result["content"]) == (200, True, [{"type": "text", "text": REFUSAL}])
+    assert (status, result["isError"], result["content"]) == (
+        200,
+        True,
+        [{"type": "text", "text": REFUSAL}],
+    )
     assert "structuredContent" not in result
 
 

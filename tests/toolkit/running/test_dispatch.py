@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from handfast.core.answers.outcome import Failed, Succeeded
-from handfast.toolkit import Actor, Answer, Toolbox
+from handfast.toolkit import Actor, Answer, Toolbox, err, read_tool
 from tests.toolkit.contacts import SECRET, make_toolbox
 from tests.toolkit.records import Kept
 
@@ -271,3 +271,16 @@ def test_what_is_recorded_of_a_failure_names_its_code() -> None:
     run(make_toolbox(recorder=kept), "get_contact", {"id": 7})
     (record,) = kept.records
     assert (record.status, record.details["code"]) == ("error", "not_found")
+
+
+def test_an_internal_error_that_a_handler_returns_has_the_request_id_too() -> None:
+    async def broken(*, app_state: Any, arguments: dict[str, Any], actor: Any = None) -> str:
+        return err(ValueError("secret"))
+
+    kept = Kept()
+    tools = Toolbox("t", recorder=kept)
+    tools.add(read_tool("broken", "Fail.", handler=broken))
+    told = failure(run(tools, "broken"))
+    (call,) = kept.records
+    assert told.message.endswith(f"The request id is {call.request_id}.")
+    assert told.details == {"request_id": call.request_id}

@@ -24,14 +24,18 @@ NO_FORM = "the handler's text is not what ok(), err() and the like give"
 
 
 def verdict(value: Any, schema: Any = OPEN_OBJECT) -> tuple[str, str] | Any:
-    """The rule and reason for which an explicit handler's value is blocked; else the data."""
+    """The rule and reason for which the text of an explicit handler, or any tool's value, is blocked; else the data."""
 
     async def handler(**_: Any) -> Any:
         return value
 
+    async def run(*_: Any) -> Any:
+        return value
+
     kept = Kept()
     tools = Toolbox("t", recorder=kept)
-    tools.add(ToolSpec("tool", "A tool.", CLOSED, handler, output_schema=schema))
+    own = None if isinstance(value, str) else run
+    tools.add(ToolSpec("tool", "A tool.", CLOSED, handler, output_schema=schema, run=own))
     answer = asyncio.run(tools.dispatch("tool"))
     if isinstance(answer.outcome, Succeeded):
         return answer.payload

@@ -20,6 +20,7 @@ from handfast.core.call.exchange import RecordType
 from handfast.toolkit import Answer, Args, Toolbox, ToolRegistry, write_tool
 from handfast.toolkit.running.recording import open_recorder
 from handfast.toolkit.running.slow_lanes import run_here
+from handfast.toolkit.writing.status_envelope import ok
 from tests.toolkit.serve.test_serving import records
 
 
@@ -150,12 +151,13 @@ def test_two_toolboxes_of_one_process_write_one_chain(tmp_path: Path) -> None:
 CLOSED = {"type": "object", "properties": {"text": {"type": "string"}}, "additionalProperties": False}
 
 
-async def echo(*, app_state: Any, arguments: dict[str, Any], actor: Any = None) -> Any:
-    return {"text": arguments.get("text", "")}
+async def echo(*, app_state: Any, arguments: dict[str, Any], actor: Any = None) -> str:
+    return ok({"text": arguments.get("text", "")})
 
 
-async def wait(*, app_state: Any, arguments: dict[str, Any], actor: Any = None) -> Any:
+async def wait(*, app_state: Any, arguments: dict[str, Any], actor: Any = None) -> str:
     await asyncio.sleep(0)
+    return ok()
 
 
 def registry(**more: Any) -> ToolRegistry:

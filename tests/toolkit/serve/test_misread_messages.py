@@ -53,7 +53,7 @@ def test_arguments_that_are_no_object_are_odd_and_refused_in_our_words(arguments
     assert answer is not None
     assert not answer.is_error
     told = json.loads(answer.message)
-    assert told["result"]["content"][0]["text"] == "The arguments must be a JSON object. Send one and call again."
+    assert told["result"]["content"][0]["text"] == ("The arguments must be a JSON object. Send one and call again.")
     assert told["result"]["isError"] is True
     assert [rule for *_, rule in kept.told()] == ["arguments.schema"] * 2
 

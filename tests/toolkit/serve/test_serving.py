@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,13 +16,16 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
-from mcp.types import CallToolResult, TextContent
+from mcp.types import CallToolResult, ListResourcesResult, PaginatedRequestParams, Resource, TextContent
 from pydantic import AnyHttpUrl
 from starlette.applications import Starlette
+from starlette.routing import Mount
 
 from handfast.activity.query import EVERYTHING
 from handfast.activity.sqlite import SqliteStore
-from tests.toolkit.contacts import make_toolbox
+from handfast.cli.main import main
+from handfast.toolkit import Toolbox
+from tests.toolkit.contacts import SECRET, make_toolbox
 
 Mode = Literal["legacy", "auto", "2026-07-28"]
 MODES: tuple[Mode, ...] = ("legacy", "2026-07-28")
@@ -205,3 +209,165 @@ def test_over_http_the_actor_is_whom_authentication_let_in(mode: Mode, tmp_path:
     done = asyncio.run(session())
     assert (done.is_error, (done.structured_content or {})["result"]["by"]) == (False, "grace")
     assert ("admin_operation", "success", "purge", "", "grace") in records(tmp_path)
+
+
+# --- the SDK's own server ----------------------------------------------------------------------------------------
+
+
+async def list_resources(_context: Any, _params: Any) -> ListResourcesResult:
+    return ListResourcesResult(resources=[Resource(uri="contacts://all", name="all")])
+
+
+def with_resources(tools: Toolbox) -> Toolbox:
+    tools.build_server().add_request_handler("resources/list", PaginatedRequestParams, list_resources)
+    return tools
+
+
+WRAPPED = {"data": {"email": "a"}}
+ONE_REFUSAL = [
+    ("policy_decision", "blocked", "create_contact", "arguments.nested_wrapper", ""),
+    ("tool_call", "blocked", "create_contact", "arguments.nested_wrapper", ""),
+]
+
+
+@pytest.mark.requirement("002-9")
+@pytest.mark.parametrize("mode", MODES)
+def test_a_server_that_its_author_serves_himself_records(
+    mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HANDFAST_STATE", str(tmp_path))
+
+    async def session() -> None:
+        async with Client(make_toolbox().build_server(), mode=mode) as client:
+            assert (await client.call_tool("create_contact", WRAPPED)).is_error
+
+    asyncio.run(session())
+    assert records(tmp_path) == ONE_REFUSAL
+
+
+def test_a_server_that_its_author_serves_over_http_refuses_what_two_readers_read_differently(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HANDFAST_STATE", str(tmp_path))
+    body = (
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":'
+        b'{"name":"create_contact","arguments":{"email":"a","email":"b"}}}'
+    )
+
+    async def post() -> str:
+        app = make_toolbox().build_server().streamable_http_app(json_response=True, stateless_http=True)
+        async with serving(app) as url, httpx2.AsyncClient() as http:
+            accepted = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+            return (await http.post(url, content=body, headers=accepted)).text
+
+    assert "The arguments are ambiguous" in asyncio.run(post())
+    assert [each[:4] for each in records(tmp_path)] == [
+        ("policy_decision", "blocked", "create_contact", "arguments.ambiguous"),
+        ("tool_call", "blocked", "create_contact", "arguments.ambiguous"),
+    ]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_is_added_to_the_server_is_served_over_http_and_in_memory(mode: Mode, tmp_path: Path) -> None:
+    tools = with_resources(make_toolbox())
+
+    async def session() -> None:
+        async with serving(tools.asgi(state=str(tmp_path))) as url, Client(url, mode=mode) as client:
+            assert [resource.name for resource in (await client.list_resources()).resources] == ["all"]
+            assert (await client.call_tool("count_contacts", {})).structured_content == {"result": 0}
+        async with Client(tools.build_server(), mode=mode) as client:
+            assert [resource.name for resource in (await client.list_resources()).resources] == ["all"]
+
+    asyncio.run(session())
+
+
+RUNS = "from tests.toolkit.serve.test_serving import *; with_resources(make_toolbox()).run()"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_is_added_to_the_server_is_served_over_stdio(mode: Mode, tmp_path: Path) -> None:
+    env = {**os.environ, "HANDFAST_STATE": str(tmp_path)}
+
+    async def session() -> None:
+        server = StdioServerParameters(command=sys.executable, args=["-c", RUNS], env=env)
+        async with Client(server, mode=mode) as client:
+            assert [resource.name for resource in (await client.list_resources()).resources] == ["all"]
+            assert (await client.call_tool("create_contact", WRAPPED)).is_error
+
+    asyncio.run(session())
+    assert [each[:4] for each in records(tmp_path)] == [each[:4] for each in ONE_REFUSAL]
+
+
+# --- under another app -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_app_that_is_mounted_serves_and_records_though_nothing_runs_its_lifespan(mode: Mode, tmp_path: Path) -> None:
+    app = Starlette(routes=[Mount("/api", make_toolbox().asgi(state=str(tmp_path)))])
+
+    async def session() -> None:
+        async with serving(app) as url:
+            mounted = url.replace("/mcp", "/api/mcp")
+            async with Client(mounted, mode=mode) as client, Client(mounted, mode=mode) as another:
+                answers = await asyncio.gather(*(each.call_tool("count_contacts", {}) for each in (client, another)))
+                assert [answer.structured_content for answer in answers] == [{"result": 0}] * 2
+
+    asyncio.run(session())
+    assert records(tmp_path) == [("tool_call", "success", "count_contacts", "", "")] * 2
+
+
+def test_a_mounted_app_whose_lifespan_the_other_runs_ends_with_it(tmp_path: Path) -> None:
+    inner = make_toolbox().asgi(state=str(tmp_path))
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        async with inner.router.lifespan_context(inner):
+            yield
+
+    app = Starlette(routes=[Mount("/api", inner)], lifespan=lifespan)
+
+    async def session() -> list[tuple[str, str, str, str, str]]:
+        async with serving(app) as url, Client(url.replace("/mcp", "/api/mcp")) as client:
+            await client.call_tool("count_contacts", {})
+        return records(tmp_path)  # closed by now, though the loop still runs
+
+    assert asyncio.run(session()) == [("tool_call", "success", "count_contacts", "", "")]
+
+
+# --- failures ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("002-9")
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("way", WAYS)
+def test_a_model_reads_the_code_of_a_failure_in_its_text(way: str, mode: Mode, tmp_path: Path) -> None:
+    async def session() -> list[str]:
+        async with WAYS[way](tmp_path, mode) as client:
+            calls: list[tuple[str, Any]] = [
+                ("get_contact", {"id": 9}),
+                ("get_contact", {"id": "x"}),
+                ("create_contact", WRAPPED),
+            ]
+            return [text_of(await client.call_tool(*call)) for call in calls]
+
+    failed, *refused = asyncio.run(session())
+    assert failed.endswith(" [not_found]")
+    assert not any("[invalid_input]" in text for text in refused), "refused arguments are worded alike everywhere"
+
+
+def test_the_request_id_that_an_agent_reads_leads_the_operator_to_the_exception(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def session() -> str:
+        async with over_stdio(tmp_path, "2026-07-28") as client:
+            return text_of(await client.call_tool("go_wrong", {"how": "raise"}))
+
+    told = asyncio.run(session())
+    assert SECRET not in told
+    found = re.search(r"The request id is (\w+)\. \[internal_error\]$", told)
+    assert found is not None
+    assert main(["activity", "show", found[1], "--state", str(tmp_path)]) == 0
+    shown = capsys.readouterr().out
+    assert '"KeyError"' in shown
+    assert re.search(r"contacts\.py:\d+ in _go_wrong", shown)
+    assert SECRET not in shown

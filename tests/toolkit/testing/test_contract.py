@@ -5,6 +5,7 @@ import logging
 import re
 import subprocess
 import sys
+import threading
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from pydantic import Field
 
 from handfast.core.schema.compiled import CompiledSchema
 from handfast.toolkit import Actor, Args, Call, Reply, Toolbox, ToolError, read_tool, write_tool
+from handfast.toolkit.testing.blocked_loops import LoopBlocked
 from handfast.toolkit.testing.contract import assert_contract, contract_problems
 from handfast.toolkit.testing.problems import Problem
 from tests.demo import ROOT
@@ -282,8 +284,7 @@ def test_without_hypothesis_one_line_says_what_to_install() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == (
-        "ImportError: handfast.toolkit.testing makes its arguments with Hypothesis. "
-        'Run: pip install "handfast[testing]"'
+        "ImportError: handfast.toolkit.testing makes its arguments with Hypothesis. Run: pip install hypothesis"
     )
 
 
@@ -306,3 +307,94 @@ def test_in_pytest_a_contract_is_one_line_and_its_failure_is_the_report(tmp_path
     assert len(shown) == 4
     assert "Captured" not in done.stdout
     assert "contract.py" not in done.stdout
+
+
+def test_a_schema_that_turns_out_to_be_unusable_only_when_it_is_served_is_a_problem() -> None:
+    heavy = {"type": "string", "anyOf": [{"maxLength": 3}] * 1200}  # compiled in the slow lane only
+    properties = {"heavy": heavy, "code": {"type": "string", "pattern": "["}}
+    tools = Toolbox("t")
+
+    async def find(*, app_state: Any, arguments: dict[str, Any], actor: Any = None) -> str:
+        return '{"status": "ok", "data": 1}'
+
+    schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    tools.add(read_tool("find", "Find it.", handler=find, input_schema=schema))
+    told = (
+        "The input schema of 'find' cannot be used: The pattern at #/properties/code/pattern is not a valid regular "
+        "expression. Correct the schema."
+    )
+    assert asyncio.run(contract_problems(tools)) == [Problem("t", told)]
+
+
+# --- on an app that may be destroyed -------------------------------------------------------------------------------
+
+
+def make_shelf(ran: list[tuple[str, int]]) -> Toolbox:
+    tools = Toolbox("shelf", app={"of": "production"})
+
+    @tools.write
+    async def put(args: Number, call: Call) -> int:
+        """Put one there."""
+        ran.append(("put", id(call.app)))
+        assert "of" not in call.app
+        return {True: 1}[args.n >= 0]
+
+    @tools.admin
+    async def clear(args: Number, call: Call) -> str:
+        """Take all away."""
+        ran.append(("clear", id(call.app)))
+        call.app[args.n] = call.reason
+        return str(call.actor.id)
+
+    return tools
+
+
+def test_tools_that_write_are_run_on_apps_that_are_made_for_them() -> None:
+    ran: list[tuple[str, int]] = []
+    made: list[dict[Any, Any]] = []
+
+    def make_app() -> dict[Any, Any]:
+        made.append({})
+        return made[-1]
+
+    tools = make_shelf(ran)
+    problems = asyncio.run(contract_problems(tools, throwaway_app=make_app))
+    assert [(each.tool, each.arguments) for each in problems] == [("put", {"n": -1})]
+    assert "it raised KeyError" in problems[0].what
+    assert {name for name, _ in ran} == {"put", "clear"}
+    assert {app for _, app in ran} == {id(app) for app in made}
+    assert len(made) == 2
+    assert tools.app == {"of": "production"}
+
+
+def test_without_such_an_app_none_of_them_is_run() -> None:
+    ran: list[tuple[str, int]] = []
+    assert_contract(make_shelf(ran))
+    assert ran == []
+
+
+# --- tools that hang -----------------------------------------------------------------------------------------------
+
+
+def test_a_tool_that_blocks_the_event_loop_is_given_up_and_named() -> None:
+    tools = Toolbox("t")
+
+    @tools.read
+    async def sleep(args: Number) -> int:
+        """Block."""
+        if args.n > 3:
+            threading.Event().wait()  # the fault
+        return args.n
+
+    @tools.read
+    async def spin(args: Number) -> int:
+        """Block, busily."""
+        while args.n > 3:
+            pass
+        return args.n
+
+    problems = asyncio.run(contract_problems(tools, patience_s=0.2))
+    assert [each.tool for each in problems] == ["sleep", "spin"]
+    for each in problems:
+        told = f"gave no answer within 0.2 s and blocked the event loop: {LoopBlocked.__name__} at test_contract.py:"
+        assert re.fullmatch(rf"{re.escape(told)}\d+ in {each.tool}", each.what), each.what

@@ -69,7 +69,7 @@ TREE = {
 }
 SCHEMAS: dict[str, dict[str, Any]] = {
     "nothing": of(),
-    "every kind": input_schema_of(Everything),
+    "every kind": input_schema_of(Everything, "tool"),
     "a tree": TREE,
     "alternatives": of(a={"oneOf": [{"type": "integer"}, of(k={"const": 1})]}),
     "both at once": {"type": "object", "allOf": [of(a={"type": "number"}), {"properties": {"a": {"minimum": 100}}}]},

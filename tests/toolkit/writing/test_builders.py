@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from handfast.core.answers.outcome import Failed
+from handfast.toolkit import Reply, Toolbox, ToolResult, read_tool
 from handfast.toolkit.writing.builders import (
     ToolHandler,
     build_handler_map,
@@ -63,3 +65,30 @@ def test_a_tool_without_a_handler_says_that_it_is_not_supported() -> None:
     assert call(make_placeholder_handler("a", "the store is gone")) == json.loads(
         not_supported("a", "the store is gone")
     )
+
+
+@pytest.mark.requirement("D1")
+@pytest.mark.parametrize(
+    ("value", "kind"), [(None, "nothing"), ({"a": 1}, "a value of the type dict"), (5, "a value of the type int")]
+)
+@pytest.mark.parametrize("schema", [None, {"type": "object"}])
+def test_a_handler_that_returns_no_text_is_an_error_and_no_success(value: Any, kind: str, schema: Any) -> None:
+    async def forgetful(*, app_state: Any, arguments: dict[str, Any], actor: Any = None) -> Any:  # Any: the fault
+        return value
+
+    tools = Toolbox("t")
+    tools.add(read_tool("find", "Find it.", output_schema=schema, handler=forgetful))
+    answer = asyncio.run(tools.dispatch("find"))
+    assert isinstance(answer.outcome, Failed)
+    assert answer.outcome.code == "output_violation"
+    assert f"its handler returned {kind}, where the text of ok() or err() is promised" in answer.outcome.message
+
+
+@pytest.mark.parametrize("value", [Reply({"a": 1}), ToolResult.ok({"a": 1})])
+def test_a_handler_may_return_what_says_how_it_ended(value: Any) -> None:
+    async def find(*, app_state: Any, arguments: dict[str, Any], actor: Any = None) -> Any:  # Any: of the cases
+        return value
+
+    tools = Toolbox("t")
+    tools.add(read_tool("find", "Find it.", output_schema={"type": "object"}, handler=find))
+    assert asyncio.run(tools.dispatch("find")).payload == {"a": 1}

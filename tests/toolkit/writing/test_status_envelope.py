@@ -127,7 +127,7 @@ GONE = ToolError("not_found", "It is gone. Choose another.")
 
 
 PAGE = PaginationMeta(total=9, offset=4, limit=2)
-STALE = "This does not fit the present state. Read the state anew and call again."
+STALE = "This does not fit the present state. Read the state again and repeat the call."
 NO_STORE = "'notes' is not supported: no store. Use another tool."
 
 

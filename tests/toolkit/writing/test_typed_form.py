@@ -1,14 +1,15 @@
 """The typed form: what is read from a function, and what its author is told when something is missing."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from mcp.types import ImageContent
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from handfast.toolkit import Args, Call, ContractError, Reply, Toolbox, ToolResult
+from handfast.toolkit import Actor, Args, Call, ContractError, Reply, Toolbox, ToolResult, read_tool
 
 
 class Point(Args):
@@ -158,3 +159,50 @@ def test_what_cannot_be_held_to_its_word_is_refused_when_it_is_written(
 ) -> None:
     with pytest.raises(ContractError, match=problem):
         Toolbox("t").write(function)
+
+
+PATTERNS = {"[": "unclosed character class", "(?=a)b": "look-around, including look-ahead and look-behind, is not su"}
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_pattern_that_cannot_be_used_is_told_with_its_tool_and_field(pattern: str) -> None:
+    class Inner(Args):
+        code: str = Field(pattern=pattern)
+
+    class Wanted(Args):
+        inner: Inner
+
+    async def find(args: Wanted) -> int:
+        """Find it."""
+        return 1
+
+    words = re.escape(f"The field 'inner.code' of 'find' cannot be checked: {PATTERNS[pattern]}")
+    with pytest.raises(ContractError, match=words):
+        Toolbox("t").read(find)
+    with pytest.raises(ContractError, match=words):
+        read_tool("find", "Find it.", args_model=Wanted)
+
+
+def test_what_a_set_publishes_is_enforced_at_every_depth() -> None:
+    class Inner(Args):
+        names: frozenset[str]
+
+    class Wanted(Args):
+        ids: set[int]
+        inner: Inner | None = None
+
+    tools = Toolbox("t")
+
+    @tools.admin
+    async def find(args: Wanted) -> list[int]:
+        """Find them."""
+        return sorted(args.ids)
+
+    def text(**given: Any) -> str:
+        guards = {"confirm": True, "reason": "asked to"}
+        return asyncio.run(tools.dispatch("find", {**guards, **given}, actor=Actor(id="ada"))).text
+
+    assert tools.registry.published()[0]["inputSchema"]["properties"]["ids"]["uniqueItems"] is True
+    assert "ids: must not have the same item twice" in text(ids=[1, 2, 1])
+    assert "inner/names: " in text(ids=[1], inner={"names": ["a", "a"]})
+    assert text(ids=[2, 1], inner={"names": ["a", "b"]}) == '{"result":[1,2]}'

@@ -80,7 +80,7 @@ class CodeBook:
             if own.name in meanings:
                 raise ValueError(f"The code '{own.name}' is there already; declare only codes of the server's own.")
             if not own.name.isidentifier() or own.name != own.name.lower():
-                raise ValueError(f"The code '{own.name}' is no lower_case name; rename it.")
+                raise ValueError(f"The code '{own.name}' is not a lower_case name; rename it.")
             if own.domain_code not in DOMAIN_CODES:
                 raise ValueError(f"The code '{own.name}' has no known domain code; use one of {sorted(DOMAIN_CODES)}.")
             meanings[own.name] = Meaning(own.domain_code, own.is_recoverable)

@@ -167,7 +167,7 @@ def read_status(payload: object, codes: CodeBook) -> Outcome:
         case {"status": "ok", "data": data, **rest} if rest.keys() <= {"pagination"}:
             pagination = rest.get("pagination")
             if not isinstance(pagination, dict | None):
-                raise NotAnEnvelope("The pagination of the payload is no object.")
+                raise NotAnEnvelope("The pagination of the payload is not an object.")
             return Succeeded(data, pagination)
         case {"status": "error", "domain_code": str(domain_code), "message": str(message)}:
             code = more.get("code", CODE_OF_DOMAIN.get(domain_code))

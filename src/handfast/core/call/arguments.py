@@ -1,15 +1,17 @@
 """Rules for a call's arguments: an object, flat, declared, and valid against the tool's input schema."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from handfast.core.bounds import MOST_MEMBERS, MOST_OFFENDERS, MOST_VALUES
 from handfast.core.call import rules
 from handfast.core.call.policy import InputPolicy, Mode, UnknownArguments, Violation
 from handfast.core.call.strict_json import Ambiguity, Ambiguous
 from handfast.core.schema.declared import Declared
+from handfast.core.words.nearest import nearest
 from handfast.core.words.printable import fold_name
 from handfast.core.words.redaction import scrub_name, scrub_names
+from handfast.core.words.wording import Fact, pointer_of
 
 # A body that is one list under one of these keys is a bulk call, by convention of the REST frameworks.
 LIST_BODY_KEYS = frozenset({"objects", "data", "items", "_items", "body"})
@@ -38,9 +40,16 @@ def find_nested_wrappers(arguments: Mapping[str, object], declared: Declared, ig
 
 
 def nested_wrapper_message(
-    arguments: Mapping[str, object], declared: Declared, ignore: frozenset[str] = frozenset()
+    arguments: Mapping[str, object],
+    declared: Declared,
+    ignore: frozenset[str] = frozenset(),
+    *,
+    inside: str = "",
 ) -> str | None:
-    """The text that tells an agent how to repair a wrapped call without another tools/list, or None."""
+    """The text that tells an agent how to repair a wrapped call without another tools/list, or None.
+
+    `inside` is the field that the declared ones belong in, where that is not the top level.
+    """
     offenders = find_nested_wrappers(arguments, declared, ignore)
     if not offenders:
         return None
@@ -48,18 +57,32 @@ def nested_wrapper_message(
     lines = [f"Argument '{scrub_name(key)}' is not a declared field and its value is a nested object." for key in shown]
     if len(offenders) > len(shown):
         lines.append(f"So are {len(offenders) - len(shown)} more.")
-    lines.append("Likely cause: REST-style wrapper — send fields flat at the top level.")
+    where = f'inside "{inside}"' if inside else "flat at the top level"
+    lines.append(f"Likely cause: REST-style wrapper — send fields {where}.")
+    free = [name for name in declared.objects if name not in arguments]
     for key in shown:
         inner = arguments[key]
-        lines.append(_unwrap_line(scrub_name(key), inner if isinstance(inner, dict) else {}))
+        lines.append(_unwrap_line(key, inner if isinstance(inner, dict) else {}, declared, free, inside))
     lines.append(declared_line(declared))
     return "\n".join(lines)
 
 
-def _unwrap_line(key: str, inner: Mapping[str, object]) -> str:
+def _unwrap_line(key: str, inner: Mapping[str, object], declared: Declared, free: list[str], inside: str) -> str:
+    """Unwrapping helps where the tool knows what is inside; else an object may have been meant for another field."""
+    name = scrub_name(key)
     if not inner:
-        return f"Remove '{key}': it is empty."
-    return f"Unwrap '{key}': send {_quoted(scrub_names(inner))} directly, not inside \"{key}\"."
+        return f"Remove '{name}': it is empty."
+    if not inner.keys().isdisjoint(declared.known):
+        where = f'inside "{inside}"' if inside else "directly"
+        return f"Unwrap '{name}': send {_quoted(scrub_names(inner))} {where}, not inside \"{name}\"."
+    if meant := nearest(_last(key), free) or free[:1]:
+        return f"Did you mean '{scrub_name(meant[0])}'? It is declared and takes an object; '{name}' is not."
+    return f"Remove '{name}': none of its fields is declared."
+
+
+def _last(name: str) -> str:
+    """Of a name with its place, such as `lines[0].sku`, the name."""
+    return name.rpartition(".")[2]
 
 
 def declared_line(declared: Declared) -> str:
@@ -71,13 +94,28 @@ def _quoted(names: list[str]) -> str:
     return ", ".join(name if name == "..." else json.dumps(name, ensure_ascii=False) for name in names)
 
 
-def unknown_message(names: list[str], declared: Declared) -> str:
+def unknown_message(names: list[str], declared: Declared, sent: Iterable[str] = ()) -> str:
+    """`sent` are all names of the call: what was sent was not misspelt, and the rest may be missing."""
+    taken = frozenset(sent)
+    free = [name for name in declared.names if name not in taken]
+    meant = {name: found[0] for name in names[:MOST_OFFENDERS] if (found := nearest(_last(name), free))}
+    lacking = [name for name in declared.required if name not in taken and name not in meant.values()]
+    also = f" Also required: {_quoted(scrub_names(lacking))}." if lacking else ""
+    return f"{_not_declared(names, meant)} and call again.{also}\n{declared_line(declared)}"
+
+
+def _not_declared(names: list[str], meant: Mapping[str, str]) -> str:
     shown = [f"'{scrub_name(name)}'" for name in names[:MOST_OFFENDERS]]
     if len(names) == 1:
-        return f"Argument {shown[0]} is not a declared field. Remove it and call again.\n{declared_line(declared)}"
+        if meant:
+            return (
+                f"Argument {shown[0]} is not a declared field. Did you mean '{scrub_name(meant[names[0]])}'? Rename it"
+            )
+        return f"Argument {shown[0]} is not a declared field. Remove it"
     more = f" and {len(names) - MOST_OFFENDERS} more" if len(names) > MOST_OFFENDERS else ""
-    listed = f"{', '.join(shown)}{more}"
-    return f"Arguments {listed} are not declared fields. Remove them and call again.\n{declared_line(declared)}"
+    pairs = ", ".join(f"'{scrub_name(near)}' for '{scrub_name(name)}'" for name, near in meant.items())
+    advice = f"Did you mean {pairs}? Rename or remove them" if pairs else "Remove them"
+    return f"Arguments {', '.join(shown)}{more} are not declared fields. {advice}"
 
 
 def almost_declared_message(
@@ -117,7 +155,8 @@ def check_unknown(arguments: Mapping[str, object], declared: Declared, policy: I
         return None
     wrapped = nested_wrapper_message(arguments, declared, policy.ignore)
     if wrapped is not None:
-        return Violation(rules.ARGUMENTS_NESTED_WRAPPER, wrapped)
+        offenders = find_nested_wrappers(arguments, declared, policy.ignore)
+        return Violation(rules.ARGUMENTS_NESTED_WRAPPER, wrapped, _facts(offenders, declared, arguments, "wrapper"))
     almost = almost_declared_message(arguments, declared, policy.ignore)
     if almost is not None:
         return Violation(rules.ARGUMENTS_UNKNOWN, almost)
@@ -126,16 +165,27 @@ def check_unknown(arguments: Mapping[str, object], declared: Declared, policy: I
     unknown = [
         key for key in arguments if key not in declared.known and key not in policy.ignore and not declared.is_open(key)
     ]
-    return Violation(rules.ARGUMENTS_UNKNOWN, unknown_message(unknown, declared)) if unknown else None
+    if not unknown:
+        return None
+    facts = _facts(unknown, declared, arguments, "unknown")
+    return Violation(rules.ARGUMENTS_UNKNOWN, unknown_message(unknown, declared, arguments), facts)
 
 
-def schema_violation(words: tuple[str, ...], *, declared: Declared, mode: Mode) -> Violation:
+def _facts(names: list[str], declared: Declared, sent: Mapping[str, object], rule: str) -> tuple[Fact, ...]:
+    free = [name for name in declared.names if name not in sent]
+    near = {name: "".join(nearest(name, free)) for name in names[:MOST_OFFENDERS]}
+    return tuple(Fact(pointer_of((name,), declared.known, show_names=True), rule, nearest=near[name]) for name in near)
+
+
+def schema_violation(
+    words: tuple[str, ...], *, declared: Declared, mode: Mode, facts: tuple[Fact, ...] = ()
+) -> Violation:
     """The violation for arguments that do not meet the schema; in strict mode it also lists the declared fields."""
     what = "; ".join(words) if words else "they do not meet the tool's input schema"
     text = f"The arguments do not fit what the tool declares: {what}. Correct them and call again."
     if mode is Mode.STRICT:
         text = f"{text}\n{declared_line(declared)}"
-    return Violation(rules.ARGUMENTS_SCHEMA, text)
+    return Violation(rules.ARGUMENTS_SCHEMA, text, facts)
 
 
 def unreadable_violation(problem: Ambiguous) -> Violation:

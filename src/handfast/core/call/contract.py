@@ -16,7 +16,7 @@ UNLISTED = Violation(
 )
 LIST_UNAVAILABLE = Violation(
     rules.CONTRACT_UNAVAILABLE,
-    "The server's list of tools is not to be had, so the call cannot be judged. Try again in a moment.",
+    "The server's list of tools is not available, so the call cannot be judged. Try again in a moment.",
 )
 
 # Bytes of a contract. Parsing a larger one for comparison would delay other calls, so it counts as changed.

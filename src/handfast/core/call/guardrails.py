@@ -23,7 +23,7 @@ _BLANK: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # letters and symbo
 
 MISSING_ACTOR = Violation(
     rules.ACCESS_MISSING_ACTOR,
-    "This tool needs a caller who is known, and nobody is signed in. Ask the operator to sign you in.",
+    "This tool needs a known caller, and this call has none. Ask the operator to sign you in.",
 )
 MISSING_CONFIRM = Violation(
     rules.ACCESS_MISSING_CONFIRM,

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any
 
+from handfast.core.words.wording import Fact
+
 
 class Mode(StrEnum):
     """off: nothing is judged. warn: violations are forwarded and recorded. strict: violations are blocked."""
@@ -32,6 +34,13 @@ class InputErrors(StrEnum):
     PROTOCOL = "protocol"
 
 
+class Formats(StrEnum):
+    """What `format` in a schema does: JSON Schema's own default is that it only annotates."""
+
+    ANNOTATE = "annotate"
+    ASSERT = "assert"
+
+
 class Posture(StrEnum):
     """What strict mode does about something that is absent or unusable rather than wrong."""
 
@@ -46,6 +55,7 @@ class InputPolicy:
     ignore: frozenset[str] = frozenset()
     errors: InputErrors = InputErrors.RESULT
     lenient_scalars: bool = False
+    formats: Formats = Formats.ANNOTATE
     unknown_tools: Posture | None = None  # None: blocked if a mode is strict
     uncompilable_schema: Posture | None = None
 
@@ -65,6 +75,7 @@ class OutputPolicy:
     mode: Mode = Mode.WARN
     max_bytes: int = 5 * 1024 * 1024
     max_depth: int = 64
+    formats: Formats = Formats.ANNOTATE
     missing_structured_content: Posture = Posture.ALLOW
     uncompilable_schema: Posture | None = None
     guards_without_schema: bool = False
@@ -127,6 +138,7 @@ class Violation:
 
     rule: str
     message: str
+    facts: tuple[Fact, ...] = ()  # the same for a program, where it can be said
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +160,7 @@ class Blocked:
 
     rule: str
     reason: str
+    facts: tuple[Fact, ...] = ()
 
 
 Decision = Allowed | Warned | Blocked

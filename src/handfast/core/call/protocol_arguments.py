@@ -87,7 +87,7 @@ def read_protocol(taken: Mapping[str, object]) -> ProtocolArguments | Violation:
 def means_nothing(names: tuple[str, ...], why: str, declared: Declared) -> Violation:
     """The violation for protocol arguments without effect: they are refused, never silently dropped."""
     shown = ", ".join(f"'{name}'" for name in names)
-    what = f"Argument {shown} means nothing here" if len(names) == 1 else f"Arguments {shown} mean nothing here"
+    what = f"Argument {shown} cannot be used here" if len(names) == 1 else f"Arguments {shown} cannot be used here"
     remove = "Remove it" if len(names) == 1 else "Remove them"
     return Violation(rules.ARGUMENTS_PROTOCOL, f"{what}: {why}. {remove} and call again.\n{declared_line(declared)}")
 

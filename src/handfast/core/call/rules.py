@@ -40,6 +40,8 @@ ACTIVITY_WRITE_FAILURE: Final = "activity.write_failure"
 
 # --- arguments -------------------------------------------------------------------------------------------------------
 
+ARGUMENTS_FORGED_STATE: Final = _refusal("arguments.forged_state")
+"""The state of a tool's question came back changed, late, or with another call or caller. Call again without it."""
 ARGUMENTS_AMBIGUOUS: Final = _refusal("arguments.ambiguous")
 """Two parsers could read the arguments differently. Send plain JSON with each key once."""
 ARGUMENTS_BOUNDS: Final = _refusal("arguments.bounds")
@@ -208,15 +210,17 @@ SCHEMA_UNCOMPILABLE: Final = "schema.uncompilable"
 # --- servers ---------------------------------------------------------------------------------------------------------
 
 SERVER_EXITED: Final = "server.exited"
-"""A server's process ended. Look at its stderr if the exit code is not 0."""
+"""A server's process or its stream ended. Look at its stderr if it ended with a code other than 0."""
 SERVER_FAILED: Final = "server.failed"
-"""A server's process did not start. Check its command and environment."""
+"""A server's process did not start, or its stream did not open. Check its command and environment, or its url."""
 SERVER_FAILING: Final = "server.failing"
 """A server fails to start or to answer. See `handfast servers` for its last error."""
 SERVER_OPEN: Final = "server.open"
 """A server failed so often that it is only tried now and then. Mend it; the next try that succeeds ends this."""
+SERVER_PRINTED: Final = "server.printed"
+"""A server printed text where its messages go. Nothing is lost by it; have the server print to stderr."""
 SERVER_STARTED: Final = "server.started"
-"""A server's process was started. Nothing."""
+"""A server's process was started, or its stream opened. Nothing."""
 SERVER_UP: Final = "server.up"
 """A server answers again. Nothing."""
 

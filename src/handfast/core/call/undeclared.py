@@ -29,7 +29,8 @@ class NameTree:
 
     @property
     def declared(self) -> Declared:
-        return Declared(tuple(self.names), declares_nothing_said=False, is_open_to_all=False)
+        objects = tuple(name for name, inner in self.names.items() if inner.names)
+        return Declared(tuple(self.names), declares_nothing_said=False, is_open_to_all=False, objects=objects)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,13 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from heapq import nlargest
-from itertools import islice
 from typing import Final
 
 from handfast.core.call import rules
 from handfast.core.call.arguments import declared_line, nested_wrapper_message
 from handfast.core.call.policy import Violation
 from handfast.core.schema.declared import Declared
+from handfast.core.words.nearest import nearest
 from handfast.core.words.redaction import scrub_name, scrub_names
 
 ACTION: Final = "action"
@@ -19,10 +18,9 @@ ARGUMENTS: Final = "arguments"
 HELP: Final = "help"  # also the name of the action that asks for help
 OWN_KEYS: Final = frozenset((ACTION, RESOURCE, ARGUMENTS, HELP))
 
-_MOST_COMPARED = 2000  # names that an unknown action is compared with: some 30 ms at worst
-_LONGEST_COMPARED = 128  # the longest name a tool should have
 _NEAREST = 3
-_LEAST_LIKENESS = 0.5
+_MOST_COMPARED = 2000  # names of actions: some 30 ms at worst
+_LEAST_LIKENESS = 0.5  # names of actions are long, and a word of one may be meant
 _NOTHING_DECLARED: Final = Declared((), declares_nothing_said=False, is_open_to_all=False)
 _ASK_FOR_HELP: Final = 'Send {"action": "help"} for the list.'
 
@@ -40,7 +38,7 @@ def check_beside(beside: Mapping[str, object], tool: str, declared: Declared | N
     if not beside:
         return None
     closed = replace(declared or _NOTHING_DECLARED, declares_nothing_said=False, is_open_to_all=False, _patterns=None)
-    wrapped = nested_wrapper_message(beside, closed)
+    wrapped = nested_wrapper_message(beside, closed, inside=ARGUMENTS)
     if wrapped is not None:
         return Violation(rules.ARGUMENTS_NESTED_WRAPPER, wrapped)
     if set(beside) <= set(closed.names):
@@ -58,9 +56,9 @@ def _flat_text(keys: list[str], tool: str) -> str:
 
 def _unknown_text(keys: list[str], declared: Declared) -> str:
     shown = ", ".join(name if name == "..." else f"'{name}'" for name in scrub_names(keys))
-    what = f"Argument {shown} means" if len(keys) == 1 else f"Arguments {shown} mean"
+    what = f"Argument {shown} is" if len(keys) == 1 else f"Arguments {shown} are"
     advice = 'Remove what is not needed, put the fields of the action inside "arguments", and call again.'
-    return f'{what} nothing beside "action". {advice} {declared_line(declared)}'
+    return f'{what} not allowed beside "action". {advice} {declared_line(declared)}'
 
 
 def action_missing(names: Iterable[str]) -> Violation:
@@ -70,9 +68,11 @@ def action_missing(names: Iterable[str]) -> Violation:
 
 def action_unknown(wanted: str, names: Iterable[str]) -> Violation:
     """The violation for an unknown action. Names similar actions, never the one that was sent."""
-    known = list(islice(names, _MOST_COMPARED))
-    nearest = _nearest(wanted, known)
-    shown = f"Nearest: {_listed(nearest)}" if nearest else f"Actions: {_listed(known)}"
+    known = list(names)
+    near = nearest(wanted, known, _NEAREST, least=_LEAST_LIKENESS, among=_MOST_COMPARED) or _containing(
+        wanted.casefold(), known
+    )
+    shown = f"Nearest: {_listed(near)}" if near else f"Actions: {_listed(known)}"
     return Violation(rules.DISPATCH_UNKNOWN_ACTION, f"There is no action of this name. {shown}. {_ASK_FOR_HELP}")
 
 
@@ -83,25 +83,8 @@ def not_an_object() -> Violation:
     return Violation(rules.DISPATCH_ARGUMENTS, text)
 
 
-def _nearest(wanted: str, known: list[str]) -> list[str]:
-    """Similar names: by shared letter pairs, else names that contain the word. Linear, unlike an edit distance."""
-    word = wanted[:_LONGEST_COMPARED].casefold()
-    pairs = _pairs(word)
-    folded = [(name[:_LONGEST_COMPARED].casefold(), name) for name in known]
-    likeness = {name: _likeness(pairs, _pairs(short)) for short, name in folded}
-    close = [
-        name for name in nlargest(_NEAREST, likeness, key=likeness.__getitem__) if likeness[name] > _LEAST_LIKENESS
-    ]
-    return close or [name for short, name in folded if word and word in short][:_NEAREST]
-
-
-def _pairs(word: str) -> set[str]:
-    return {word[at : at + 2] for at in range(len(word) - 1)}
-
-
-def _likeness(one: set[str], other: set[str]) -> float:
-    """The Dice coefficient of two sets, from 0 to 1."""
-    return 2 * len(one & other) / (len(one) + len(other)) if one and other else 0.0
+def _containing(word: str, known: list[str]) -> list[str]:
+    return [name for name in known if word and word in name.casefold()][:_NEAREST]
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -1,8 +1,8 @@
 """Compiles a JSON Schema within bounds and judges values by it, in place if that is safe."""
 
 from copy import deepcopy
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -104,6 +104,18 @@ class CompiledSchema(_Schema):
     validator: jsonschema_rs.Validator | None
     judges_names: bool = False
     quotes_itself: bool = False
+    asserts_formats: bool = False
+
+    @cached_property
+    def asserting(self) -> "CompiledSchema":
+        """The same schema, where `format` is a rule and not only a note."""
+        if self.asserts_formats or not _mentions_format(self.text):
+            return self
+        validator = self.validator
+        if validator is not None:
+            engine = linear_engine(DEFAULT_BOUNDS.regex_bytes)
+            validator = build_validator(decode_checked(self.text), engine, asserts_formats=True)
+        return replace(self, digest=f"{self.digest}+formats", validator=validator, asserts_formats=True)
 
     def refused(self, reason: str) -> UncompilableSchema:
         """The same schema after the slow lane found that it cannot be compiled."""
@@ -146,12 +158,16 @@ class CompiledSchema(_Schema):
             errors = self._in_place().iter_errors(value)
         except UnicodeEncodeError:
             return (Wording("", "contains text that is not valid Unicode"),)
-        return describe_errors(errors, value, names=self.names, show_names=show_names)
+        return describe_errors(errors, value, schema=self.content, names=self.names, show_names=show_names)
 
     def _in_place(self) -> jsonschema_rs.Validator:
         if self.validator is None:
             raise RuntimeError("This schema is too heavy to run in place; send it to the slow lane.")
         return self.validator
+
+
+def _mentions_format(text: bytes) -> bool:
+    return b"format" in text or b"\\u" in text  # a key may be spelt with escapes
 
 
 def compile_schema(text: bytes, bounds: SchemaBounds = DEFAULT_BOUNDS) -> CompiledSchema | UncompilableSchema:
@@ -215,13 +231,18 @@ def draft_class(content: object) -> type[jsonschema_rs.Validator]:
     raise SchemaRefused("The schema's $schema names no draft known here; use draft-07 or 2020-12.")
 
 
-def build_validator(content: Any, engine: Engine) -> jsonschema_rs.Validator:  # Any: what read_schema returned
-    """Builds the library's validator: nothing is fetched, `engine` matches patterns, `format` only annotates.
+def build_validator(
+    content: Any,  # Any: what read_schema returned
+    engine: Engine,
+    *,
+    asserts_formats: bool = False,
+) -> jsonschema_rs.Validator:
+    """Builds the library's validator: nothing is fetched, `engine` matches patterns.
 
     Raises: SchemaRefused.
     """
     try:
-        return draft_class(content)(content, offline=True, pattern_options=engine, validate_formats=False)
+        return draft_class(content)(content, offline=True, pattern_options=engine, validate_formats=asserts_formats)
     except jsonschema_rs.ValidationError as problem:
         raise _refusal(problem, content) from problem
     except (ValueError, jsonschema_rs.ReferencingError) as problem:
@@ -233,17 +254,23 @@ class SlowValidator(NamedTuple):
     backtracks: bool  # may give up on a value, at its backtrack limit
 
 
-def build_slow_validator(content: Any, bounds: SchemaBounds = DEFAULT_BOUNDS) -> SlowValidator:  # Any: as above
+def build_slow_validator(
+    content: Any,  # Any: as above
+    bounds: SchemaBounds = DEFAULT_BOUNDS,
+    *,
+    asserts_formats: bool = False,
+) -> SlowValidator:
     """The same with larger patterns and, if one needs it, a backtracking engine; only for a process that can be killed.
 
     Raises: SchemaRefused.
     """
+    build = partial(build_validator, content, asserts_formats=asserts_formats)
     try:
-        return SlowValidator(build_validator(content, linear_engine(bounds.slow_regex_bytes)), backtracks=False)
+        return SlowValidator(build(engine=linear_engine(bounds.slow_regex_bytes)), backtracks=False)
     except _PatternRefused:
         pass
     try:
-        return SlowValidator(build_validator(content, backtracking_engine(bounds.slow_regex_bytes)), backtracks=True)
+        return SlowValidator(build(engine=backtracking_engine(bounds.slow_regex_bytes)), backtracks=True)
     except _PatternRefused as refused:
         _require_faultless(refused, bounds)
         raise

@@ -1,13 +1,14 @@
 """What an input schema declares at its root: the names that may be sent, and whether other names are allowed."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import jsonschema_rs
 
 from handfast.core.schema.costs import mapping
 from handfast.core.schema.patterns import can_match, linear_engine
-from handfast.core.schema.references import REFERENCE_KEYWORDS, Node, References, UnresolvedReference, read_references
+from handfast.core.schema.references import REFERENCE_KEYWORDS, Node, UnresolvedReference, read_references
 from handfast.core.words.printable import fold_name
 
 # More parts than any author writes at one root; reading stops there.
@@ -31,6 +32,8 @@ class Declared:
     declares_nothing_said: bool  # no `properties` at all, which differs from `properties: {}`
     is_open_to_all: bool  # additionalProperties or unevaluatedProperties is there and not false, or unknown
     _patterns: jsonschema_rs.Validator | None = field(default=None, repr=False, compare=False)
+    required: tuple[str, ...] = ()  # by the root itself, whatever its alternatives ask for
+    objects: tuple[str, ...] = ()  # the names whose value may be an object
     known: frozenset[str] = field(init=False, repr=False, compare=False)  # the names as a set
     folded: Mapping[str, str] = field(init=False, repr=False, compare=False)  # the names by their folded form
 
@@ -55,32 +58,44 @@ def read_declared(schema: object) -> Declared:
 
     If part of the schema cannot be read, it may declare more names, so all other names count as allowed.
     """
-    names: dict[str, None] = {}
+    names: Node = {}
     patterns: dict[str, None] = {}
     has_properties = is_open_to_all = False
     parts = _Parts(schema)
     for part in parts.walk():
         has_properties = has_properties or isinstance(part.get("properties"), dict)
-        names.update(dict.fromkeys(mapping(part, "properties")))
+        for name, inner in mapping(part, "properties").items():
+            names.setdefault(name, inner)
         patterns.update(dict.fromkeys(mapping(part, "patternProperties")))
         is_open_to_all = is_open_to_all or any(part.get(keyword, False) is not False for keyword in _REST)
     matching, are_all = _any_pattern(list(patterns))
+    objects = tuple(name for name, part in names.items() if parts.takes_object(part))
     is_open_to_all = is_open_to_all or not parts.are_all_known or not are_all
-    return Declared(tuple(names), not has_properties, is_open_to_all, matching)
+    root: Node = schema if isinstance(schema, dict) else {}
+    required = root.get("required")
+    return Declared(
+        tuple(names),
+        not has_properties,
+        is_open_to_all,
+        matching,
+        tuple(name for name in (required if isinstance(required, list) else ()) if name in names),
+        objects,
+    )
 
 
 class _Parts:
     """The root of a schema and all subschemas that apply to the same object."""
 
-    def __init__(self, schema: object) -> None:
-        self._root = schema
+    def __init__(self, root: object) -> None:
+        self._root = root
         self.are_all_known = True  # so far: every reference was resolved, and the limit was not reached
+        self._references = read_references(root)
+        self._room = MOST_PARTS  # that are looked at to see what takes an object
 
     def walk(self) -> Iterator[Node]:
         """The parts in the order in which they are written."""
         if not isinstance(self._root, dict):
             return
-        references = read_references(self._root)
         seen: set[int] = set()
         pending: list[Node] = [self._root]
         while pending:
@@ -92,15 +107,34 @@ class _Parts:
                 return
             seen.add(id(part))
             yield part
-            pending.extend(reversed([*self._targets(part, references), *_applied_in_place(part)]))
+            pending.extend(reversed([*self._targets(part), *_applied_in_place(part)]))
 
-    def _targets(self, part: Node, references: References) -> Iterator[Node]:
-        for keyword in REFERENCE_KEYWORDS:
-            if isinstance(reference := part.get(keyword), str):
-                try:
-                    yield from references.targets(reference)
-                except UnresolvedReference:
-                    self.are_all_known = False
+    def takes_object(self, schema: object) -> bool:
+        """Whether it says that a value may be an object, itself or through references and alternatives."""
+        pending, seen = [schema], set[int]()
+        while pending and self._room > 0:
+            part = pending.pop()
+            if not isinstance(part, dict) or id(part) in seen:
+                continue
+            seen.add(id(part))
+            self._room -= 1
+            if "object" in (part.get("type") or ()) or "properties" in part:
+                return True
+            with suppress(UnresolvedReference):
+                pending += [target for name in _references_of(part) for target in self._references.targets(name)]
+            pending += _applied_in_place(part)
+        return False
+
+    def _targets(self, part: Node) -> Iterator[Node]:
+        for reference in _references_of(part):
+            try:
+                yield from self._references.targets(reference)
+            except UnresolvedReference:
+                self.are_all_known = False
+
+
+def _references_of(part: Node) -> list[str]:
+    return [said for keyword in REFERENCE_KEYWORDS if isinstance(said := part.get(keyword), str)]
 
 
 def _applied_in_place(part: Node) -> Iterator[Node]:

@@ -21,7 +21,7 @@ Context = Mapping[str, Any]  # Any: limits and options of the types that the mod
 
 AUTHORS_RULE = "handfast_rule"  # the only error type whose message is shown: its author wrote it as a literal
 TOO_MANY = "handfast_too_many"  # stands for so many errors that listing them would delay other calls
-A_RULE = "does not meet a rule that is set here"
+A_RULE = "does not meet a rule of this tool"
 _MOST_OF_A_RULE = 200  # characters of an author's own sentence
 
 # The JSON types that each of these requires, by their names in JSON Schema.
@@ -220,7 +220,7 @@ _FROM_CONTEXT: dict[str, Callable[[Context], str]] = {
     "timezone_offset": lambda context: f"must have a time zone offset of {_limit(context.get('tz_expected'))} seconds",
     "url_scheme": _schemes,
     TOO_MANY: lambda context: (
-        f"has {counted(context.get('count', 0), 'error')}, too many to tell; correct all of a kind"
+        f"has {counted(context.get('count', 0), 'error')}, too many to list; correct all of a kind"
     ),
     "enum": _expected,
     "literal_error": _expected,

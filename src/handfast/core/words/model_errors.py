@@ -1,4 +1,7 @@
-"""Texts for a pydantic model's errors, worded as schema violations are, without the caller's values."""
+"""Texts for a pydantic model's errors, worded as schema violations are, without the caller's values.
+
+`schema` is the schema published for the model: it has the names and types that pydantic's errors do not mention.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,9 +11,8 @@ from typing import Any
 
 from handfast.core.words import model_error_texts as texts
 from handfast.core.words import wording
-from handfast.core.words.wording import MOST_NESTED, MOST_VIOLATIONS, Wording
-
-MOST_READ = 200  # errors that are read: enough to distinguish alternatives, and read within a millisecond
+from handfast.core.words.schema_parts import SchemaParts
+from handfast.core.words.wording import MOST_NESTED, MOST_READ, MOST_VIOLATIONS, Wording
 
 Part = str | int
 _MISSING = frozenset(
@@ -27,11 +29,12 @@ def describe_model_errors(
     errors: Sequence[Mapping[str, Any]],  # Any: pydantic's own dicts, of type, loc, msg and ctx
     value: object,
     *,
+    schema: object = None,
     names: frozenset[str] = frozenset(),
     show_names: bool = False,
 ) -> tuple[Wording, ...]:
     """Words the first few of pydantic's `errors()`, in the order of their places; equal texts only once."""
-    words = _ModelErrorWords(value, names, show_names=show_names)
+    words = _ModelErrorWords(value, schema, names, show_names=show_names)
     words.undeclared_at = Counter(tuple(error["loc"][:-1]) for error in errors if error["type"] in _UNDECLARED)
     found: dict[Wording, None] = {}
     read = sorted(map(_read, islice(errors, MOST_READ)), key=lambda problem: _order(value, problem))
@@ -82,8 +85,9 @@ def _order(value: object, problem: _Problem) -> tuple[int, ...]:
 
 
 class _ModelErrorWords:
-    def __init__(self, value: object, names: frozenset[str], *, show_names: bool) -> None:
+    def __init__(self, value: object, schema: object, names: frozenset[str], *, show_names: bool) -> None:
         self.value = value
+        self.parts = SchemaParts(schema)
         self.names = names
         self.show_names = show_names
         self.undeclared_at: Counter[tuple[Part, ...]] = Counter()
@@ -158,17 +162,28 @@ class _ModelErrorWords:
         if problem.kind in _UNDECLARED:
             undeclared = [str(one.problem.name) for one in group]
             count = max(self.undeclared_at[problem.place], len(undeclared))
-            return wording.undeclared(undeclared, show_names=self.show_names, count=count)
+            allowed = self.properties(steps)
+            sent = allowed.keys() & self.members(steps)
+            return wording.undeclared(
+                undeclared, show_names=self.show_names, count=count, allowed=tuple(allowed), sent=sent
+            )
         if problem.kind in _MISSING and isinstance(name, int):
             return f"must have at least {wording.counted(name + 1, 'item')}"
         if problem.kind in _MISSING:
-            return wording.missing(str(name))
+            return wording.missing(str(name), self.parts.kind(self.properties(steps).get(str(name))))
         if problem.kind == "union_tag_not_found" and (tag := texts.tag_name(problem.context)):
             return wording.missing(tag)
         return self.text(problem, self.at(steps))
 
     def text(self, problem: _Problem, value: object) -> str:
         return texts.text_of(problem.kind, problem.context, actual=_type_of(value), message=problem.message)
+
+    def properties(self, steps: tuple[Part, ...]) -> Mapping[str, object]:
+        return self.parts.properties_of(steps, self.at(steps))
+
+    def members(self, steps: tuple[Part, ...]) -> Iterable[str]:
+        node = self.at(steps)
+        return node if isinstance(node, dict) else ()
 
     def path(self, steps: tuple[Part, ...], declared: Iterable[str] = ()) -> str:
         return wording.path_of(steps, self.names.union(declared), show_names=self.show_names)

@@ -1,17 +1,37 @@
 """Texts for violations from schemas and models alike, without the caller's values."""
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
 
+import msgspec
+
+from handfast.core.words.nearest import nearest
 from handfast.core.words.redaction import scrub_name
 from handfast.core.words.secrets_in_text import mask_known
 
 MOST_VIOLATIONS = 5
-MOST_OPTIONS = 8
+MOST_NAMES = 8  # of keys that are not allowed
+MOST_LISTED = 300  # characters of the options or names of one list: what an agent can choose from
+MOST_HINTED = 100  # the same where it only says what is missing
 MOST_SHOWN = 64  # characters of any one name, option or pattern
+MOST_READ = 200  # errors that are read: enough to distinguish alternatives, within a few milliseconds
 MOST_NESTED = 8  # levels of nested alternatives that are read
 
+FORMATS = {
+    "date": "a date such as 2026-03-01",
+    "time": "a time such as 09:30:00Z",
+    "date-time": "a date and time such as 2026-03-01T09:30:00Z",
+    "duration": "a duration such as PT1H30M",
+    "email": "an email address such as ada@example.com",
+    "hostname": "a host name such as example.com",
+    "ipv4": "an IPv4 address such as 192.0.2.1",
+    "ipv6": "an IPv6 address such as 2001:db8::1",
+    "uri": "a URI such as https://example.com/page",
+    "uuid": "a UUID such as 0b6f3c1e-8f0a-4c5e-9d43-1f2a7b8c9d0e",
+    "regex": "a regular expression",
+}
 ARTICLES = {
     "string": "a string",
     "number": "a number",
@@ -23,12 +43,31 @@ ARTICLES = {
 }
 
 
+META_VIOLATIONS: Final = "handfast/violations"  # in `_meta` of a refusal: its facts
+
+
+class Fact(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A violation for a program: where, which keyword or rule, what the schema asks for, the name that is nearest."""
+
+    pointer: str  # a JSON pointer into what was judged
+    rule: str
+    expected: object = None
+    nearest: str = ""
+
+
+def pointer_of(steps: Iterable[str | int], names: frozenset[str], *, show_names: bool) -> str:
+    """The path as a JSON pointer; a name is shown where it would be in a text."""
+    parts = (path_of((step,), names, show_names=show_names) for step in steps)
+    return "".join(f"/{part.replace('~', '~0').replace('/', '~1')}" for part in parts)
+
+
 @dataclass(frozen=True, slots=True)
 class Wording:
     """A path (empty for the whole value) and a text, such as `items/0/id` and `must be an integer, not a string`."""
 
     path: str
     text: str
+    facts: tuple[Fact, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         return f"{self.path}: {self.text}" if self.path else self.text
@@ -61,27 +100,77 @@ def wrong_type(types: Iterable[str], actual: str) -> str:
     return f"must be {' or '.join(ARTICLES.get(name, name) for name in in_reading_order)}, not {actual}"
 
 
-def missing(name: str) -> str:
-    return f"must have the property '{scrubbed_name(name)}'"
+def missing(name: str, kind: str = "") -> str:
+    """`kind` is what it must be, such as `an integer`."""
+    return f"must have the property '{scrubbed_name(name)}'" + (f" ({kind})" if kind else "")
 
 
-def undeclared(names: Sequence[str], *, show_names: bool, count: int = 0) -> str:
-    """The text for undeclared names; `count` is set if there are more than `names`."""
+def undeclared(
+    names: Sequence[str],
+    *,
+    show_names: bool,
+    count: int = 0,
+    allowed: Sequence[str] = (),
+    sent: Container[str] = (),
+) -> str:
+    """The text for undeclared names; `count` is set if there are more. `allowed` are declared, `sent` some of them."""
     count = count or len(names)
     text = "has 1 property that is not allowed" if count == 1 else f"has {count} properties that are not allowed"
-    if not show_names:
-        return text
-    first = ", ".join(f"'{scrubbed_name(name)}'" for name in names[:MOST_OPTIONS])
-    return f"{text}: {first}{', ...' if count > MOST_OPTIONS else ''}"
+    if show_names:
+        first = ", ".join(f"'{scrubbed_name(name)}'" for name in names[:MOST_NAMES])
+        text += f": {first}{', ...' if count > MOST_NAMES else ''}"
+        text += _did_you_mean(names[:MOST_NAMES], [name for name in allowed if name not in sent])
+    return f"{text}, allowed: {_listed(map(shown, allowed), MOST_LISTED)}" if allowed else text
+
+
+def _did_you_mean(names: Sequence[str], free: Sequence[str]) -> str:
+    """` (did you mean 'email'?)`, or nothing where no free name is like one of these."""
+    alone = len(names) == 1
+    meant = {name: found[0] for name in names if (found := nearest(name, free))}
+    pairs = [shown(near) if alone else f"{shown(near)} for '{scrubbed_name(name)}'" for name, near in meant.items()]
+    return f" (did you mean {', '.join(pairs)}?)" if pairs else ""
 
 
 def no_alternative(count: int) -> str:
     return f"fits none of the {count} alternatives allowed here"
 
 
-def one_of(options: Sequence[object]) -> str:
-    first = ", ".join(shown(option) for option in options[:MOST_OPTIONS])
-    return f"must be one of {first}, ..." if len(options) > MOST_OPTIONS else f"must be one of {first}"
+def one_of(options: Sequence[object], most: int = MOST_LISTED) -> str:
+    return f"must be one of {_listed(map(shown, options), most)}"
+
+
+def _listed(items: Iterable[str], most: int) -> str:
+    """As many as fit, at least one; a literal `...` stands for the rest."""
+    fitting: list[str] = []
+    for item in items:
+        most -= len(item) + 2
+        if fitting and most < 0:
+            return ", ".join([*fitting, "..."])
+        fitting.append(item)
+    return ", ".join(fitting)
+
+
+def kind_of(schema: object) -> str:
+    """What a value of this schema is, such as `an integer`, `one of 'a', 'b'`, `a date such as 2026-03-01`."""
+    if not isinstance(schema, Mapping):
+        return ""
+    if isinstance(options := schema.get("enum"), list) and options:
+        return one_of(options, MOST_HINTED).removeprefix("must be ")
+    if "const" in schema:
+        return shown(schema["const"])
+    if (form := schema.get("format")) in FORMATS:
+        return FORMATS[form]
+    types = schema.get("type")
+    names = [types] if isinstance(types, str) else types if isinstance(types, list) else []
+    items = schema.get("items")
+    if names == ["array"] and isinstance(items, Mapping) and items.get("type") in ARTICLES:
+        return f"an array of {items['type']}s"
+    return " or ".join(ARTICLES[name] for name in names if name in ARTICLES)
+
+
+def wrong_form(name: str) -> str:
+    """For a value that is not of the format that the schema names."""
+    return f"must be {FORMATS[name]}" if name in FORMATS else f"must have the format {_of_schema(name)}"
 
 
 def pattern(text: str) -> str:

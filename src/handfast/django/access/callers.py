@@ -136,5 +136,5 @@ def _scopes(token: "AgentToken") -> tuple[Scope, ...]:
     try:
         return token.granted()
     except ScopeError:
-        _log.warning("access.scopes_unreadable: %s is good for nothing. Write its scopes anew.", token)
+        _log.warning("access.scopes_unreadable: %s cannot be used. Write its scopes again.", token)
         return ()

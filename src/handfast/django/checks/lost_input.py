@@ -50,7 +50,7 @@ def _dropped_fields(write: Write) -> Iterator[CheckFinding]:
             names = ", ".join(f"'{name}'" for name in unread)
             yield CheckFinding(
                 CheckId.FIELDS_DROPPED,
-                f"Never reads {names}, which an agent is told to send: the call succeeds and the value is lost.",
+                f"Never reads {names}, which the schema asks for: the call succeeds and the value is lost.",
                 "Store it, make the field read-only, or take it out of the serializer.",
                 where,
             )

@@ -26,7 +26,7 @@ def _rest_framework() -> Iterator[CheckFinding]:
         yield CheckFinding(
             CheckId.REST_FRAMEWORK_MISSING,
             "Django REST framework cannot be imported, and its views are what becomes tools.",
-            'Install it: pip install "handfast[django]".',
+            "Install it: pip install djangorestframework.",
             "settings.INSTALLED_APPS",
         )
     elif not apps.is_installed("rest_framework"):
@@ -46,7 +46,7 @@ def _settings() -> Iterator[CheckFinding]:
     try:
         read_settings()
     except ImproperlyConfigured as wrong:
-        yield CheckFinding(CheckId.SETTINGS_WRONG, str(wrong), "Mend it; until then there are no tools.", _SETTINGS)
+        yield CheckFinding(CheckId.SETTINGS_WRONG, str(wrong), "Correct it; until then there are no tools.", _SETTINGS)
 
 
 def _mounting() -> Iterator[CheckFinding]:

@@ -61,7 +61,7 @@ def try_to_serve(tools: Sequence[ViewTool]) -> ToolRegistry | CheckFinding:
         return CheckFinding(
             CheckId.NOT_SERVABLE,
             f"The endpoint would answer every request with an error: {problem}",
-            "Mend what is named, or leave it out: HANDFAST['EXCLUDE'].",
+            "Correct what is named, or leave it out: HANDFAST['EXCLUDE'].",
             "settings.HANDFAST",
         )
 

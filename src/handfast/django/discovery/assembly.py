@@ -184,7 +184,7 @@ class Assembly:
             return Shape(schema, schema.pop("$defs", {})), None
         serializer = declared(context={"request": asked.view.request}) if isinstance(declared, type) else declared
         if not isinstance(serializer, BaseSerializer):
-            raise TypeError(f"{type(serializer).__name__} is no serializer and no JSON Schema")
+            raise TypeError(f"{type(serializer).__name__} is neither a serializer nor a JSON Schema")
         return self._shapes.of(serializer, direction), _class_of(serializer)
 
     # --- what it sends -----------------------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ class Assembly:
             return False
         self._findings.add(
             ProblemId.RESULT_OPEN,
-            "Writes answers in its own way, so an agent is not told what comes back.",
+            "Writes answers in its own way, so an agent cannot know what comes back.",
             hint="Say it with @mcp_tool(output=…) and a JSON Schema, in the words of what it writes.",
             where=dotted_name(renderer),
         )
@@ -236,7 +236,7 @@ class Assembly:
     def _note_open_result(self, asked: AskedView) -> None:
         self._findings.add(
             ProblemId.RESULT_OPEN,
-            "Makes its answer itself, so an agent is not told what comes back.",
+            "Makes its answer itself, so an agent cannot know what comes back.",
             hint="Say it with @mcp_tool(output=…): a serializer, or a JSON Schema.",
             where=asked.where,
         )

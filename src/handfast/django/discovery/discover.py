@@ -135,7 +135,7 @@ def _candidates(routes: Iterable[Route], findings: DiscoveryProblems) -> Iterato
 def _note_left_out(view: FoundView, findings: DiscoveryProblems) -> None:
     findings.add(
         ProblemId.LEFT_OUT,
-        "Is no tool: it is no viewset and no generic view, so only its author knows what it takes and sends.",
+        "Is not a tool: it is neither a viewset nor a generic view, so only its author knows what it takes and sends.",
         hint="Make it one with @mcp_tool(input=…, output=…), or hide this with @mcp_tool(exclude=True).",
         where=view.name,
     )

@@ -51,7 +51,9 @@ def read_selection(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> 
     """
     configured = getattr(settings, "HANDFAST", {})
     if not isinstance(configured, Mapping):
-        raise ImproperlyConfigured("settings.HANDFAST is no dict. Write HANDFAST = {'EXCLUDE': ['contacts__destroy']}.")
+        raise ImproperlyConfigured(
+            "settings.HANDFAST must be a dict. Write HANDFAST = {'EXCLUDE': ['contacts__destroy']}."
+        )
     lists = [_patterns(tuple(include), "include"), _patterns(configured.get("INCLUDE", ()), "HANDFAST['INCLUDE']")]
     own = _patterns(tuple(exclude), "exclude")
     return Selection(
@@ -62,7 +64,7 @@ def read_selection(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> 
 
 def _patterns(value: object, name: str) -> Patterns:
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise ImproperlyConfigured(f"{name} is no list of patterns. Write ['contacts__*'].")
+        raise ImproperlyConfigured(f"{name} is not a list of patterns. Write ['contacts__*'].")
     patterns = tuple(value)
     if not all(isinstance(pattern, str) for pattern in patterns):
         raise ImproperlyConfigured(f"{name} has something else than patterns in it. Write ['contacts__*'].")

@@ -180,7 +180,7 @@ def emptiness_of(model: Model, writers: Iterable[Writer]) -> Emptiness | Unsearc
         return Unsearchable(model, tools, f"no row can be without '{filled[0]}'")
     conditions = tuple(one for one in judged.values() if isinstance(one, EmptyColumn | NoRows))
     if not conditions:
-        return Unsearchable(model, tools, "none of its fields tells whether somebody filled it in")
+        return Unsearchable(model, tools, "none of its fields shows whether it was filled in")
     not_judged = tuple(one for one in judged.values() if isinstance(one, NotJudged))
     is_doubtful = any(not any(field.required for field in writer.fields()) for writer in writers)
     return Emptiness(model, tools, conditions, not_judged, is_doubtful)
@@ -200,7 +200,7 @@ def _judged(model: Model, source: str, fields: list[AnyField]) -> Condition | No
     if isinstance(target, ManyToManyField | ForeignObjectRel):
         return _no_rows(source, target)
     if target is None:
-        return NotJudged(str(fields[0].field_name), "is no column")
+        return NotJudged(str(fields[0].field_name), "is not a column")
     rest = default_values_of(target, *(field.default for field in fields if field.default is not empty))
     if isinstance(rest, Undecidable):
         return NotJudged(source, rest.why, target.attname)

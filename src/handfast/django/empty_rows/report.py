@@ -23,7 +23,7 @@ def _of_model(found: Found) -> Iterator[str]:
     if not found.rows:
         return
     if rule.is_doubtful:
-        yield "  doubtful: nothing has to be said to make one, so somebody may have meant them"
+        yield "  doubtful: one can be made without any value, so they may be intended"
     if rule.not_judged:
         yield "  not judged: " + ", ".join(f"{one.name} ({one.why})" for one in rule.not_judged)
     for row in found.rows:

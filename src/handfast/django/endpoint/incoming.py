@@ -96,7 +96,7 @@ def read_body(request: HttpRequest, limit: int) -> bytes:
         if not declared:
             return _read_unmeasured(request, limit, setting)
         if not (declared.isascii() and declared.isdigit()):
-            raise HttpRefusal(400, "The Content-Length is no number. Send the length of the body.")
+            raise HttpRefusal(400, "The Content-Length is not a number. Send the length of the body.")
         if int(declared) > limit:
             raise _too_large(limit, setting)
         return request.body

@@ -25,7 +25,7 @@ def read_answer(response: HttpResponseBase) -> Any:  # Any: JSON
     if not response.content:
         return None
     if not is_json(response):
-        raise _unusable(status, "something that is no JSON")
+        raise _unusable(status, "something that is not JSON")
     return _decoded(response.content)
 
 
@@ -41,8 +41,8 @@ def _decoded(content: bytes) -> Any:  # Any: JSON
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise ToolError(
             ErrorCode.OUTPUT_VIOLATION,
-            "The view answered with what is no JSON, such as NaN or half a character."
-            " Look whether it did what was asked, and tell the operator.",
+            "The view answered with something that is not JSON, such as NaN or half a character."
+            " Check whether it did what was asked, and tell the operator.",
         ) from None
 
 
@@ -51,7 +51,7 @@ def _unusable(status: int, what: str) -> ToolError:
     return ToolError(
         ErrorCode.NOT_SUPPORTED,
         f"The view answered with {what}, which a tool cannot hand on."
-        " Look whether it did what was asked, and get the rest over HTTP.",
+        " Check whether it did what was asked, and get the rest over HTTP.",
         {"status": status},
     )
 

@@ -104,7 +104,7 @@ def _stored(column: AnyModelField, item: Any, key: str) -> Any:  # Any: JSON, an
     try:
         return as_stored(column, item)
     except ValueError:
-        raise NoRow(f"'{scrub_name(key)}' is no value that this field can have") from None
+        raise NoRow(f"'{scrub_name(key)}' is not a value that this field can have") from None
 
 
 def row_by_text(field: Any, rows: AnyQuerySet, text: str) -> models.Model | None:  # Any: a relation

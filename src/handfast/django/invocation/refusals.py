@@ -39,14 +39,14 @@ _CODES: Final[Mapping[int, ErrorCode]] = {
 _SAYS_NOTHING: Final = ("Gone", "matches the given query")
 _SENTENCES: Final[Mapping[ErrorCode, str]] = {
     ErrorCode.INVALID_INPUT: "The API refused these arguments{said}. Correct them and call again.",
-    ErrorCode.PERMISSION_ERROR: "The API does not let this caller do that{said}. Ask whoever runs it for the right to.",
+    ErrorCode.PERMISSION_ERROR: "The API does not let this caller do that{said}. Ask the operator for the right to.",
     ErrorCode.CONFLICT: "That conflicts with what is there{said}. Read it, then call again.",
     ErrorCode.STATE_ERROR: "That cannot be done in the present state{said}. Read what is there, then call again.",
     ErrorCode.TIMEOUT: "The API took too long and gave up{said}. Call again later.",
     ErrorCode.NOT_SUPPORTED: "The view behind this tool does not take such a call{said}. Use another tool.",
 }
 _CRASHED: Final = (
-    "The view behind this tool failed. Whether it did something first is not known: look before you call again,"
+    "The view behind this tool failed. It may have changed something: check before you call again,"
     " and tell the operator, whose log has the reason."
 )
 

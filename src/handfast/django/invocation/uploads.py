@@ -29,7 +29,7 @@ def read_upload(value: dict[str, Any], path: Path) -> InMemoryUploadedFile:  # A
         # Django keeps the last part of a name that looks like a path, and refuses names such as "..".
         return InMemoryUploadedFile(BytesIO(content), str(path[0]), name, content_type, len(content), None)
     except SuspiciousFileOperation:
-        raise _refused((*path, "filename"), "is no name that a file can have") from None
+        raise _refused((*path, "filename"), "is not a name that a file can have") from None
 
 
 def _content(text: object, path: Path) -> bytes:

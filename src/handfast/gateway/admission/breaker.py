@@ -39,7 +39,7 @@ def reconnect_rest(failures: int, most: int) -> Rest:
 
 
 class Breaker:
-    """Counts failures in a row, and says when the next try may be.
+    """Counts failures, and says when the next try may be.
 
     `settles_after`: seconds without failure before the count starts again; with 0 one success is proof enough.
     """
@@ -84,15 +84,16 @@ class Breaker:
         if self._well_since is None:
             self._well_since = self._now()
 
-    def failed(self) -> None:
-        """Notes a failure. One during a wait began before it, so it is not counted: many at once are one failure."""
+    def failed(self) -> bool:
+        """Notes a failure, and returns whether it counts: one during a wait began before it, so many are one."""
         now = self._now()
         was_well_since, self._well_since = self._well_since, None
         if now < self._not_before and not self._is_trying:
-            return
+            return False
         if was_well_since is not None and now - was_well_since >= self._settles_after:
             self.failures = 0
         self._is_trying = False
         self.failures += 1
         seconds, self.is_open = self._rest_after(self.failures)
         self._not_before = now + seconds if seconds else 0.0
+        return True

@@ -20,7 +20,7 @@ class State(StrEnum):
     IDLE = "idle"  # nothing was asked of it yet
     UP = "up"
     FAILING = "failing"
-    OPEN = "open"  # the circuit is: it failed so often in a row that it is only tried now and then
+    OPEN = "open"  # the circuit is: it failed so often that it is only tried now and then
     DISABLED = "disabled"
 
 
@@ -49,7 +49,7 @@ class HealthReport:
     p95_ms: float | None = None
     starts: int = 0  # of its process, where it has one
     exits: int = 0
-    failures: int = 0  # in a row
+    failures: int = 0  # in a row: without an answered call in between
     last_error: str = ""
     last_error_at: str = ""
 
@@ -64,6 +64,8 @@ class ServerHealth:
         self._ring = array("d", bytes(8 * _RING))
         self._last_error = ""
         self._last_error_at = ""
+        self._in_a_row = 0  # failures since a call was answered, as far as the breaker counts them
+        self._calls_before = 0  # answered by the time of the last failure
         self.state = State.IDLE
         self.era = Era.UNKNOWN
         self.calls = 0
@@ -77,9 +79,8 @@ class ServerHealth:
         """Raises: UpstreamResting."""
         seconds = self._breaker.admit()
         if seconds:
-            times = f"{self._breaker.failures} times in a row" if self._breaker.failures > 1 else "a moment ago"
             shown = f"{math.ceil(seconds * 10) / 10:g}"
-            text = f"The server failed {times} and is tried again in {shown} s. Repeat the request then. "
+            text = f"The server failed {self._times()} and is tried again in {shown} s. Repeat the request then. "
             raise UpstreamResting(text + f"What it failed with: {self._last_error}")
 
     def release(self) -> None:
@@ -105,12 +106,21 @@ class ServerHealth:
     def failed(self, error: str) -> None:
         """Notes a failed start, an exit or a failed connection, which says that the next try would fail too."""
         self.note_error(error)
-        self._breaker.failed()
+        if self.calls != self._calls_before:
+            self._calls_before, self._in_a_row = self.calls, 0
+        self._in_a_row = min(self._in_a_row + self._breaker.failed(), self._breaker.failures)
         if self._breaker.is_open:
-            reason = f"It failed {self._breaker.failures} times in a row and is tried only now and then: "
+            reason = f"It failed {self._times()} and is tried only now and then: "
             self._become(State.OPEN, reason + self._last_error, Status.ERROR)
         else:
             self._become(State.FAILING, f"It failed: {self._last_error}", Status.WARNING)
+
+    def _times(self) -> str:
+        """The waits grow with every failure of late, also where calls were answered in between."""
+        failures = self._breaker.failures
+        if failures < 2:
+            return "a moment ago"
+        return f"{failures} times in a row" if self._in_a_row == failures else f"{failures} times of late"
 
     def note_error(self, error: str) -> None:
         """Notes what the operator may want to see but says nothing about the next request: a slow call, a status."""
@@ -135,7 +145,7 @@ class ServerHealth:
             p95_ms=_percentile_ms(taken, 0.95),
             starts=self.starts,
             exits=self.exits,
-            failures=self._breaker.failures if self.state is not State.UP else 0,
+            failures=self._in_a_row if self.state is not State.UP else 0,
             last_error=self._last_error,
             last_error_at=self._last_error_at,
         )

@@ -236,8 +236,7 @@ class Conversation(JudgedCalls):
         return None
 
     def note_unreadable(self, problem: BadMessage) -> None:
-        reason = f"Dropped from the server: {problem.reason}"
-        self._server.journal.diagnose(self._server.name, rules.MESSAGE_UNREADABLE, reason)
+        self._server.journal.diagnose_unreadable(self._server.name, problem)
 
     async def refuse_answer(self, problem: BadMessage) -> bytes | None:
         """Records an unreadable message of the server; returns an error for the request that it names, if any."""

@@ -13,6 +13,7 @@ class Flow:
         self._has_room = asyncio.Event()
         self._has_room.set()
         self._hold_back: HoldBack | None = None
+        self.has_source = False  # becomes True when the request is sent to its server
 
     @property
     def is_held(self) -> bool:
@@ -25,7 +26,7 @@ class Flow:
 
     def attach(self, hold_back: HoldBack | None) -> None:
         """`hold_back` pauses the source of the messages; None where others would have to wait too."""
-        self._hold_back = hold_back
+        self._hold_back, self.has_source = hold_back, True
         if hold_back is not None and self.is_held:
             hold_back(True)
 

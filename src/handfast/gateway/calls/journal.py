@@ -11,6 +11,7 @@ from handfast.core.call import rules
 from handfast.core.call.caller import ANYONE, Caller
 from handfast.core.call.exchange import Detail, Record, Recorder, RecordType, Status
 from handfast.core.words.redaction import scrub_name, scrub_sentence
+from handfast.wire.message import BadMessage
 
 # Records of one kind of trouble with one server in an hour: a noisy server or client does not fill the log, and a
 # reader of a day's records still sees when it was.
@@ -33,6 +34,7 @@ class _Trouble:
 
     began: float
     reason: str
+    most: int
     seen: int = 0
 
 
@@ -75,19 +77,27 @@ class Journal:
         else:
             self._recorder.record(record)
 
-    def diagnose(self, server: str, rule: str, reason: str, *, tool: str = "") -> None:
-        """Records something odd. After twenty of one kind in an hour the rest are counted, and the count recorded."""
+    def diagnose(self, server: str, rule: str, reason: str, *, tool: str = "", most: int = _EACH) -> None:
+        """Records something odd. After `most` of one kind in an hour the rest are counted, and the count recorded."""
         now = self._clock.monotonic()
         if now >= self._next_look:
             self._forget_old(now)
         wordings = self._troubles.setdefault((server, rule), {})
         wording = reason if reason in wordings or len(wordings) < _WORDINGS else ""
-        trouble = wordings.setdefault(wording, _Trouble(now, reason))
+        trouble = wordings.setdefault(wording, _Trouble(now, reason, most))
         trouble.seen += 1
-        if trouble.seen > _EACH:
+        if trouble.seen > most:
             return
-        more = " Further ones of this kind are only counted for an hour." if trouble.seen == _EACH else ""
+        more = " Further ones of this kind are only counted for an hour." if trouble.seen == most else ""
         self._note_trouble(server, rule, reason + more, tool=tool)
+
+    def diagnose_unreadable(self, server: str, problem: BadMessage) -> None:
+        """Records what a server sent that is not a message. Of plain text, such as a greeting, one record is enough."""
+        if problem.is_text:
+            reason = "The server printed text that is not a message; it was dropped. Have it print to stderr."
+            self.diagnose(server, rules.SERVER_PRINTED, reason, most=1)
+        else:
+            self.diagnose(server, rules.MESSAGE_UNREADABLE, f"Dropped from the server: {problem.reason}")
 
     def close(self) -> None:
         """Records what was only counted so far."""
@@ -101,7 +111,7 @@ class Journal:
                 if now - trouble.began < _HOUR:
                     continue
                 del wordings[wording]
-                unrecorded = trouble.seen - _EACH
+                unrecorded = trouble.seen - trouble.most
                 if unrecorded > 0:
                     text = f"{unrecorded} more of this kind had no record of their own. {trouble.reason}"
                     self._note_trouble(server, rule, text, details={"unrecorded": unrecorded})

@@ -15,6 +15,7 @@ from handfast.core.call.exchange import RAN_UNRECORDED, Exchange, RecordingFaile
 from handfast.core.call.policy import Allowed, Blocked, Decision, InputErrors, ToolPolicy
 from handfast.core.call.result import ResultView, ambiguous_violation, blocked_text
 from handfast.core.words.redaction import scrub_name
+from handfast.core.words.wording import META_VIOLATIONS
 from handfast.gateway.admission.call_places import NoPlace, Place
 from handfast.gateway.callers.caller_ids import Foreign
 from handfast.gateway.calls.pending import Pending
@@ -102,7 +103,7 @@ class JudgedCalls:
             server.path.conclude(call, Status.ERROR, rule=rules.RECORDING_FAILED, reason=str(problem))
             return Step(to_client=error_reply(message.id, RECORDING_FAILED, str(problem)))
         if isinstance(decision, Blocked):
-            return Step(to_client=_refusal(message.id, decision.reason, policy, is_modern=pending.is_modern))
+            return Step(to_client=_refusal(message.id, decision, policy, is_modern=pending.is_modern))
         if pending.is_cancelled or pending.ended:
             return NOTHING  # while it was being judged: the call never reaches the tool
         if place is not None:
@@ -260,7 +261,8 @@ class JudgedCalls:
         return error_reply(request_id, problem.code, text)
 
 
-def _refusal(request_id: RequestId, text: str, policy: ToolPolicy, *, is_modern: bool) -> bytes:
+def _refusal(request_id: RequestId, refused: Blocked, policy: ToolPolicy, *, is_modern: bool) -> bytes:
     if policy.input.errors is InputErrors.PROTOCOL:
-        return error_reply(request_id, INVALID_PARAMS, text)
-    return tool_error(request_id, text, is_modern=is_modern)
+        return error_reply(request_id, INVALID_PARAMS, refused.reason)
+    meta = {META_VIOLATIONS: refused.facts} if refused.facts else None
+    return tool_error(request_id, refused.reason, is_modern=is_modern, meta=meta)

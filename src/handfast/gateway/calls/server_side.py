@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from handfast.catalog.learning import Learner
+from handfast.catalog.store import ServerMemory
 from handfast.core.call.policy import ToolPolicy
 from handfast.gateway.admission.call_places import Places
 from handfast.gateway.calls.journal import Journal
@@ -19,5 +20,6 @@ class ServerSide(NamedTuple):
     policy_of: Callable[[str], ToolPolicy]
     now: Callable[[], float]  # monotonic seconds
     tasks: TaskResults
+    memory: ServerMemory
     places: Places | None = None  # for calls at this server; None where no call is forwarded
     retries_idempotent: Callable[[], bool] = lambda: False

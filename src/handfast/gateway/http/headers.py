@@ -118,6 +118,7 @@ class UpstreamHeaders:
         # The code that writes the body also writes the headers that describe it, even if an operator's file has some.
         self._configured = [header for header in configured if not header[0].startswith(b"content-")]
         self._own = frozenset(name for name, _ in self._configured)
+        self._forwarded = frozenset(forwarded) - self._own
         self._passed = _TO_UPSTREAM.union(forwarded) - self._own
 
     def choose(self, headers: Headers, *, has_others: bool = True) -> Headers:
@@ -130,6 +131,10 @@ class UpstreamHeaders:
             ]
         chosen += self._configured
         return chosen
+
+    def choose_forwarded(self, headers: Headers) -> Headers:
+        """Only what the operator added to the list, for a server that knows none of the protocol's."""
+        return [header for header in headers if header[0] in self._forwarded]
 
     def choose_without_body(self, headers: Headers) -> Headers:
         """As `choose`, for a GET or DELETE: without the headers that name a method, a tool or an argument."""

@@ -99,6 +99,6 @@ def _split_target(target: bytes) -> tuple[str, bytes]:
     try:
         url = httptools.parse_url(target)
     except httptools.HttpParserInvalidURLError:
-        raise bad_request("its target is no URL") from None
+        raise bad_request("its target is not a URL") from None
     path: str = (url.path or b"/").decode("ascii")
     return unquote(path) if "%" in path else path, url.query or b""

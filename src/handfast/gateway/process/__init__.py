@@ -1,1 +1,1 @@
-"""The processes of stdio servers, and the channel to each."""
+"""The pipes to servers that have one line: processes, and streams of events; and the channel on each."""

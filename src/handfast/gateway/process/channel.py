@@ -1,4 +1,4 @@
-"""A server process that several conversations may share: ids are rewritten both ways, so no answer crosses over."""
+"""A pipe to a server that several conversations may share: ids are rewritten both ways, so no answer crosses over."""
 
 import asyncio
 import contextlib
@@ -10,19 +10,18 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from handfast.gateway.calls.conversation import overlong_text
-from handfast.gateway.process.child import Child
-from handfast.gateway.process.launch import Launch
+from handfast.gateway.http.response import Headers
+from handfast.gateway.process.pipe import PipeEnds, Reach
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.alias import Alias, read_number, token_of
 from handfast.wire.codes import METHOD_NOT_FOUND
 from handfast.wire.eras import META_SUBSCRIPTION
-from handfast.wire.lines import LineAssembler, OverlongLine
+from handfast.wire.lines import OverlongLine
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message, RequestId, id_in_head, read_message
 from handfast.wire.replies import error_reply, notification
 from handfast.wire.scan import NotJson
 from handfast.wire.splice import replace_values
 
-_EXITED = "The server exited before it answered. Repeat the call if that is safe."
 _CLOSED = "The gateway closed the server before it answered. Repeat the call if that is safe."
 _GIVEN_UP = 10_000  # abandoned requests that are remembered; most servers answer none of them, and each takes 60 bytes
 
@@ -37,7 +36,7 @@ class RequestListener(Protocol):
         """No answer will come."""
 
     def lost(self, text: str, *, was_sent: bool) -> None:
-        """No answer will come from this child; `was_sent`: the child may have begun to work on the request."""
+        """No answer will come on this pipe; `was_sent`: the server may have begun to work on the request."""
 
 
 class ChannelOwner(Protocol):
@@ -53,6 +52,10 @@ class ChannelOwner(Protocol):
     def exited(self, channel: "Channel", code: int) -> None: ...
 
 
+class MessageRefused(ConnectionError):
+    """The server did not take a request of handfast's own; the message says why."""
+
+
 class _SentRequest(NamedTuple):
     listener: RequestListener
     alias: Alias
@@ -60,9 +63,15 @@ class _SentRequest(NamedTuple):
 
 class Channel:
     def __init__(
-        self, launch: Launch, owner: ChannelOwner, *, limits: Limits, on_stderr: Callable[[bytes], None]
+        self,
+        reach: Reach,
+        owner: ChannelOwner,
+        *,
+        limits: Limits,
+        on_stderr: Callable[[bytes], None],
+        headers: Headers | None,
     ) -> None:
-        self._launch = launch
+        """`headers` are those of the client that it is for, where it is for one."""
         self._owner = owner
         self._limits = limits
         self._open: dict[int, _SentRequest] = {}
@@ -70,32 +79,46 @@ class Channel:
         self._given_up: set[int] = set()  # requests that the child may still answer; once full, the set stays as it is
         self._ids = count(1)
         self.incarnation = token_hex(8)  # unlike that of any other process: what this process gives out is bound to it
-        self._child = Child(
-            lines=LineAssembler(limits.message_bytes, lower=limits.list_bytes, limit_of=self._limit_of),
-            on_line=self._line,
-            on_exit=self._exited,
-            on_stderr=on_stderr,
-            on_congestion=self._congested,
+        self._pipe = reach.make_pipe(
+            PipeEnds(
+                limits=limits,
+                limit_of=self._limit_of,
+                on_line=self._line,
+                on_exit=self._exited,
+                on_congestion=self._congested,
+                on_stderr=on_stderr,
+                on_refused=self._refused,
+                headers=headers,
+            )
         )
+        self.had_requests = False  # under way, when the pipe ended
         self._has_room = asyncio.Event()  # in the child's input
         self._has_room.set()
         self._held_back_by = 0
+        self.has_answered = False  # a request, whatever the answer
         self.greeting: Message | None = None  # the answer to initialize, where handfast itself did the handshake
 
     async def start(self) -> None:
-        """Raises: ChildStartFailed."""
-        await self._child.start(self._launch.command, env=self._launch.environment, cwd=self._launch.cwd)
+        """Raises: PipeFailed."""
+        await self._pipe.open()
 
     @property
     def is_alive(self) -> bool:
-        return not self._child.gone.is_set()
+        return not self._pipe.gone.is_set()
 
     @property
-    def pid(self) -> int:
-        return self._child.pid
+    def is_process(self) -> bool:
+        return self._pipe.is_process
+
+    @property
+    def started(self) -> str:
+        return self._pipe.started
+
+    def ended(self, code: int) -> str:
+        return self._pipe.ended(code)
 
     async def stop(self) -> None:
-        await self._child.stop()
+        await self._pipe.stop()
 
     async def close(self) -> None:
         """Stops the child for good; requests that wait for it fail at once."""
@@ -112,6 +135,11 @@ class Channel:
     def is_busy(self) -> bool:
         """Whether the child has requests of clients to answer."""
         return bool(self._open)
+
+    @property
+    def has_given_up(self) -> bool:
+        """Whether the child may still be at work on a request that was given up."""
+        return bool(self._given_up)
 
     @property
     def has_room(self) -> bool:
@@ -132,40 +160,40 @@ class Channel:
         """Stops reading from the child while at least one receiver wants it held back."""
         self._held_back_by += 1 if is_held else -1
         if self.is_alive and self._held_back_by == is_held:
-            self._child.pause_reading(is_held)
+            self._pipe.pause_reading(is_held)
 
     # --- to the child ----------------------------------------------------------------------------------------------
 
-    def send_request(self, message: Message, listener: RequestListener) -> int:
+    def send_request(self, message: Message, listener: RequestListener, headers: Headers | None = None) -> int:
         """Sends a client's request under an id of ours, which is also its progress token. Raises: AmbiguousKeys."""
         assert message.id is not None
         own_id = next(self._ids)
         alias = Alias(own_id, message, token_of(message))
         self._open[own_id] = _SentRequest(listener, alias)
         if self.is_alive:
-            self._child.send(alias.take_raw())
+            self._pipe.send(alias.take_raw(), own_id, headers)
         else:
-            self._open.pop(own_id).listener.lost(_EXITED, was_sent=False)  # the child exited during judgement
+            self._open.pop(own_id).listener.lost(self._pipe.lost, was_sent=False)  # it ended during judgement
         return own_id
 
-    def send(self, raw: bytes) -> None:
+    def send(self, raw: bytes, headers: Headers | None = None) -> None:
         """Sends what carries no id of the client's: a notification, an answer to the child."""
-        self._child.send(raw)
+        self._pipe.send(raw, None, headers)
 
-    def send_cancel(self, message: Message, listener: RequestListener | None, client_id: RequestId) -> None:
-        """Passes on a notifications/cancelled for the request that it names, of this listener if one is given."""
+    def send_cancel(self, message: Message, listener: RequestListener) -> None:
+        """Passes on a notifications/cancelled for the request of this listener."""
         for own_id, entry in self._open.items():
-            if entry.alias.client_id == client_id and (listener is None or entry.listener is listener):
+            if entry.listener is listener:
                 del self._open[own_id]  # what the child still says about it is dropped
                 self._give_up(own_id)
-                self._child.send(replace_values(message.raw, {("params", "requestId"): b"%d" % own_id}))
+                self._pipe.send(replace_values(message.raw, {("params", "requestId"): b"%d" % own_id}))
                 return
 
     def abandon(self, own_id: int, reason: str) -> None:
         """Cancels a request at the child, and drops what the child still says about it."""
         if self._open.pop(own_id, None) is not None and self.is_alive:
             self._give_up(own_id)
-            self._child.send(notification("notifications/cancelled", {"requestId": own_id, "reason": reason}))
+            self._pipe.send(notification("notifications/cancelled", {"requestId": own_id, "reason": reason}))
 
     def _give_up(self, own_id: int) -> None:
         if len(self._given_up) < _GIVEN_UP:
@@ -176,13 +204,13 @@ class Channel:
             self._given_up.discard(own_id)
 
     async def ask(self, render: Callable[[int], bytes]) -> Message:
-        """Sends a request of handfast's own. Raises: ConnectionError when the child is gone."""
+        """Sends a request of handfast's own. Raises: ConnectionError if the server is gone or refuses the request."""
         if not self.is_alive:
-            raise ConnectionError("the server has exited")
+            raise ConnectionError(self._pipe.over)
         own_id = next(self._ids)
         answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self._own[own_id] = answer
-        self._child.send(render(own_id))
+        self._pipe.send(render(own_id), own_id)
         try:
             return await answer
         finally:
@@ -207,7 +235,7 @@ class Channel:
             return
         if message.is_request:
             text = "Several clients share this server, and it cannot be known which one is meant."
-            self._child.send(error_reply(message.id, METHOD_NOT_FOUND, text))
+            self._pipe.send(error_reply(message.id, METHOD_NOT_FOUND, text))
 
     def _limit_of(self, head: bytes) -> int:
         """The size limit of a long line, by its beginning: a list has less room than a result."""
@@ -273,6 +301,7 @@ class Channel:
             own_id = int(own_id)
         if not isinstance(own_id, int):
             return False
+        self.has_answered = True
         if len(message.raw) > self._limits.list_bytes and len(message.raw) > (limit := self._limit_to(own_id)):
             self._drop_answer(own_id, limit)  # the beginning of the line did not show its id
             return True
@@ -283,18 +312,32 @@ class Channel:
             return True
         entry = self._open.pop(own_id, None)
         if entry is None:
+            is_late = own_id in self._given_up  # nobody waits for it, and there is nothing odd about it
             self._heard_of(own_id)
-            return False
+            return is_late
         entry.alias.restore_answer(message)
         entry.listener.deliver(message)
         return True
 
+    def _refused(self, own_id: int, text: str, is_unknown: bool) -> None:
+        """One request fails. A pipe that its server has forgotten ends once nothing else is under way on it."""
+        asked, entry = self._own.pop(own_id, None), self._open.pop(own_id, None)
+        if is_unknown and not self.is_busy and not self._own:
+            self._pipe.end()
+        if asked is not None and not asked.done():
+            asked.set_exception(MessageRefused(text))
+        if entry is not None and is_unknown:
+            entry.listener.lost(text, was_sent=False)
+        elif entry is not None:
+            entry.listener.fail(text)
+
     def _exited(self, code: int) -> None:
         self._has_room.set()
+        self.had_requests = bool(self._own or self._open)
         for future in self._own.values():
             if not future.done():
-                future.set_exception(ConnectionError("the server exited"))
+                future.set_exception(ConnectionError(self._pipe.over))
         waiting, self._open = list(self._open.values()), {}
         for entry in waiting:
-            entry.listener.lost(_EXITED, was_sent=True)
+            entry.listener.lost(self._pipe.lost, was_sent=True)
         self._owner.exited(self, code)

@@ -11,6 +11,7 @@ from typing import cast
 
 from handfast.core.words.redaction import scrub_text
 from handfast.gateway.process.orphans import prepare_watch, unwatch_child, watch_child
+from handfast.gateway.process.pipe import PipeFailed
 from handfast.gateway.process.piped_process import start_process
 from handfast.wire.lines import LineAssembler, OverlongLine, one_line
 
@@ -20,7 +21,7 @@ _LINES_AT_ONCE = 64  # some milliseconds of work; one read may bring thousands, 
 _GRACE_SECONDS = 2.0  # as long as the official clients wait before each harder step
 
 
-class ChildStartFailed(Exception):
+class ChildStartFailed(PipeFailed):
     """The command could not be started; the message says what to check."""
 
 
@@ -100,7 +101,7 @@ class Child(asyncio.SubprocessProtocol):
     def pid(self) -> int:
         return self._connected().get_pid()
 
-    def send(self, message: bytes) -> None:
+    def send(self, message: bytes, _number: int | None = None, _headers: object = None, /) -> None:
         """Writes one message as one line. A raw line end in it would make two messages of it."""
         stdin = cast("asyncio.WriteTransport | None", self._connected().get_pipe_transport(_STDIN))  # fd 0 is written
         if stdin is not None and not stdin.is_closing():

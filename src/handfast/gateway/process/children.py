@@ -1,15 +1,15 @@
-"""The processes of one stdio server: started when its health allows, shared between clients, stopped at the end."""
+"""The processes of one stdio server, or the streams of one: opened when its health allows, shared between clients."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from handfast.core.call import rules
 from handfast.core.call.exchange import Status
 from handfast.gateway.admission.server_health import Era, ServerHealth, State
 from handfast.gateway.calls.server_side import ServerSide
-from handfast.gateway.process.channel import Channel, ChannelOwner
-from handfast.gateway.process.child import ChildStartFailed
-from handfast.gateway.process.launch import Launch
+from handfast.gateway.http.response import Headers
+from handfast.gateway.process.channel import Channel, ChannelOwner, MessageRefused
+from handfast.gateway.process.pipe import PipeFailed, Reach
 from handfast.gateway.process.server_output import ServerOutput
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.message import Message
@@ -22,7 +22,7 @@ class Children:
     def __init__(
         self,
         server: ServerSide,
-        launch: Launch,
+        reach: Reach,
         owner: ChannelOwner,
         *,
         health: ServerHealth,
@@ -30,7 +30,7 @@ class Children:
         version: str,
     ) -> None:
         self._server = server
-        self._launch = launch
+        self._reach = reach
         self._owner = owner
         self._health = health
         self._limits = limits
@@ -40,17 +40,19 @@ class Children:
         self._shared: dict[str, asyncio.Task[Channel]] = {}
         self._is_closed = False
 
-    async def start(self, owner: ChannelOwner | None = None) -> Channel:
-        """Starts a child; `owner` is for a child that is not shared.
+    async def start(
+        self, owner: ChannelOwner | None = None, *, headers: Headers | None = None, is_renewed: bool = False
+    ) -> Channel:
+        """Starts a child; `owner` is for a child that is not shared, `headers` are those of its client.
 
-        Raises: UpstreamResting, ChildStartFailed, ConnectionError.
+        Raises: UpstreamResting, PipeFailed, ConnectionError.
         """
         self._health.check_admission()
         output = ServerOutput(f"[{self._server.name}] ")
-        channel = Channel(self._launch, owner or self._owner, limits=self._limits(), on_stderr=output)
+        channel = Channel(self._reach, owner or self._owner, limits=self._limits(), on_stderr=output, headers=headers)
         try:
             await channel.start()
-        except ChildStartFailed as problem:
+        except PipeFailed as problem:
             self._server.journal.server_state(
                 self._server.name, rules.SERVER_FAILED, f"It did not start: {problem}", Status.ERROR
             )
@@ -61,38 +63,54 @@ class Children:
         if self._is_closed:
             await self.stop(channel)
             raise ConnectionError("the gateway is stopping")
-        self._server.learner.restart()
-        self._server.journal.server_state(self._server.name, rules.SERVER_STARTED, f"Started as process {channel.pid}.")
+        if is_renewed or len(self._running) == 1:
+            # The program may be another by now. One more process beside others says nothing about theirs.
+            self._server.learner.restart()
+        self._server.journal.server_state(self._server.name, rules.SERVER_STARTED, channel.started)
         return channel
 
     async def greet(self, channel: Channel, render: Callable[[int], bytes]) -> Message:
-        """Does the whole handshake on handfast's own behalf. Raises: ConnectionError, TimeoutError."""
+        """Does the whole handshake on handfast's own behalf. Raises: ConnectionError, TimeoutError, PipeFailed."""
         greeting = await self.initialize(channel, render)
         channel.send(notification("notifications/initialized"))
         return greeting
 
     async def initialize(self, channel: Channel, render: Callable[[int], bytes]) -> Message:
-        """Sends initialize, and stops a child that does not answer it. Raises: ConnectionError, TimeoutError."""
-        seconds = self._limits().handshake_timeout_s
-        try:
-            async with asyncio.timeout(seconds):
-                greeting = await channel.ask(render)
-        except BaseException as problem:
-            if isinstance(problem, TimeoutError):
-                self._health.failed(f"It did not answer initialize within {seconds:g} s.")
-            await self.stop(channel)
-            raise
+        """Raises: ConnectionError, TimeoutError, PipeFailed."""
+        greeting = await self.await_start(channel, render, "initialize")
         if self._health.state is not State.UP:
             self._health.succeeded()
         if not greeting.has_error:
             self._health.era = Era.LEGACY
         return greeting
 
+    async def await_start(self, channel: Channel, render: Callable[[int], bytes], method: str) -> Message:
+        """The answer to the first request of a child; one that does not answer is stopped.
+
+        Raises: ConnectionError, TimeoutError, PipeFailed.
+        """
+        seconds = self._limits().handshake_timeout_s
+        try:
+            async with asyncio.timeout(seconds):
+                return await channel.ask(render)
+        except BaseException as problem:
+            is_late = isinstance(problem, TimeoutError)
+            reason = f"It did not answer {method} within {seconds:g} s." if is_late else str(problem)
+            if isinstance(problem, TimeoutError | MessageRefused):
+                self._health.failed(reason)
+            await self.stop(channel)
+            if not channel.is_process and isinstance(problem, TimeoutError | ConnectionError):
+                raise PipeFailed(f"did not complete its handshake. {reason}") from None
+            raise
+
     async def shared(self, key: str) -> Channel:
         """Returns the child that clients of one kind share; requests at the same moment start it only once."""
         task = self._shared.get(key)
         if task is None or (task.done() and (task.exception() is not None or not task.result().is_alive)):
-            task = self._shared[key] = asyncio.create_task(self._start_shared(key))
+            start = self.start(is_renewed=task is not None)
+            task = self._shared[key] = asyncio.create_task(self._start_shared(key, start))
+            # The clients may all have left when it fails, and asyncio reports an exception that was not retrieved.
+            task.add_done_callback(lambda started: started.cancelled() or started.exception())
         return await asyncio.shield(task)
 
     def running(self, key: str) -> Channel | None:
@@ -119,14 +137,22 @@ class Children:
 
     def exited(self, channel: Channel, code: int) -> None:
         """Records the end of a child, which is a failure unless handfast stopped it."""
+        status = Status.ERROR if code else Status.SUCCESS
+        reason = channel.ended(code)
         self._running.discard(channel)
         self._health.exits += 1
         if channel not in self._stopping and not self._is_closed:
-            self._health.failed(f"Its process exited with code {code}.")
+            shown = f"Its process exited with code {code}." if channel.is_process else reason
+            # A process of one session that worked says nothing about the next one: its client may have ended it.
+            is_of_one = channel.has_answered and not self._is_shared(channel)
+            if channel.is_process or code or channel.had_requests:  # else a stream on which nothing was waited for
+                (self._health.note_error if is_of_one else self._health.failed)(shown)
         self._stopping.discard(channel)
-        status = Status.ERROR if code else Status.SUCCESS
-        reason = f"Process {channel.pid} exited with code {code}."
         self._server.journal.server_state(self._server.name, rules.SERVER_EXITED, reason, status)
+
+    def _is_shared(self, channel: Channel) -> bool:
+        ended = [task for task in self._shared.values() if task.done() and not task.cancelled()]
+        return any(task.exception() is None and task.result() is channel for task in ended)
 
     def dismiss(self, text: str) -> None:
         """Ends every request under way with this text."""
@@ -136,9 +162,10 @@ class Children:
     async def close(self) -> None:
         self._is_closed = True
         await asyncio.gather(*(channel.close() for channel in self._running))
+        await self._reach.close()
 
-    async def _start_shared(self, key: str) -> Channel:
-        channel = await self.start()
+    async def _start_shared(self, key: str, start: Awaitable[Channel]) -> Channel:
+        channel = await start
         if key == MODERN:
             return channel
         channel.greeting = await self.greet(channel, lambda own_id: initialize(own_id, key, {}, self._version))

@@ -5,6 +5,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from handfast.gateway.process.child import Child
+from handfast.gateway.process.pipe import PipeEnds
+from handfast.wire.lines import LineAssembler
+
 # What the official SDKs let a server inherit: enough to run, nothing that is likely to be a secret.
 _INHERITED = (
     (
@@ -31,6 +35,43 @@ class Launch:
     command: Sequence[str]
     environment: Mapping[str, str]
     cwd: str | None = None
+
+    def make_pipe(self, ends: PipeEnds) -> "LaunchedChild":
+        return LaunchedChild(self, ends)
+
+    async def close(self) -> None:
+        """Each process is ended by itself."""
+
+
+class LaunchedChild(Child):
+    is_process = True
+    over = "the server has exited"
+    lost = "The server exited before it answered. Repeat the call if that is safe."
+
+    def __init__(self, launch: Launch, ends: PipeEnds) -> None:
+        limits = ends.limits
+        super().__init__(
+            lines=LineAssembler(limits.message_bytes, lower=limits.list_bytes, limit_of=ends.limit_of),
+            on_line=ends.on_line,
+            on_exit=ends.on_exit,
+            on_stderr=ends.on_stderr,
+            on_congestion=ends.on_congestion,
+        )
+        self._launch = launch
+
+    async def open(self) -> None:
+        """Raises: ChildStartFailed."""
+        await self.start(self._launch.command, env=self._launch.environment, cwd=self._launch.cwd)
+
+    def end(self) -> None:
+        """Nothing says of a process that it has forgotten us."""
+
+    @property
+    def started(self) -> str:
+        return f"Started as process {self.pid}."
+
+    def ended(self, code: int) -> str:
+        return f"Process {self.pid} exited with code {code}."
 
 
 def child_environment(own: Mapping[str, str], inherited: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from typing import Final
 
 from handfast.core.call.caller import Caller
 from handfast.gateway.admission.room import Room
@@ -11,7 +12,7 @@ from handfast.gateway.calls.backlog import Backlog
 from handfast.gateway.calls.conversation import Conversation
 from handfast.gateway.calls.server_side import ServerSide
 from handfast.gateway.http.event_log import EventShelf
-from handfast.gateway.http.exchange import HttpExchange
+from handfast.gateway.http.exchange import Headers, HttpExchange
 from handfast.gateway.process.channel import Channel
 from handfast.gateway.process.children import Children
 from handfast.gateway.relay.post_answer import PostAnswer
@@ -20,6 +21,16 @@ from handfast.gateway.sessions.session_table import RELAYED_SESSIONS, SessionTab
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.message import Message
 from handfast.wire.splice import replace_values
+
+_ASKED_FOR_GOOD: Final = 256  # subscriptions that a session takes along when its process dies
+
+
+class _Unheard:
+    """Ignores the answer to a request that is sent once more: the client had the first one."""
+
+    def deliver(self, message: Message) -> None: ...
+    def fail(self, text: str) -> None: ...
+    def lost(self, text: str, *, was_sent: bool) -> None: ...
 
 
 class ChildSession(ListeningSession):
@@ -44,11 +55,23 @@ class ChildSession(ListeningSession):
         self.opening = opening  # the client's initialize, sent again to a process of its own
         self.version = ""  # the revision that the client asked for, and that its shared process speaks
         self.answers: list[PostAnswer] = []  # requests under way, oldest first
+        # Log level and subscriptions of the session: a process in place of this one is sent them again.
+        self.asked_for_good: dict[tuple[str, bytes], Message] = {}
         self._outbox = Backlog()  # messages for a client that has no listening stream yet
 
     @property
     def is_busy(self) -> bool:
         return bool(self.conversation.open_requests)
+
+    def note_asked(self, message: Message) -> None:
+        """Remembers a log level or a subscription. Raises: AmbiguousKeys, NotJson."""
+        if message.method == "logging/setLevel":
+            self.asked_for_good[message.method, b""] = message
+        elif message.method in ("resources/subscribe", "resources/unsubscribe"):
+            key = "resources/subscribe", bytes(message.params().get("uri", b""))
+            self.asked_for_good.pop(key, None)
+            if message.method == key[0] and len(self.asked_for_good) < _ASKED_FOR_GOOD:
+                self.asked_for_good[key] = message
 
     def take(self, message: Message) -> None:
         """Sends a message that names no request with the newest open answer, else keeps it for the listening stream."""
@@ -162,7 +185,7 @@ class ChildSessions:
         finally:
             self._owning.remove(starting)
 
-    async def give_own_child(self, session: ChildSession) -> None:
+    async def give_own_child(self, session: ChildSession, headers: Headers) -> None:
         """Moves the session to a process of its own: a shared one cannot keep log levels and subscriptions apart.
 
         Raises: HttpProblem if the session ends meanwhile, ConnectionError if the process refuses the handshake.
@@ -170,26 +193,48 @@ class ChildSessions:
         async with session.moving:
             if session.owns_channel:
                 return
-            opening = session.opening
             async with self.room_for_own(session.address):
-                channel = await self._children.start()
-                greeting = await self._children.greet(
-                    channel, lambda own_id: replace_values(opening.raw, {("id",): b"%d" % own_id})
-                )
-                if greeting.has_error or session.id not in self._table:
-                    await self._children.stop(channel)
-                    if greeting.has_error:
-                        raise ConnectionError("the server refused the handshake that the session began with")
-                    refuse_unknown()
-                session.channel = channel
+                await self._start_own(session, headers)
                 session.owns_channel = True
                 self._table.free_room(session)
                 self._owning.add(session)
 
+    async def revive(self, session: ChildSession, headers: Headers) -> None:
+        """Gives the session a process in place of one that died, so that the client need not begin again.
+
+        Raises: HttpProblem, UpstreamResting, PipeFailed, ConnectionError, TimeoutError.
+        """
+        async with session.moving:
+            if session.channel.is_alive:
+                return  # another request of the session was first
+            if not session.owns_channel:
+                await self.move_to_next(session)
+                return
+            await self._start_own(session, headers)
+            for message in session.asked_for_good.values():
+                session.channel.send_request(message, _Unheard(), headers)
+
+    async def _start_own(self, session: ChildSession, headers: Headers) -> None:
+        """Starts a process for this session alone, with the client's own handshake.
+
+        Raises: HttpProblem if the session ends meanwhile, ConnectionError if the process refuses the handshake.
+        """
+        opening = session.opening
+        channel = await self._children.start(headers=headers)
+        greeting = await self._children.greet(
+            channel, lambda own_id: replace_values(opening.raw, {("id",): b"%d" % own_id})
+        )
+        if greeting.has_error or session.id not in self._table:
+            await self._children.stop(channel)
+            if greeting.has_error:
+                raise ConnectionError("the server refused the handshake that the session began with")
+            refuse_unknown()
+        session.channel = channel
+
     async def move_to_next(self, session: ChildSession) -> Channel:
         """Moves the session to the process that replaces a dead shared one, which held no state of the session.
 
-        Raises: UpstreamResting, ChildStartFailed, ConnectionError, TimeoutError.
+        Raises: UpstreamResting, PipeFailed, ConnectionError, TimeoutError.
         """
         if session.owns_channel or session.is_closed:
             raise ConnectionError("the session ended with its child")

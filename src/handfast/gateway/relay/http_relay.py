@@ -120,7 +120,7 @@ class HttpRelay:
             await http.respond(400, [JSON], mismatch)
             return
         if message.method == "initialize":
-            if conversation.session is not None:
+            if conversation.session is not None or conversation.open_requests:
                 refused = refuse_initialize(self.server.journal, self.server.name, message)
                 await http.respond(200, [JSON], refused)
                 return
@@ -244,12 +244,15 @@ class HttpRelay:
         if http.caller.actor:
             # The opener is unknown, for example after a restart. Anonymous callers count as one and may go on.
             refuse_unknown()
-        return self._new_conversation(http)
+        return self.sessions.under_way(session, http.caller) or self._new_conversation(http)
 
     def _new_conversation(self, http: HttpExchange) -> Conversation:
         # Only these two headers of the request are kept: the session may last for hours.
         session, revision = http.by_name.get(b"mcp-session-id"), http.by_name.get(b"mcp-protocol-version")
-        return Conversation(self.server, partial(self._list_page, session, revision), http.caller)
+        conversation = Conversation(self.server, partial(self._list_page, session, revision), http.caller)
+        if session is not None:
+            self.sessions.attend(session, conversation)
+        return conversation
 
     async def _list_page(
         self, session: bytes | None, revision: bytes | None, conversation: Conversation, cursor: bytes | None
@@ -289,7 +292,7 @@ class HttpRelay:
         if form is Form.JSON:
             return self._paired(response, read_message(await response.read(limit)), request_id)
         if form is Form.OTHER:
-            raise ConnectionError("the server answered tools/list with something that is no JSON and no stream of it")
+            raise ConnectionError("the server answered tools/list with neither JSON nor a stream of it")
         events = SseAssembler(limit)
         async for chunk in response.chunks():
             for event in events.feed(chunk):

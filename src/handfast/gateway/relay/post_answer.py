@@ -17,11 +17,11 @@ from handfast.gateway.http.event_log import EventLog
 from handfast.gateway.http.event_stream import StreamedAnswer
 from handfast.gateway.http.exchange import STREAM_HEADERS, HttpExchange
 from handfast.gateway.process.channel import Channel
-from handfast.gateway.process.child import ChildStartFailed
+from handfast.gateway.process.pipe import PipeFailed
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.codes import INVALID_REQUEST, UPSTREAM_FAILED, UPSTREAM_TIMEOUT
 from handfast.wire.eras import http_status
-from handfast.wire.message import Message, read_message
+from handfast.wire.message import Message, RequestId, read_message
 from handfast.wire.replies import error_reply
 
 
@@ -64,9 +64,9 @@ class PostAnswer:
         self._timer: CallTimer | None = None
         self._cancel_upstream: Callable[[str], None] = lambda _reason: None
         self._other_channel = other_channel
-        self._ids = ids
+        self.ids = ids
         self._shared: SharedRequest | None = None
-        self._incarnation = ""  # of the process that got the request last
+        self._channel: Channel | None = None  # to the process that got the request last
         self._is_lost = self._was_sent = self._has_heard = False
         self.hold_back: Callable[[bool], None] | None = None  # pauses the process, where only this client uses it
         self.has_left = False
@@ -79,7 +79,7 @@ class PostAnswer:
 
     def deliver(self, message: Message) -> None:
         self._has_heard = True
-        if self._ids is not None and brings_ids(message) and not self._share(self._ids).receive(message):
+        if self.ids is not None and brings_ids(message) and not self._share(self.ids).receive(message):
             return
         self._is_answered = self._is_answered or message.is_answer
         self._arrived.append(message)
@@ -124,10 +124,10 @@ class PostAnswer:
     def _send(self, channel: Channel) -> None:
         """Sends the request to the process. Raises: AmbiguousKeys, Foreign."""
         asked = self._message
-        self._incarnation, self._shared = channel.incarnation, None
-        if self._ids is not None and asks_with_ids(asked):
-            asked = self._share(self._ids).asked
-        own_id = channel.send_request(asked, self)
+        self._channel, self._shared = channel, None
+        if self.ids is not None and asks_with_ids(asked):
+            asked = self._share(self.ids).asked
+        own_id = channel.send_request(asked, self, self._http.headers)
         self._cancel_upstream = lambda reason: channel.abandon(own_id, reason)
 
     def _share(self, ids: CallerIds) -> SharedRequest:
@@ -137,15 +137,22 @@ class PostAnswer:
         return self._shared
 
     def _owner(self) -> tuple[str, str]:
-        return self._conversation.caller.name, self._incarnation
+        assert self._channel is not None
+        return self._conversation.caller.name, self._channel.incarnation
+
+    def cancel(self, message: Message, client_id: RequestId) -> None:
+        """Passes on a notifications/cancelled, if it names this request, to the process that has the request."""
+        if client_id == self._request_id and self._channel is not None:
+            self._channel.send_cancel(message, self)
 
     async def run(self, channel: Channel, limits: Limits) -> None:
-        """Sends the request and relays until the answer is sent, the process fails, or a modern client leaves.
+        """Sends the request, unless it has ended, and relays until its answer, a failure or the client's departure.
 
         Raises: AmbiguousKeys.
         """
         try:
-            self._send(channel)
+            if not (self._failure or self._pending.is_cancelled or self._pending.ended):
+                self._send(channel)
             await self._relay(limits)
         except Foreign as problem:
             reply = await self._conversation.refuse_foreign(self._request_id, self._pending, problem)
@@ -232,7 +239,7 @@ class PostAnswer:
             return False
         try:
             channel = await find()
-        except (ChildStartFailed, UpstreamResting, ConnectionError, TimeoutError):
+        except (PipeFailed, UpstreamResting, ConnectionError, TimeoutError):
             return False
         if self._failure is not failure or self.has_left or self._pending.is_cancelled:
             return False  # given up while the process was starting

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from weakref import WeakValueDictionary
 
 from handfast.core.call import rules
 from handfast.core.call.caller import Caller
@@ -44,7 +45,12 @@ class ServerSessions:
         self._table: SessionTable[_ServerSession] = SessionTable(
             server.journal, server.name, now=server.now, most=RELAYED_SESSIONS
         )
+        # Conversations of sessions that are not in the table, for as long as their requests keep them.
+        self._unknown: WeakValueDictionary[tuple[bytes, str], Conversation] = WeakValueDictionary()
         self._sweeper = Sweeper(self._sweep, lambda: min(limits().call_timeout_s, limits().call_total_s))
+
+    def __contains__(self, session: bytes) -> bool:
+        return session in self._table
 
     def peek(self, session: bytes) -> _ServerSession | None:
         return self._table.peek(session)
@@ -52,6 +58,15 @@ class ServerSessions:
     def get(self, session: bytes, http: HttpExchange) -> _ServerSession | None:
         """Raises: HttpProblem 404 where another caller opened it."""
         return self._table.get(session, http)
+
+    def attend(self, session: bytes, conversation: Conversation) -> None:
+        """Lets the caller's next requests find those under way in a session that the server has yet to accept."""
+        self._unknown[session, conversation.caller.peer] = conversation
+
+    def under_way(self, session: bytes, caller: Caller) -> Conversation | None:
+        """The conversation of such a session, while the caller has requests under way in it."""
+        found = self._unknown.get((session, caller.peer))
+        return found if found is not None and found.open_requests else None
 
     def remember(self, session: bytes, conversation: Conversation, *, is_new: bool) -> bool:
         """Remembers a session that the server has accepted, so that invented ids cannot evict real sessions.
@@ -62,7 +77,7 @@ class ServerSessions:
         if known is not None and known.conversation is conversation:
             return True
         if known is not None and not is_new:
-            return False  # two first requests of the session came at once, and the other was answered before
+            return False  # first requests of the session came from two addresses at once; the other was answered before
         if known is not None:
             self._end(session)  # the server has given the same id a second time
         if len(session) > LONGEST_ID:

@@ -16,18 +16,17 @@ from handfast.gateway.calls.conversation import Conversation
 from handfast.gateway.calls.param_headers import refuse_mismatch, refuse_param_mismatch
 from handfast.gateway.calls.refused_requests import note_refused
 from handfast.gateway.calls.server_side import ServerSide
-from handfast.gateway.http.exchange import JSON, ClientLeft, HttpExchange, HttpProblem
+from handfast.gateway.http.exchange import JSON, ClientLeft, Headers, HttpExchange, HttpProblem
 from handfast.gateway.process.channel import Channel
-from handfast.gateway.process.child import ChildStartFailed
 from handfast.gateway.process.children import MODERN, Children
-from handfast.gateway.process.launch import Launch
+from handfast.gateway.process.pipe import PipeFailed, Reach
 from handfast.gateway.relay.child_sessions import ChildSession, ChildSessions
 from handfast.gateway.relay.list_notices import ListNotices, is_list_notice
 from handfast.gateway.relay.post_answer import PostAnswer
 from handfast.gateway.sessions.session_table import ENDED, refuse_initialize
 from handfast.gateway.settings.blocks import Isolation, Limits
 from handfast.wire.codes import METHOD_NOT_FOUND, UPSTREAM_FAILED
-from handfast.wire.eras import is_modern
+from handfast.wire.eras import LEGACY_REVISION, LEGACY_REVISIONS, is_modern
 from handfast.wire.headers import check_envelope, check_modern_headers
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message
 from handfast.wire.methods import FOR_SESSION, INTERACTIVE, NEEDS_OWN_PROCESS
@@ -42,13 +41,17 @@ class ServerDeaf(Exception):
     """The child's input is full and stays so; nothing of the message was sent."""
 
 
+# Why a process cannot take a message.
+_UNREACHABLE = (PipeFailed, UpstreamResting, ServerDeaf, ConnectionError, TimeoutError)
+
+
 class StdioRelay:
     is_process = True
 
     def __init__(
         self,
         server: ServerSide,
-        launch: Launch,
+        reach: Reach,
         *,
         health: ServerHealth,
         isolation: Callable[[], Isolation],
@@ -62,11 +65,12 @@ class StdioRelay:
         self.health = health
         self._isolation = isolation
         self._limits = limits
-        self.children = Children(server, launch, self, health=health, limits=limits, version=version)
+        self.children = Children(server, reach, self, health=health, limits=limits, version=version)
         self._era: ServerEra | None = None
         self._on_list_changed: Callable[[Message], None] = _hear_nothing
         self._sessions = ChildSessions(server, self.children, limits)
         self._waiting_for_room = 0
+        self._closing_text = ""
         self._notices = ListNotices(self._tell_clients)
 
     def attach_era(self, era: ServerEra, on_list_changed: Callable[[Message], None]) -> None:
@@ -80,6 +84,7 @@ class StdioRelay:
 
     def dismiss(self, text: str) -> None:
         """Called before `close`: requests under way end with this text, which says why."""
+        self._closing_text = text
         self.children.dismiss(text)
 
     def stop(self) -> None:
@@ -89,19 +94,18 @@ class StdioRelay:
     async def close(self) -> None:
         await self.children.close()
 
+    def has_sessions(self, channel: Channel) -> bool:
+        """Whether clients are relayed to this process."""
+        return bool(self._sessions.on(channel))
+
     # --- the three methods -----------------------------------------------------------------------------------------
 
     async def post(self, http: HttpExchange, message: Message, *, may_refuse: bool = False) -> None:
         """Relays a POST. Raises: EraRefused, with `may_refuse`, for a handshake that the server does not accept."""
         try:
             await self._post(http, message, may_refuse=may_refuse)
-        except ChildStartFailed as problem:
-            await self.refuse(http, message, f"The server {problem}")
-        except (UpstreamResting, ServerDeaf) as problem:
-            await self.refuse(http, message, str(problem))
-        except (ConnectionError, TimeoutError):
-            text = "The server did not complete its handshake. Look at its messages in the gateway's output."
-            await self.refuse(http, message, text)
+        except _UNREACHABLE as problem:
+            await self.refuse(http, message, _explain(problem))
 
     async def refuse(self, http: HttpExchange, message: Message, text: str) -> None:
         """Answers with an error because no process can take the message; a call is judged and recorded all the same."""
@@ -133,8 +137,6 @@ class StdioRelay:
             refused = refuse_initialize(self._server.journal, self._server.name, message)
             await http.respond(200, [JSON], refused)
             return
-        if not session.owns_channel and self._may_isolate() and _needs_own_child(message):
-            await self._sessions.give_own_child(session)
         await self._post_in_session(http, session, message)
 
     async def get(self, http: HttpExchange) -> None:
@@ -163,11 +165,15 @@ class StdioRelay:
         is_own = isolation is Isolation.SESSION or (isolation is Isolation.AUTO and not _is_empty(capabilities))
         if is_own:
             async with self._sessions.room_for_own(opener.address):
-                channel = await self.children.start()
+                channel = await self.children.start(headers=http.headers)
                 conversation = self._new_conversation(channel, opener)
                 session = self._sessions.open(opener, channel, conversation, message, owns_channel=True)
             await self._open_own(http, session, message, may_refuse=may_refuse)
             return
+        if version not in LEGACY_REVISIONS:
+            version = (
+                LEGACY_REVISION  # a server answers an unknown revision with its newest, too; a client may name any
+            )
         channel = await self.children.shared(version)
         assert channel.greeting is not None
         raw = replace_values(channel.greeting.raw, {("id",): msgspec.json.encode(message.id)})
@@ -208,9 +214,10 @@ class StdioRelay:
     async def _pass_on_refusal(self, http: HttpExchange, reply: bytes, *, may_refuse: bool) -> None:
         """Answers with the server's refusal. Raises: EraRefused, with `may_refuse`, where the server is modern."""
         assert self._era is not None
-        if may_refuse and await self._era.is_modern():
+        if may_refuse:
             self._era.note_refused_handshake()
-            raise EraRefused
+            if await self._era.is_modern():
+                raise EraRefused
         await http.respond(200, [JSON], reply)
 
     def _new_conversation(self, channel: Channel, caller: Caller) -> Conversation:
@@ -224,26 +231,29 @@ class StdioRelay:
             await session.conversation.from_client(message)
             await http.respond(202, [])  # the shared child had its handshake
             return
-        if not session.channel.is_alive:
-            await self._sessions.end(session)
-            raise HttpProblem(404, "The server behind this session has exited. Send initialize to begin a new one.")
         await self._wait_for_room(session.channel)
         if message.is_request:
             session.has_called = session.has_called or message.method in INTERACTIVE
             await self._relay(http, session, message)
             return
+        await self._give_what_it_needs(session, message, http.headers)
         step = await session.conversation.from_client(message)
-        if step.to_server is not None:
-            self._send_plain(session, message)
+        if step.to_server is not None and session.channel.is_alive:
+            self._send_plain(session, message, http.headers)
         await http.respond(202, [])
 
-    def _send_plain(self, session: ChildSession, message: Message) -> None:
+    async def _give_what_it_needs(self, session: ChildSession, message: Message, headers: Headers) -> None:
+        """Gives the session a process of its own, if the message needs one. Raises: as give_own_child."""
+        if not session.owns_channel and self._may_isolate() and _needs_own_child(message):
+            await self._sessions.give_own_child(session, headers)
+
+    def _send_plain(self, session: ChildSession, message: Message, headers: Headers) -> None:
         if message.method != "notifications/cancelled":
-            session.channel.send(message.raw)
+            session.channel.send(message.raw, headers)
             return
         client_id = session.conversation.cancelled_id(message)
         for answer in session.answers:
-            session.channel.send_cancel(message, answer, client_id)
+            answer.cancel(message, client_id)
 
     async def _relay(self, http: HttpExchange, session: ChildSession, message: Message) -> None:
         step = await session.conversation.from_client(message, http)
@@ -258,15 +268,37 @@ class StdioRelay:
             health=self.health,
             log=session.log,
             other_channel=lambda: self._sessions.move_to_next(session),
-            ids=None if session.owns_channel else self._ids,
+            ids=self._ids,
         )
-        answer.hold_back = session.channel.hold_back if session.owns_channel else None
         session.answers.append(answer)
         try:
+            await self._find_process(session, message, answer, http.headers)
             await answer.run(session.channel, self._limits())
         finally:
             session.answers.remove(answer)
             session.last_used = self._server.now()
+
+    async def _find_process(
+        self, session: ChildSession, message: Message, answer: PostAnswer, headers: Headers
+    ) -> None:
+        """Sees that the session has a process that can take the request; else the answer fails.
+
+        The request is open by now, so it can be cancelled meanwhile, or end with its session.
+        """
+        try:
+            if not session.channel.is_alive:
+                await self._sessions.revive(session, headers)  # many clients take a 404 for the end for good
+            await self._give_what_it_needs(session, message, headers)
+            if message.method in FOR_SESSION:
+                session.note_asked(message)
+            if self._closing_text:
+                raise ConnectionError("the server is being closed")
+        except HttpProblem as problem:
+            answer.fail(problem.text)
+        except _UNREACHABLE as problem:
+            answer.fail(self._closing_text or _explain(problem))
+        if session.owns_channel:
+            answer.ids, answer.hold_back = None, session.channel.hold_back
 
     # --- modern clients: no session, one child for all -------------------------------------------------------------
 
@@ -368,9 +400,7 @@ class StdioRelay:
         return request(own_id, "tools/list", None if cursor is None else {"cursor": msgspec.Raw(cursor)})
 
     def unreadable(self, problem: BadMessage) -> None:
-        self._server.journal.diagnose(
-            self._server.name, rules.MESSAGE_UNREADABLE, f"Dropped from the server: {problem.reason}"
-        )
+        self._server.journal.diagnose_unreadable(self._server.name, problem)
 
     def overlong(self, limit: int) -> None:
         reason = f"A message over the limit of {limit} bytes was dropped."
@@ -378,6 +408,14 @@ class StdioRelay:
 
     def exited(self, channel: Channel, code: int) -> None:
         self.children.exited(channel, code)
+
+
+def _explain(problem: Exception) -> str:
+    if isinstance(problem, PipeFailed):
+        return f"The server {problem}"
+    if isinstance(problem, UpstreamResting | ServerDeaf):
+        return str(problem)
+    return "The server did not complete its handshake. Look at its messages in the gateway's output."
 
 
 def _hear_nothing(_message: Message) -> None:

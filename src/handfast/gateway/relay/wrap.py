@@ -31,6 +31,9 @@ from handfast.wire.replies import error_reply, notification, request
 _FORWARDED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGQUIT", "SIGWINCH")
 _SWEEP_SECONDS = 1.0
 _LAST_GREETING_SECONDS = 5.0  # for the answer to a handshake whose client has left
+_LEAVE_SECONDS = (
+    10.0  # for a server to end by itself once its input has; a client that waits for less says so by signal
+)
 _GRACE_SECONDS = 1.5  # twice that is less than the four seconds after which official clients kill us
 _BROKEN = "handfast failed on this message. The operator finds the cause in its error output."
 _log = logging.getLogger("handfast.gateway")
@@ -163,6 +166,9 @@ class Wrapper:
             with contextlib.suppress(TimeoutError):  # it may still finish open requests
                 async with asyncio.timeout(_SWEEP_SECONDS):
                     await self._child.gone.wait()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LEAVE_SECONDS):
+                await self._child.gone.wait()
         await self._child.stop(grace=_GRACE_SECONDS)
 
     def _line_from_client(self, line: bytes | OverlongLine) -> None:
@@ -224,9 +230,9 @@ class Wrapper:
         except BadMessage as problem:
             reply = await self._conversation.refuse_answer(problem)
         else:
-            if message.is_answer and message.id in self._own:
-                answer = self._own.pop(message.id)
-                if not answer.done():  # the request may have been given up in this very moment
+            if message.is_answer and isinstance(message.id, str) and message.id.startswith(self._own_prefix):
+                answer = self._own.pop(message.id, None)
+                if answer is not None and not answer.done():  # the request may have been given up
                     answer.set_result(message)
                 return
             opening = self._opening
@@ -304,12 +310,21 @@ class Wrapper:
     async def _speaks_modern(self) -> bool:
         asked = self._ask(lambda request_id: request(request_id, "server/discover", {"_meta": MODERN_META}))
         self._is_probing = True
+        self._spawn(self._nudge())
         try:
             return await find_modern(asked)
         except (TimeoutError, asyncio.CancelledError):
             return False
         finally:
             self._is_probing = False
+
+    async def _nudge(self) -> None:
+        """Say one thing more: servers on SDKs of 2024 and 2025 fall silent at a probe, and end with the next message.
+
+        They are not offered a handshake first, as `serve` does: this is the process that a modern client would be
+        relayed to, and a second one for each session would cost every modern server its start.
+        """
+        await self._ask(lambda request_id: request(request_id, "ping"))
 
     async def _give_up(self) -> None:
         self._is_misfit = True

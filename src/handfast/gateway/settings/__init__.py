@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from handfast.core.call.policy import InputPolicy, OutputPolicy, ToolPolicy, resolve
-from handfast.gateway.settings.blocks import Activity, Limits, Listening
+from handfast.gateway.settings.blocks import Activity, Limits, Listening, Start
 from handfast.gateway.settings.check import check_block, take_value
 from handfast.gateway.settings.document import read_document
 from handfast.gateway.settings.environment import environment_values, flag_values
@@ -55,6 +55,7 @@ class Settings:
     listen: str = _DEFAULT_LISTENING.listen
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
+    start: Start = _DEFAULT_LISTENING.start
     # Resolved up front for exactly the names in the file: a caller who invents tool names cannot make it grow.
     _policies: Mapping[tuple[str, str], ToolPolicy] = field(init=False, repr=False, compare=False)
     _base: ToolPolicy = field(init=False, repr=False, compare=False)
@@ -73,6 +74,11 @@ class Settings:
         """Returns the policy of one tool: its own entry over its server's over the global blocks."""
         own = self._policies.get((server, tool)) or self._policies.get((server, ""))
         return own or self._base
+
+    def starts_eagerly(self, server: str) -> bool:
+        """Whether it has a process that is to run before a client asks for it."""
+        found = self.servers[server]
+        return found.transport is Transport.STDIO and (found.start or self.start) is Start.EAGER
 
     @property
     def listen_address(self) -> tuple[str, int]:

@@ -32,6 +32,13 @@ class Isolation(StrEnum):
     SESSION = "session"
 
 
+class Start(StrEnum):
+    """When the process of a stdio server is started."""
+
+    EAGER = "eager"
+    LAZY = "lazy"
+
+
 class Bridge(StrEnum):
     """Whether clients and servers of different protocol eras are translated for each other."""
 
@@ -178,7 +185,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = 300.0
     handshake_timeout_s: Annotated[
         # npx may have to install the server first.
-        _Seconds, Meta(description="How long a stdio server may take to answer initialize before it is stopped.")
+        _Seconds, Meta(description="How long a stdio or sse server may take to answer initialize before it is stopped.")
     ] = 60.0
     learn_timeout_s: Annotated[
         # Past this a call goes on unjudged and is recorded as such; clients give up after sixty.
@@ -224,6 +231,13 @@ class Listening(Struct, frozen=True, kw_only=True):
             extra={"wanted": "a list of origins without a path, such as https://app.example"},
         ),
     ] = ()
+    start: Annotated[
+        Start,
+        Meta(
+            description="`eager` starts stdio servers with the gateway, a few at a time, and learns what they offer;"
+            " `lazy` starts each with its first request."
+        ),
+    ] = Start.EAGER
 
 
 class ServerOptions(Struct, frozen=True, kw_only=True):
@@ -236,6 +250,10 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
         Isolation,
         Meta(description="A stdio child is shared between clients where that is safe, always, or never."),
     ] = Isolation.AUTO
+    start: Annotated[
+        Start | None,
+        Meta(description="As the `start` beside the blocks, for this server; null takes that."),
+    ] = None
     bridge: Annotated[
         Bridge, Meta(description="Translate for clients of the other protocol era, or offer only the server's own.")
     ] = Bridge.AUTO

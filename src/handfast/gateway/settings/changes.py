@@ -51,4 +51,5 @@ def _rules(settings: Settings, name: str) -> tuple[object, ...]:
     """What is in force for a server's tools, wherever it was written: a changed global block changes it too."""
     server = settings.servers[name]
     own = {tool: settings.policy(name, tool) for tool in server.tools}
-    return (settings.policy(name, ""), own, server.surface, server.concurrent_calls, server.retry_idempotent)
+    options = (server.surface, server.start, server.concurrent_calls, server.retry_idempotent)
+    return (settings.policy(name, ""), own, *options)

@@ -8,7 +8,7 @@ from handfast.core.call.policy import Overrides
 from handfast.core.words.redaction import scrub_text
 from handfast.gateway.settings import TracedSettings
 from handfast.gateway.settings.keys import GLOBAL_KEYS, POLICY_BLOCKS, SERVER_KEYS
-from handfast.gateway.settings.server import ServerSettings
+from handfast.gateway.settings.server import ServerSettings, Transport
 
 MASK = "***"
 
@@ -58,6 +58,7 @@ def render_server(server: ServerSettings, text: Callable[[str], str]) -> dict[st
         "url": text(server.url) if server.url is not None else None,
         "headers": {name: text(value) for name, value in server.headers.items()},
         "disabled": server.disabled,
+        "type": "sse" if server.transport is Transport.SSE else None,
     }
     entry = {name: value for name, value in launch.items() if value}
     own: dict[str, object] = _overrides(server.overrides)

@@ -23,6 +23,10 @@ _POLICY_METAS: Mapping[str, Meta] = {
         description="How a refused call is answered: a tool result the model reads, or a JSON-RPC error."
     ),
     "input.lenient_scalars": Meta(description='Accept `"5"` where a number and `"true"` where a boolean is declared.'),
+    "input.formats": Meta(
+        description="Whether `format` in a tool's input schema only describes, or is held to: `date`, `uri`, `email` "
+        "and the others that JSON Schema defines."
+    ),
     "input.unknown_tools": Meta(
         description="Whether calls of tools that the server does not list are forwarded or refused; null refuses them "
         "where a mode is strict."
@@ -37,6 +41,7 @@ _POLICY_METAS: Mapping[str, Meta] = {
     "output.max_bytes": Meta(ge=1, le=1024**3, description="The largest structured result."),
     # Deeper than 500 a decoder may run out of stack before a limit is reached.
     "output.max_depth": Meta(ge=1, le=500, description="The deepest nesting of a structured result."),
+    "output.formats": Meta(description="The same for results and the output schema."),
     "output.missing_structured_content": Meta(
         description="What strict does when a schema is declared and the result has no structured content."
     ),

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from handfast.core.call.policy import Overrides
-from handfast.gateway.settings.blocks import Bridge, Isolation, Surface
+from handfast.gateway.settings.blocks import Bridge, Isolation, Start, Surface
 from handfast.gateway.settings.problems import Findings, Rank, Where, nearest
 from handfast.gateway.settings.variables import UnsetVariable, expand
 
@@ -32,10 +32,16 @@ _NO_OVERRIDES = Overrides(MappingProxyType({}), MappingProxyType({}))
 class Transport(StrEnum):
     STDIO = "stdio"
     HTTP = "http"
+    SSE = "sse"  # the HTTP transport of 2024-11-05
 
 
 # As clients write it, compared in lower case without dashes and underscores.
-_SPELLINGS = {"stdio": Transport.STDIO, "http": Transport.HTTP, "streamablehttp": Transport.HTTP}
+_SPELLINGS = {
+    "stdio": Transport.STDIO,
+    "http": Transport.HTTP,
+    "streamablehttp": Transport.HTTP,
+    "sse": Transport.SSE,
+}
 
 
 def _nothing() -> Mapping[str, Any]:  # Any: an empty mapping is one of every type
@@ -56,6 +62,7 @@ class ServerSettings:
     disabled: bool = False
     surface: Surface = Surface.FULL
     isolation: Isolation = Isolation.AUTO
+    start: Start | None = None
     bridge: Bridge = Bridge.AUTO
     forward_headers: tuple[str, ...] = ()
     concurrent_calls: int | None = None
@@ -144,7 +151,7 @@ def check_forwarded(names: tuple[str, ...], where: Where, findings: Findings) ->
 
 
 def read_transport(reader: EntryReader) -> Transport:
-    """stdio or http, from `command` or `url`; `type` and `transport` may only agree with that."""
+    """stdio or http, from `command` or `url`; `type` and `transport` may only agree with that, or say sse for a url."""
     has_command, has_url = (reader.entry.get(name) is not None for name in _WAYS)
     if has_command == has_url and not (_URLS_ELSEWHERE & reader.entry.keys()):
         both = "has both command and url; keep one: command starts a server, url reaches one"
@@ -153,25 +160,26 @@ def read_transport(reader: EntryReader) -> Transport:
         hint = f'; did you mean "{nearest(slip, _WAYS)}"?' if slip else ""
         reader.findings.add(reader.where, both if has_command else neither + hint, rank=Rank.MISSING)
     natural = Transport.HTTP if has_url else Transport.STDIO
-    for name in ("type", "transport"):
-        _check_spelling(name, reader, natural=natural)
-    return natural
+    said = {_read_spelling(name, reader, natural=natural) for name in ("type", "transport")} - {None}
+    if len(said) > 1:
+        reader.findings.add((*reader.where, "transport"), "is another than type; keep one of them")
+    return Transport.SSE if Transport.SSE in said else natural
 
 
-def _check_spelling(name: str, reader: EntryReader, *, natural: Transport) -> None:
+def _read_spelling(name: str, reader: EntryReader, *, natural: Transport) -> Transport | None:
     written = reader.entry.get(name)
     if written is None:
-        return
+        return None
     where = (*reader.where, name)
-    folded = re.sub("[-_]", "", written.lower()) if isinstance(written, str) else ""
-    if folded == "sse":
-        use = "use the server's Streamable HTTP address with http"
-        reader.findings.add(where, f"is sse, which later revisions of MCP replaced and handfast does not speak; {use}")
-    elif folded not in _SPELLINGS:
-        reader.findings.add(where, "must be one of stdio, http, streamable-http")
-    elif _SPELLINGS[folded] is not natural:
+    found = _SPELLINGS.get(re.sub("[-_]", "", written.lower()) if isinstance(written, str) else "")
+    if found is None:
+        reader.findings.add(where, "must be one of stdio, http, streamable-http, sse")
+    elif (found is Transport.STDIO) != (natural is Transport.STDIO):
         needs = "a url" if natural is Transport.STDIO else "a command"
         reader.findings.add(where, f"needs {needs}, but the server has the other; correct or remove it")
+    else:
+        return found
+    return None
 
 
 def _check_safe_to_start(server: ServerSettings, reader: EntryReader) -> None:

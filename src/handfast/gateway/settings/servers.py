@@ -7,10 +7,18 @@ from types import MappingProxyType
 from typing import Any
 
 from handfast.core.call.policy import INPUT_KEYS, Overrides
+from handfast.gateway.settings.blocks import Isolation
 from handfast.gateway.settings.check import check_block, take_value, unknown_key
 from handfast.gateway.settings.keys import AMBIGUOUS_KEYS, BLOCKS, FLAT_KEYS, POLICY_BLOCKS, SERVER_KEYS
 from handfast.gateway.settings.problems import Findings, Rank, Where, nearest
-from handfast.gateway.settings.server import LAUNCH_KEYS, EntryReader, ServerSettings, check_forwarded, read_launch
+from handfast.gateway.settings.server import (
+    LAUNCH_KEYS,
+    EntryReader,
+    ServerSettings,
+    Transport,
+    check_forwarded,
+    read_launch,
+)
 
 # VS Code calls the same object `servers`.
 SERVER_BLOCKS = ("mcpServers", "servers")
@@ -106,6 +114,13 @@ def _with_own_block(server: ServerSettings, block: object, where: Where, finding
     for name in SERVER_KEYS.keys() & block.keys():
         take_value(SERVER_KEYS[name], block[name], (*where, name), findings=findings, into=options)
     check_forwarded(options.get("forward_headers", ()), (*where, "forward_headers"), findings)
+    if server.transport is Transport.SSE and options.get("forward_headers"):
+        if options.get("isolation") is Isolation.SHARED:
+            findings.add(
+                (*where, "isolation"),
+                "is shared, and with sse forward_headers need a stream for each client; remove one",
+            )
+        options["isolation"] = Isolation.SESSION
     own = {name: value for name, value in block.items() if name not in SERVER_KEYS and name != "tools"}
     overrides = _read_overrides(own, where, findings, known=(*POLICY_BLOCKS, *FLAT_KEYS, "mode", *SERVER_KEYS, "tools"))
     tools = _read_tools(block.get("tools", {}), (*where, "tools"), findings)

@@ -1,7 +1,7 @@
 """`mcp-admin-guardrail`: an admin tool's handler calls `require_admin_guardrails` first, and not under a condition."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -195,10 +195,10 @@ def _text(expr: ast.expr | None) -> str:
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
-def check_admin_tools(file: SourceFile, modules: Modules) -> list[Finding]:
+def check_admin_tools(tools: Sequence[AdminTool], file: SourceFile, modules: Modules) -> list[Finding]:
     """The findings about the admin tools that one file registers."""
     found: list[Finding] = []
-    for tool in AdminTools(file, modules).find():
+    for tool in tools:
         node = tool.node
         if tool.unseen and not file.is_allowed(ID, node.lineno, node.end_lineno or node.lineno):
             text = f"The admin tool {tool.name}: {tool.unseen}."

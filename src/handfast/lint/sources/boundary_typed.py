@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from handfast.lint.findings import Finding, make_finding
+from handfast.lint.sources.boundary_helpers import HELPER, Helpers, label_of
 from handfast.lint.sources.modules import Modules, SourceFile
 from handfast.lint.sources.scopes import Function, last_name, own_calls
 
 FILE_NAME = "pyproject.toml"
-_KEYS = ("boundaries",)
+_KEYS = ("boundaries", "helpers")
 _ROW_KEYS = ("file", "function", "label", "lenient")
-ID = "boundary-typed"
-HELPER = "parse_typed"
+ID, MISSING = "boundary-typed", "boundary-typed-missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,7 @@ class Project:
     root: Path
     boundaries: tuple[Boundary, ...] = ()
     registry: str = FILE_NAME  # the file that lists the boundaries, as findings show it
+    helpers: tuple[str, ...] = ()  # functions that wrap parse_typed, by the name that would be imported
 
 
 def find_project(paths: Sequence[Path]) -> Project:
@@ -68,10 +69,10 @@ def _read(path: Path) -> Project:
         content = tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
         raise ProjectUnreadable(f"{shown}: cannot be read as TOML. Correct it: {problem}") from None
-    boundaries = _read_boundaries(_at(content, "tool", "handfast", "lint"), shown)
+    boundaries, helpers = _read_table(_at(content, "tool", "handfast", "lint"), shown)
     if _at(content, "project", "name") == "handfast":
-        return Project(path.parent, (*OWN_BOUNDARIES, *boundaries), "src/handfast/lint/sources/boundary_typed.py")
-    return Project(path.parent, boundaries, shown)
+        boundaries, shown = (*OWN_BOUNDARIES, *boundaries), "src/handfast/lint/sources/boundary_typed.py"
+    return Project(path.parent, boundaries, shown, helpers)
 
 
 def _at(content: dict[str, Any], *keys: str) -> object:  # Any: TOML
@@ -81,7 +82,8 @@ def _at(content: dict[str, Any], *keys: str) -> object:  # Any: TOML
     return found
 
 
-def _read_boundaries(table: object, shown: str) -> tuple[Boundary, ...]:
+def _read_table(table: object, shown: str) -> tuple[tuple[Boundary, ...], tuple[str, ...]]:
+    """The registered boundaries, and the names of helpers. Raises: ProjectUnreadable."""
     where = f"{shown}: tool.handfast.lint"
     if not isinstance(table, dict):
         raise ProjectUnreadable(f"{where} must be a table.")
@@ -89,7 +91,10 @@ def _read_boundaries(table: object, shown: str) -> tuple[Boundary, ...]:
     rows = table.get("boundaries", [])
     if not isinstance(rows, list):
         raise ProjectUnreadable(f"{where}.boundaries must be a list of tables with file, function and label.")
-    return tuple(_read_row(row, f"{where}.boundaries[{place}]") for place, row in enumerate(rows))
+    helpers = table.get("helpers", [])
+    if not isinstance(helpers, list) or not all(isinstance(name, str) and "." in name for name in helpers):
+        raise ProjectUnreadable(f"{where}.helpers must be a list of names such as shop.edge.parse_payload.")
+    return tuple(_read_row(row, f"{where}.boundaries[{place}]") for place, row in enumerate(rows)), tuple(helpers)
 
 
 def _read_row(row: object, where: str) -> Boundary:
@@ -113,21 +118,23 @@ def _refuse_unknown(table: dict[str, Any], known: Sequence[str], where: str) -> 
             raise ProjectUnreadable(f"{where} has no key '{key}'; {advice}")
 
 
-def check_boundary(boundary: Boundary, file: SourceFile, modules: Modules, registry: str) -> list[Finding]:
+def check_boundary(
+    boundary: Boundary, file: SourceFile, modules: Modules, helpers: Helpers, registry: str
+) -> list[Finding]:
     """The findings about one boundary in its file; `registry` is the file that lists it."""
     functions = _find_functions(boundary.function, file)
     if not functions:
         text = (
-            f"The boundary '{boundary.label}' is to be in the function '{boundary.function}', which {file.shown} lacks."
+            f"The boundary '{boundary.label}' must be in the function '{boundary.function}', which {file.shown} lacks."
         )
-        return [make_finding("boundary-typed-missing", text, file=registry)]
+        return [make_finding(MISSING, text, file=registry)]
     names = {name for name, _ in functions}
     if len(names) > 1:
         text = f"The boundary '{boundary.label}' names '{boundary.function}', which {file.shown} has more than once."
-        return [make_finding("boundary-typed-missing", text, f"Name one of {', '.join(sorted(names))}.", file=registry)]
+        return [make_finding(MISSING, text, f"Name one of {', '.join(sorted(names))}.", file=registry)]
     if boundary.lenient:
         return []
-    judged = [(node, _fault(node, boundary, file, modules)) for _, node in functions]
+    judged = [(node, _fault(node, boundary, file, modules, helpers)) for _, node in functions]
     hint = f'Call parse_typed("{boundary.label}", ...) in this function itself.'
     return [
         make_finding(ID, f"The boundary '{boundary.label}': {fault}.", hint, file=file.shown, line=node.lineno)
@@ -150,11 +157,11 @@ def _is_overload(node: Function) -> bool:
     return "overload" in last
 
 
-def _fault(node: Function, boundary: Boundary, file: SourceFile, modules: Modules) -> str:
+def _fault(node: Function, boundary: Boundary, file: SourceFile, modules: Modules, helpers: Helpers) -> str:
     """Why a function breaks the rule for its boundary, as the end of a sentence; empty where it does not."""
     calls = [call.node for call in own_calls(node)]
     real = [call for call in calls if modules.is_surely(call.func, file, HELPER)]
-    labels = [_label(call) for call in real]
+    labels = [label_of(call) for call in real] + [label for call in calls for label in helpers.labels(call, file)]
     name = f"'{node.name}'"
     if boundary.label in labels:
         return ""
@@ -168,12 +175,3 @@ def _fault(node: Function, boundary: Boundary, file: SourceFile, modules: Module
     if any(modules.is_surely(call.func, file, HELPER) for call in inside):
         return f"only a function, default or decorator inside {name} calls parse_typed, not {name} itself"
     return f"{name} does not call parse_typed"
-
-
-def _label(call: ast.Call) -> str | None:
-    """The label of a call; None where it is not written out as text."""
-    given = call.args[0] if call.args else None
-    for keyword in call.keywords:
-        if keyword.arg == "boundary" and given is None:
-            given = keyword.value
-    return given.value if isinstance(given, ast.Constant) and isinstance(given.value, str) else None

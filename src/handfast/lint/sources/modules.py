@@ -166,6 +166,14 @@ class Modules:
             expr, file.scopes.scope_at(expr), file, _MOST_STEPS
         )
 
+    def named(self, dotted: str) -> set[Meaning]:
+        """Everything that a name can mean that is imported from the project's folder: `package.module.function`."""
+        return _MeaningSearch(self, self._roots[0]).of_dotted(dotted, _MOST_STEPS)
+
+    def has_package(self, name: str) -> bool:
+        """Whether a top package or module of this name belongs to the project."""
+        return any((root / name).is_dir() or (root / f"{name}.py").is_file() for root in self._roots)
+
     def is_surely(self, expr: ast.expr, file: SourceFile, name: str) -> bool:
         """Whether the only meaning of an expression is handfast's function of this name."""
         return all(isinstance(m, External) and m.is_handfasts(name) for m in self.meanings(expr, file))
@@ -247,9 +255,9 @@ class _MeaningSearch:
 
     def _of_import(self, imported: Imported, file: SourceFile, steps: int) -> set[Meaning]:
         dotted = _absolute(imported, file)
-        return {UnknownMeaning()} if dotted is None else self._of_dotted(dotted, steps)
+        return {UnknownMeaning()} if dotted is None else self.of_dotted(dotted, steps)
 
-    def _of_dotted(self, dotted: str, steps: int) -> set[Meaning]:
+    def of_dotted(self, dotted: str, steps: int) -> set[Meaning]:
         module, _, name = dotted.rpartition(".")
         # handfast itself is never followed: its names are what the checks look for.
         if not module or dotted.startswith("handfast.") or self._modules.locate(dotted, self._beside) is not None:
@@ -260,7 +268,7 @@ class _MeaningSearch:
     def _member(self, holder: Meaning, name: str, steps: int) -> set[Meaning]:
         match holder:
             case External():
-                return self._of_dotted(f"{holder.dotted}.{name}", steps)
+                return self.of_dotted(f"{holder.dotted}.{name}", steps)
             case Local(file, ast.ClassDef() as node):
                 found = file.scopes.own[node].bindings.get(name, [])
                 return {Local(file, b.node) if isinstance(b, Defined) else UnknownMeaning() for b in found} or {

@@ -5,8 +5,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import urljoin
 
-from handfast.core.schema.compiled import CompiledSchema, SchemaRefused, UncompilableSchema, compile_schema, read_schema
+from handfast.core.schema.compiled import (
+    DEFAULT_BOUNDS,
+    CompiledSchema,
+    SchemaRefused,
+    UncompilableSchema,
+    compile_schema,
+    read_schema,
+)
 from handfast.core.schema.costs import mapping
+from handfast.core.schema.patterns import pattern_fault
 from handfast.core.schema.references import Node, References, UnresolvedReference, read_references
 from handfast.core.schema.text import ONE_SCHEMA, SCHEMA_LISTS, SCHEMA_MAPS
 from handfast.core.words.redaction import is_secret_name, scrub_name, scrub_names
@@ -194,9 +202,9 @@ def _find_unusable(text: bytes) -> Iterator[Fault]:
     compiled = compile_schema(text)
     if isinstance(compiled, UncompilableSchema):
         content = _content(text)
-        stray = list(find_stray_references(content))
-        # One of them is why it does not compile; other faults show once the references are corrected.
-        yield from stray or [("tool-schema-uncompilable", "", compiled.reason)]
+        located = [*find_stray_references(content), *find_faulty_patterns(content)]
+        # One of them is why it does not compile; other faults show once these are corrected.
+        yield from located or [("tool-schema-uncompilable", "", compiled.reason)]
         return
     yield from find_stray_references(compiled.content)
     if compiled.validator is None:
@@ -250,6 +258,17 @@ def find_stray_references(content: object) -> Iterator[Fault]:
         reference = position.schema.get("$ref")
         if isinstance(reference, str) and (why := _astray(reference, references, known)):
             yield "tool-schema-reference", join_path(position.path, "$ref"), why
+
+
+def find_faulty_patterns(content: object) -> Iterator[Fault]:
+    """Patterns that are no regular expressions or that no engine can match; their size is not a fault."""
+    for position in schema_positions(content):
+        keys = mapping(position.schema, "patternProperties")
+        places: list[tuple[object, str]] = [(position.schema.get("pattern"), join_path(position.path, "pattern"))]
+        places += [(pattern, join_path(position.path, "patternProperties", pattern)) for pattern in keys]
+        for pattern, path in places:
+            if isinstance(pattern, str) and (fault := pattern_fault(pattern, DEFAULT_BOUNDS.slow_regex_bytes)):
+                yield "tool-schema-uncompilable", path, f"The pattern {fault}."
 
 
 def _full(references: References, address: object) -> str:

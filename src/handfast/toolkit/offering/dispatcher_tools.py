@@ -42,7 +42,7 @@ def name_actions(name: str, actions: Names, resources: Mapping[str, Names]) -> d
     for action in found:
         if action == HELP or not NAME.fullmatch(action):
             raise ContractError(
-                f"'{action}' is no name for an action of '{name}'. Use letters, digits, '_' or '-'; help is its own."
+                f"'{action}' cannot name an action of '{name}'. Use letters, digits, '_' or '-'; help is its own."
             )
     return found
 

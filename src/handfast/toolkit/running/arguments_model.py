@@ -1,5 +1,6 @@
 """Reading a call's arguments with the tool's own model: the boundary `mcp.tool`."""
 
+import inspect
 import json
 import logging
 import traceback
@@ -27,8 +28,11 @@ class Misshapen(Exception):
         self.words = words
 
 
-def parse_arguments(text: bytes, model: type[BaseModel], names: frozenset[str] = frozenset()) -> BaseModel:
-    """Reads JSON strictly for numbers and booleans; dates, enums and UUIDs are read from text. Raises: Misshapen."""
+def parse_arguments(text: bytes, model: type[BaseModel], schema: object = None) -> BaseModel:
+    """Reads JSON strictly for numbers and booleans; dates, enums and UUIDs are read from text.
+
+    `schema` is the one published for the model; texts take names and types from it. Raises: Misshapen.
+    """
     if depth_exceeds(text, _DEEPEST):
         raise Misshapen((f"is nested deeper than the limit of {_DEEPEST} levels",))
     if b".0" in text:
@@ -36,13 +40,30 @@ def parse_arguments(text: bytes, model: type[BaseModel], names: frozenset[str] =
     try:
         return parse_typed("mcp.tool", text, model)
     except ValidationError as error:
-        words = describe_model_errors(errors_of(error), json.loads(text), names=names)
+        words = describe_model_errors(errors_of(error), json.loads(text), schema=schema, show_names=True)
         raise Misshapen(tuple(map(str, words))) from None
     except ToolError as error:
         raise Misshapen((error.message.rstrip("."),)) from None  # written for the agent, by the model's author
     except Exception as error:  # noqa: BLE001 - pydantic lets through what validators raise, except for ValueError
         _note_crash(error, model)
         raise Misshapen((A_RULE,)) from None
+
+
+def note_silent_validators(model: type[BaseModel]) -> None:
+    """Tell the author of validators that raise ValueError how an agent gets to read which rule it broke."""
+    found = model.__pydantic_decorators__
+    functions = {name: each.func for name, each in found.field_validators.items()}
+    functions |= {name: each.func for name, each in found.model_validators.items()}
+    for name, function in functions.items():
+        code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
+        if code is not None and "ValueError" in code.co_names and "broken_rule" not in code.co_names:
+            _log.warning(
+                "%s.%s raises ValueError, whose text no agent reads, because it may quote what was sent. "
+                'Raise broken_rule("must be ...") from handfast.boundary to say which rule was broken.',
+                model.__name__,
+                name,
+                extra={"event": "toolkit.validator.silent"},
+            )
 
 
 def _note_crash(error: Exception, model: type[BaseModel]) -> None:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -23,6 +24,7 @@ from handfast.core.call.exchange import RAN_UNRECORDED, Exchange, RecordingFaile
 from handfast.core.call.guardrails import GUARDRAIL_PROPERTIES, check_guardrails
 from handfast.core.call.policy import (
     Blocked,
+    Formats,
     InputPolicy,
     Mode,
     OutputPolicy,
@@ -36,7 +38,6 @@ from handfast.core.call.result import ResultView, ambiguous_violation, blocked_t
 from handfast.core.call.strict_json import Ambiguity
 from handfast.core.call.undeclared import NameTree, Undeclared, check_inside, find_undeclared, ignored_notice
 from handfast.core.events import MCP_ADMIN_OP_EXECUTED, MCP_SERVER_INVOKE_FAILED
-from handfast.core.schema.compiled import CompiledSchema
 from handfast.crashes import where_it_happened
 from handfast.tool_call import CallPath, UnusableResult
 from handfast.toolkit.running.arguments_model import Misshapen, parse_arguments
@@ -44,6 +45,7 @@ from handfast.toolkit.running.deadlines import Deadline, start_deadline
 from handfast.toolkit.running.json_text import read_own, write_json
 from handfast.toolkit.running.large_results import LargeResults, ResultOrigin
 from handfast.toolkit.running.outcome_counts import OutcomeCounts, count_as, count_of_record
+from handfast.toolkit.running.questions import CallQuestions, QuestionPending, run_with_answers
 from handfast.toolkit.running.returned import Returned, read_returned
 from handfast.toolkit.writing.actor import is_known, label_of
 from handfast.toolkit.writing.call import Call, Report, report_nothing
@@ -61,12 +63,12 @@ _LONGEST_FAILURE = 100_000  # bytes; the tail of a log fits, and an agent does n
 
 # The default for toolkit tools: arguments and results must keep the contract.
 STRICT = ToolPolicy(
-    InputPolicy(mode=Mode.STRICT, unknown_arguments=UnknownArguments.REJECT_ALL),
-    OutputPolicy(mode=Mode.STRICT, missing_structured_content=Posture.BLOCK),
+    InputPolicy(mode=Mode.STRICT, unknown_arguments=UnknownArguments.REJECT_ALL, formats=Formats.ASSERT),
+    OutputPolicy(mode=Mode.STRICT, missing_structured_content=Posture.BLOCK, formats=Formats.ASSERT),
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RegisteredTool:
     """A tool with everything that is prepared once for it."""
 
@@ -83,10 +85,15 @@ class RegisteredTool:
         return self.contract if self.pieces is None else self.pieces.continuing.contract
 
     @property
-    def names(self) -> frozenset[str]:
-        """Every property name that the input schema mentions; texts may show these."""
+    def published(self) -> object:
+        """The input schema, decoded: texts about arguments take names and kinds from it."""
         schema = self.contract.input
-        return schema.names if isinstance(schema, CompiledSchema) else frozenset()
+        return None if schema is None else schema.content
+
+    @cached_property
+    def is_model_enough(self) -> bool:
+        """Whether the model refuses all that the published schema does: a set takes equal items for one."""
+        return b"uniqueItems" not in (self.contract.contract.input_schema or b"")
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -97,6 +104,7 @@ class Answer(msgspec.Struct, frozen=True):
     text: str
     blocks: Sequence[BaseModel] = ()
     meta: Mapping[str, object] | None = None
+    question: dict[str, Any] | None = None  # Any: JSON; the whole result that asks it, in place of everything else
 
     @property
     def is_error(self) -> bool:
@@ -122,6 +130,7 @@ class ToolCaller(msgspec.Struct, frozen=True, kw_only=True):
     report: Report | None = None
     context: Any = None  # Any: the SDK's request context
     sees: Callable[[str], bool] | None = None  # whether the caller sees a tool; None: all tools
+    questions: CallQuestions | None = None  # how the user is asked; None: there is nobody to ask
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +147,12 @@ _NO_WISHES = ProtocolArguments()
 class _Asked:
     """The terms of one call: guardrails, then the tool's own model, whose instance is kept for the handler."""
 
-    __slots__ = ("actor", "arguments", "ignored", "is_admin", "model", "names", "policy", "spec", "tree", "wishes")
+    __slots__ = ("actor", "arguments", "ignored", "is_admin", "model", "policy", "spec", "tool", "tree", "wishes")
 
     def __init__(self, tool: "RegisteredTool", actor: object, wanted: Wanted | None, policy: ToolPolicy) -> None:
         self.spec = tool.spec
         self.is_admin = tool.spec.kind is Kind.ADMIN
-        self.names = tool.names
+        self.tool = tool
         self.actor = actor
         self.wishes = _NO_WISHES if wanted is None else wanted.wishes
         self.model: BaseModel | None = None
@@ -177,10 +186,10 @@ class _Asked:
             own = {key: value for key, value in arguments.items() if key not in GUARDRAIL_PROPERTIES}
             text = write_json(own)
         try:
-            self.model = parse_arguments(text, self.spec.args_model, self.names)
+            self.model = parse_arguments(text, self.spec.args_model, self.tool.published)
         except Misshapen as problem:
             return problem.words
-        return ()
+        return () if self.tool.is_model_enough else None
 
     @property
     def admin_reason(self) -> str | None:
@@ -233,8 +242,8 @@ class Dispatcher:
             if not call.has_run:
                 self.counts.add(tool.spec.name, "failed")
                 raise
-            told = make_failure(ErrorCode.INTERNAL_ERROR, RAN_UNRECORDED, self.codes, request_id=call.request_id)
-            answer = self.rendered(tool, told)
+            told = make_failure(ErrorCode.INTERNAL_ERROR, RAN_UNRECORDED, self.codes)
+            answer = self.rendered(tool, _with_request_id(told, call))
         self.counts.add(tool.spec.name, count_as(answer.outcome))
         if isinstance(answer.outcome, Failed):
             note_failure(call, answer.outcome)
@@ -245,8 +254,13 @@ class Dispatcher:
     ) -> Answer:
         asked = _Asked(tool, caller.actor, wanted, self.policy)
 
+        questions = caller.questions or CallQuestions()
+
         async def run() -> Answer:
-            returned = await self._run(call, asked, caller)
+            try:
+                returned = await run_with_answers(questions, lambda: self._run(call, asked, caller, questions))
+            except QuestionPending as pending:
+                return Answer(Succeeded(None), None, "", question=questions.wire_form(pending.question))
             if tool.pieces is not None:
                 returned = await self._cut(call, tool, returned, asked, arguments if wanted is None else wanted.sent)
             return self._written(call, tool, returned)
@@ -269,8 +283,8 @@ class Dispatcher:
             return make_failure(code, decision.reason, self.codes, kind="shape")
         return make_failure(code, decision.reason, self.codes, violation=decision.rule.removeprefix("access."))
 
-    async def _run(self, call: Exchange, asked: _Asked, caller: ToolCaller) -> Returned:
-        """Runs the handler within its deadline. Raises: UnusableResult."""
+    async def _run(self, call: Exchange, asked: _Asked, caller: ToolCaller, questions: CallQuestions) -> Returned:
+        """Runs the handler within its deadline. Raises: UnusableResult, QuestionPending."""
         spec = asked.spec
         told = Call(
             tool=spec.name,
@@ -280,6 +294,7 @@ class Dispatcher:
             reason=asked.admin_reason or "",
             report=caller.report or report_nothing,
             context=caller.context,
+            asker=questions,
         )
         seconds = self.timeout_s if spec.timeout_s is None else spec.timeout_s
         assert spec.run is not None  # the registry makes one
@@ -294,7 +309,7 @@ class Dispatcher:
                 if deadline is not None:
                     is_overdue = deadline.end()
             return read_returned(value, spec, self.codes)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, QuestionPending):
             raise
         except UnusableResult as problem:
             _log_crash(problem, call)
@@ -309,15 +324,20 @@ class Dispatcher:
             return Returned(self._late(seconds) if is_late else self._failure(error, call))
 
     def _late(self, seconds: float | None) -> Failed:
-        text = f"The tool was not done within {seconds:g} s and was stopped. {_MAY_STAND} Look before a repeat."
+        text = f"The tool was not done within {seconds:g} s and was stopped. {_MAY_STAND} Check before you call again."
         return make_failure(ErrorCode.TIMEOUT, text, self.codes)
 
     def _failure(self, error: BaseException, call: Exchange) -> Failed:
         if isinstance(error, ToolError) and error.code in self.codes:
             return outcome_of_error(error, self.codes)
         _log_crash(error, call)
-        text = f"The tool failed in a way nobody foresaw. {_MAY_STAND} Report the request id to the operator."
-        return make_failure(ErrorCode.INTERNAL_ERROR, text, self.codes, request_id=call.request_id)
+        call.details["exception"] = type(error).__name__
+        call.details["raised_at"] = where_it_happened(error)
+        text = (
+            f"The tool failed unexpectedly. {_MAY_STAND} Report the request id to the operator, "
+            "who finds the cause with `handfast activity show`."
+        )
+        return make_failure(ErrorCode.INTERNAL_ERROR, text, self.codes)
 
     async def _cut(
         self, call: Exchange, tool: RegisteredTool, returned: Returned, asked: _Asked, sent: object
@@ -347,8 +367,11 @@ class Dispatcher:
 
     def _written(self, call: Exchange, tool: RegisteredTool, returned: Returned) -> Answer:
         """Renders what the handler returned. Raises: UnusableResult."""
+        outcome = returned.outcome
+        if isinstance(outcome, Failed) and outcome.code == ErrorCode.INTERNAL_ERROR:
+            outcome = _with_request_id(outcome, call)
         try:
-            answer = self.rendered(tool, returned.outcome, returned.blocks)
+            answer = self.rendered(tool, outcome, returned.blocks)
         except UnicodeEncodeError:
             raise UnusableResult(ambiguous_violation(Ambiguity.NOT_UNICODE)) from None
         if isinstance(answer.outcome, Failed):
@@ -365,7 +388,16 @@ class Dispatcher:
         return Answer(told, rendered.payload, text, (), rendered.meta)
 
 
+def _with_request_id(failed: Failed, call: Exchange) -> Failed:
+    """With the id by which the operator finds what happened, on record and in the log."""
+    text = f"{failed.message} The request id is {call.request_id}."
+    details = {**failed.details, "request_id": call.request_id}
+    return Failed(failed.code, text, failed.is_recoverable, details)
+
+
 def _view(answer: Answer) -> ResultView:
+    if answer.question is not None:
+        return ResultView(None, is_final=False)
     text = answer.text.encode()
     if isinstance(answer.outcome, Succeeded):
         return ResultView(text, size=len(text), value=read_own(text))

@@ -58,11 +58,11 @@ class PieceForm:
     def objection(self, wishes: ProtocolArguments, declared: Declared) -> Violation | None:
         """The violation if the caller's wishes do not fit this tool's results."""
         if wishes.narrowing and not self.is_list:
-            return means_nothing(wishes.narrowing, "the result of this tool is no list", declared)
+            return means_nothing(wishes.narrowing, "the result of this tool is not a list", declared)
         wanted = [*(wishes.filter_keys or ()), *(wishes.filters or ())]
         if wanted and self.keys is None:
             names = tuple(name for name in wishes.narrowing if name.startswith("filter"))
-            return means_nothing(names, "the items of the result are no objects", declared)
+            return means_nothing(names, "the items of the result are not objects", declared)
         unknown = [key for key in wanted if self.keys and key not in self.keys.names and not self.keys.is_open(key)]
         return no_such_key(unknown, self.keys) if unknown and self.keys else None
 

@@ -1,8 +1,12 @@
 """The recorder for calls of toolkit tools: the same chain as the gateway's, or none."""
 
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
+
+import anyio
 
 from handfast.activity.recorder import ThreadRecorder
 from handfast.activity.state_folder import state_folder
@@ -57,14 +61,15 @@ class SharedRecorder:
     """The recorder that the servers of one registry share: the first one opens it, the last one closes it."""
 
     def __init__(self, registry: RecordedTools) -> None:
+        self.folder: Path | str | None = None  # where to record; None: as `open_recorder` says
         self._registry = registry
         self._recorder: ThreadRecorder | None = None
         self._servers = 0
 
-    def open(self, folder: Path | str | None) -> None:
-        """Opens a recorder in the folder, unless the author chose another one. Raises: StoreError."""
+    def open(self) -> None:
+        """Opens a recorder in `folder`, unless the author chose another one. Raises: StoreError."""
         if not self._registry.has_recorder:
-            self._recorder = open_recorder(folder)
+            self._recorder = open_recorder(self.folder)
             self._registry.record_with(self._recorder)
         self._servers += 1
 
@@ -77,6 +82,20 @@ class SharedRecorder:
             self._registry.record_with(None)  # the next server opens its own
             self._recorder.close()
             self._recorder = None
+
+    def derive_key(self, purpose: str) -> bytes:
+        """One that every process on the same store has; empty where there is none, or it is the author's own."""
+        return b"" if self._recorder is None else self._recorder.derive_key(purpose)
+
+    @asynccontextmanager
+    async def during(self) -> AsyncIterator[None]:
+        """Records while one server is served. Raises: StoreError."""
+        self.open()
+        try:
+            yield
+        finally:
+            with anyio.CancelScope(shield=True):  # a server often ends by being cancelled
+                await self.close()
 
 
 def call_path(recorder: Recorder | None, lane: Lane) -> CallPath:

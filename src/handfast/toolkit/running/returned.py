@@ -78,6 +78,8 @@ def _as_json(value: Any, spec: ToolSpec) -> Any:  # Any: JSON
         if isinstance(value, CoroutineType):
             value.close()
         raise _unusable(f"the handler returned something that has yet to run ({type(value).__name__}) and no value")
+    if getattr(value, "result_type", None) == "input_required":
+        raise _unusable("the handler returned a question of the SDK; ask it with call.ask() instead")
     try:
         # No warnings about types, because the output schema alone judges those.
         serializer = (spec.returns or _ANYTHING).serializer

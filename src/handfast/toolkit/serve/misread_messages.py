@@ -20,7 +20,7 @@ from handfast.wire.replies import answer as reply
 from handfast.wire.replies import error_reply
 from handfast.wire.scan import NotJson
 
-_NO_REQUEST = "The message is no JSON-RPC request. Send one with jsonrpc, id, method and params."
+_NO_REQUEST = "The message is not a JSON-RPC request. Send one with jsonrpc, id, method and params."
 Event = MutableMapping[str, Any]  # Any: ASGI's own shape
 Receive = Callable[[], Awaitable[Event]]
 Send = Callable[[Event], Awaitable[None]]

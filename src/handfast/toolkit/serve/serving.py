@@ -2,8 +2,8 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import anyio
@@ -14,15 +14,31 @@ from starlette.applications import Starlette
 
 from handfast.activity.store import StoreError
 from handfast.toolkit.serve.answering import Context, ServedToolbox, answer_call
-from handfast.toolkit.serve.misread_messages import MisreadBodies, answer_odd
+from handfast.toolkit.serve.misread_messages import Event, MisreadBodies, Receive, Send, answer_odd
 from handfast.toolkit.serve.sdk_call_middleware import SdkCallMiddleware, is_tried
+from handfast.toolkit.serve.sealed_states import SealedStates
 from handfast.toolkit.serve.stdio import Incoming, Outgoing, stdio_streams
 
 # The list is the same for all callers and while the server runs; this is how long a restart may go unnoticed.
 LIST_TTL_MS = 60_000
+App = Callable[[Event, Receive, Send], Awaitable[None]]
+Lifespan = Callable[[Any], AbstractAsyncContextManager[Any]]  # Any: the app, and what its lifespan gives
 
 
-def build_server(toolbox: ServedToolbox) -> Server[Any]:
+class ToolboxServer(Server[Any]):  # Any: its lifespan
+    """The SDK's server over the tools of one toolbox: whichever way it is served, calls are judged and recorded."""
+
+    toolbox: ServedToolbox
+
+    def streamable_http_app(self, **more: Any) -> Starlette:  # Any: the SDK's own keywords
+        app = super().streamable_http_app(**more)
+        bodies = self.session_manager.asgi_app
+        started = StartedByFirstRequest(MisreadBodies(bodies.app, self.toolbox), app.router.lifespan_context)
+        bodies.app, app.router.lifespan_context = started, started.lifespan
+        return app
+
+
+def build_server(toolbox: ServedToolbox) -> ToolboxServer:
     """Builds the SDK's server; fixes the set of tools. Raises: ContractError."""
     registry = toolbox.registry
     registry.freeze()
@@ -35,15 +51,18 @@ def build_server(toolbox: ServedToolbox) -> Server[Any]:
 
     # Only these tools have arguments to compare with headers, and the SDK would search the others on every call.
     mirrored = {tool["name"]: tool["inputSchema"] for tool in registry.published() if "x-mcp-header" in str(tool)}
-    server: Server[Any] = Server(
+    server = ToolboxServer(
         toolbox.name,
         version=toolbox.version,
         instructions=toolbox.instructions,
+        lifespan=lambda _server: toolbox.recording.during(),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         get_tool_input_schema=mirrored.get,
         cache_hints={"tools/list": CacheHint(ttl_ms=LIST_TTL_MS, scope="public")},
     )
+    server.toolbox = toolbox
+    server.middleware.append(SealedStates(toolbox))
     if is_tried():
         from handfast.toolkit.serve.telemetry import spare_unheard_spans
 
@@ -52,32 +71,50 @@ def build_server(toolbox: ServedToolbox) -> Server[Any]:
     return server
 
 
-def asgi_app(toolbox: ServedToolbox, *, state: str | None = None, **more: Any) -> Starlette:
-    """Builds the ASGI application and opens the recorder. Raises: ContractError, StoreError."""
-    toolbox.recording.open(state)
-    server = build_server(toolbox)
-    app = server.streamable_http_app(**more)
-    bodies = server.session_manager.asgi_app
-    bodies.app = MisreadBodies(bodies.app, toolbox)
-    own = app.router.lifespan_context
+class StartedByFirstRequest:
+    """`lifespan` stands in for the app's own: where it was not run by the first request, that one begins it.
+
+    It then ends with the event loop, which cancels what still runs.
+    """
+
+    def __init__(self, app: App, lifespan: Lifespan) -> None:
+        self._app = app
+        self._lifespan = lifespan
+        self._is_running = False
+        self._start: asyncio.Task[None] | None = None
+        self._begun: asyncio.Future[None] | None = None
 
     @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[Any]:  # Any: what the SDK's own lifespan gives
+    async def lifespan(self, app: Any) -> AsyncIterator[Any]:  # Any: as in Lifespan
+        async with self._lifespan(app) as given:
+            self._is_running = True
+            yield given
+
+    async def __call__(self, scope: Event, receive: Receive, send: Send) -> None:
+        if not self._is_running:
+            await self._begin(scope.get("app"))
+        await self._app(scope, receive, send)
+
+    async def _begin(self, app: Any) -> None:  # Any: as above
+        if self._begun is None:
+            self._begun = asyncio.get_running_loop().create_future()
+            self._start = asyncio.create_task(self._run(app, self._begun))
+        await asyncio.shield(self._begun)
+
+    async def _run(self, app: Any, begun: "asyncio.Future[None]") -> None:  # Any: as above
         try:
-            async with own(app) as given:
-                yield given
-        finally:
-            await toolbox.recording.close()
-
-    app.router.lifespan_context = lifespan
-    return app
+            async with self.lifespan(app):
+                begun.set_result(None)
+                await asyncio.Event().wait()
+        except Exception as problem:  # noqa: BLE001 - every request is told of it
+            begun.set_exception(problem)
 
 
-def run_stdio(toolbox: ServedToolbox, *, state: str | None = None) -> None:
+def run_stdio(server: ToolboxServer) -> None:
     try:
-        _run(_serve_stdio(toolbox, state))
+        _run(_serve_stdio(server))
     except StoreError as problem:
-        sys.exit(f"{toolbox.name}: {problem}")
+        sys.exit(f"{server.name}: {problem}")
     except KeyboardInterrupt:
         sys.exit(130)
 
@@ -91,14 +128,14 @@ def _run(work: Coroutine[Any, Any, None]) -> None:  # Any: a coroutine's send ty
         uvloop.run(work)
 
 
-async def _serve_stdio(toolbox: ServedToolbox, state: str | None) -> None:
-    toolbox.recording.open(state)
-    server = build_server(toolbox)
-    try:
-        async with stdio_streams(lambda line: answer_odd(line, toolbox)) as (incoming, outgoing):
-            await _serve(server, incoming, outgoing)
-    finally:
-        await toolbox.recording.close()
+async def _serve_stdio(server: ToolboxServer) -> None:
+    toolbox = server.toolbox
+    # Lines that are no message are answered, and recorded, outside the SDK's server.
+    async with (
+        toolbox.recording.during(),
+        stdio_streams(lambda line: answer_odd(line, toolbox)) as (incoming, outgoing),
+    ):
+        await _serve(server, incoming, outgoing)
 
 
 async def _serve(server: Server[Any], incoming: Incoming, outgoing: Outgoing) -> None:

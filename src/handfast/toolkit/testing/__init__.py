@@ -4,7 +4,7 @@ try:
     import hypothesis as _hypothesis  # noqa: F401 - to say at once what is missing, and not deep inside
 except ModuleNotFoundError:
     raise ImportError(
-        'handfast.toolkit.testing makes its arguments with Hypothesis. Run: pip install "handfast[testing]"'
+        "handfast.toolkit.testing makes its arguments with Hypothesis. Run: pip install hypothesis"
     ) from None
 
 from handfast.toolkit.testing.contract import assert_contract, contract_problems

@@ -7,11 +7,20 @@ from typing import Any, Final
 from mcp.types import CallToolResult, TextContent
 
 from handfast.core.answers.codes import CodeBook
-from handfast.core.answers.envelopes import Envelope, NotAnEnvelope, Rendered, read_plain, read_result, read_status
+from handfast.core.answers.envelopes import (
+    META_CODE,
+    Envelope,
+    NotAnEnvelope,
+    Rendered,
+    read_plain,
+    read_result,
+    read_status,
+)
 from handfast.core.answers.errors import ErrorCode
 from handfast.core.answers.outcome import Failed, Outcome
 from handfast.core.call.result import blocked_text
 from handfast.core.schema.compiled import CompiledSchema
+from handfast.toolkit.running.call_result import code_mark
 from handfast.toolkit.running.dispatch import RegisteredTool
 from handfast.toolkit.testing.generate.alternatives import same_json
 from handfast.toolkit.testing.judging import broken_formats, is_valid
@@ -43,7 +52,8 @@ def read_outcome(result: CallToolResult, tool: RegisteredTool, codes: CodeBook, 
     payload = result.structured_content
     match envelope:
         case Envelope.PLAIN:
-            return read_plain(Rendered(_object(payload), text_of(result), result.meta), wraps=tool.wraps)
+            text = text_of(result).removesuffix(code_mark(str((result.meta or {}).get(META_CODE))))
+            return read_plain(Rendered(_object(payload), text, result.meta), wraps=tool.wraps)
         case Envelope.RESULT:
             return read_result(payload)
         case Envelope.STATUS:
@@ -68,7 +78,7 @@ def _why(outcome: Failed, name: str) -> str:
 def _object(payload: Any) -> dict[str, Any] | None:  # Any: JSON
     if payload is None or isinstance(payload, dict):
         return payload
-    raise NotAnEnvelope("The structured content is no object.")
+    raise NotAnEnvelope("The structured content is not an object.")
 
 
 def _breach_of_form(result: CallToolResult, outcome: Outcome) -> str:

@@ -1,7 +1,7 @@
 """assert_contract: checks every tool of a toolbox against what it publishes, in one line of a test."""
 
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -9,12 +9,13 @@ from mcp import MCPError
 
 from handfast.toolkit.testing.driving import Driver
 from handfast.toolkit.testing.problems import Problem, report
-from handfast.toolkit.testing.refusals import Prober
+from handfast.toolkit.testing.refusals import PROBE_ACTOR, Prober
 from handfast.toolkit.testing.schema_checks import schema_problems
 from handfast.toolkit.testing.session import ERAS, for_session, in_memory, run_to_end
 from handfast.toolkit.testing.watch import Watch
 from handfast.toolkit.toolbox import Toolbox
-from handfast.toolkit.writing.spec import Kind
+from handfast.toolkit.writing.schemas import ContractError
+from handfast.toolkit.writing.spec import Kind, ToolSpec
 
 PATIENCE_S = 10.0  # agents wait longer, but a read tool with small arguments should not need that
 
@@ -26,18 +27,22 @@ def assert_contract(
     actor: Any = None,  # Any: an Actor, or another object with an id or a name
     skip: Collection[str] = (),
     patience_s: float = PATIENCE_S,
+    throwaway_app: Callable[[], Any] | None = None,  # Any: what the toolbox has as its app
 ) -> None:
     """Checks every schema, calls each read tool, and checks that wrong arguments do not reach handlers.
 
-    `skip` names tools that are not to be called, because they cost money or act on other systems. In async code,
-    await `contract_problems` instead.
+    `skip` names tools that are not to be called, because they cost money or act on other systems. With `throwaway_app`
+    tools that write and admin tools are called too, each on an app that it makes. In async code, await
+    `contract_problems` instead.
 
     Raises:
         AssertionError: with every problem, the arguments that show it and how to reproduce it.
     """
     __tracebackhide__ = True
     problems = run_to_end(
-        lambda: contract_problems(toolbox, examples=examples, actor=actor, skip=skip, patience_s=patience_s),
+        lambda: contract_problems(
+            toolbox, examples=examples, actor=actor, skip=skip, patience_s=patience_s, throwaway_app=throwaway_app
+        ),
         instead="await contract_problems(…)",
     )
     if problems:
@@ -51,6 +56,7 @@ async def contract_problems(
     actor: Any = None,  # Any: as above
     skip: Collection[str] = (),
     patience_s: float = PATIENCE_S,
+    throwaway_app: Callable[[], Any] | None = None,  # Any: as above
 ) -> list[Problem]:
     """The same, as a list of problems. Raises: ValueError, for a name in `skip` that no tool has."""
     unknown = sorted(set(skip) - {spec.name for spec in toolbox.list_registered()})
@@ -58,9 +64,18 @@ async def contract_problems(
         raise ValueError(f"There is no tool {', '.join(unknown)} to skip; correct the name.")
     with _quiet():
         found = schema_problems(toolbox.registry)
+        try:
+            toolbox.registry.freeze()
+        except ContractError as problem:
+            return [*found, Problem(toolbox.name, str(problem))]
         found += await _listing_problems(toolbox)
         found += await _refusal_problems(toolbox)
-        return found + await _driving_problems(toolbox, actor, skip, examples=examples, patience_s=patience_s)
+        for spec in toolbox.list_registered():
+            # The tools behind a dispatcher are called directly.
+            is_driven = spec.kind is Kind.READ or throwaway_app is not None
+            if is_driven and not spec.is_dispatcher and spec.name not in skip:
+                found += await _driving_problems(toolbox, spec, actor, examples, patience_s, throwaway_app)
+        return found
 
 
 async def _listing_problems(toolbox: Toolbox) -> list[Problem]:
@@ -81,7 +96,7 @@ async def _listing_problems(toolbox: Toolbox) -> list[Problem]:
 
 
 async def _refusal_problems(toolbox: Toolbox) -> list[Problem]:
-    watch = Watch()
+    watch = Watch(PATIENCE_S)
     held = for_session(toolbox, run_of=watch.held)
     try:
         prober = Prober(held.registry, watch)
@@ -91,16 +106,22 @@ async def _refusal_problems(toolbox: Toolbox) -> list[Problem]:
 
 
 async def _driving_problems(
-    toolbox: Toolbox, actor: object, skip: Collection[str], *, examples: int, patience_s: float
+    toolbox: Toolbox,
+    spec: ToolSpec,
+    actor: object,
+    examples: int,
+    patience_s: float,
+    throwaway_app: Callable[[], Any] | None,  # Any: as above
 ) -> list[Problem]:
-    watch = Watch()
+    watch = Watch(patience_s)
     watched = for_session(toolbox, run_of=watch.noted)
-    # The tools behind a dispatcher are called directly.
-    reading = [spec for spec in toolbox.list_registered() if spec.kind is Kind.READ and not spec.is_dispatcher]
-    names = [spec.name for spec in reading if spec.name not in skip]
+    if throwaway_app is not None:
+        watched.registry.app_state = throwaway_app()
+    if actor is None and spec.kind is Kind.ADMIN:
+        actor = PROBE_ACTOR  # without one nothing would run
     async with in_memory(watched, mode="2026-07-28", actor=actor) as client:
         driver = Driver(client=client, registry=watched.registry, watch=watch, examples=examples, patience_s=patience_s)
-        return [problem for name in names for problem in await driver.problems(name)]
+        return await driver.problems(spec.name)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from handfast.core.schema.compiled import CompiledSchema
 from handfast.toolkit.registry import ToolRegistry
 from handfast.toolkit.running.dispatch import RegisteredTool
 from handfast.toolkit.testing.answers import breach_of, read_outcome
+from handfast.toolkit.testing.blocked_loops import LoopBlocked
 from handfast.toolkit.testing.generate.arguments import Arguments, NoArguments, arguments_for, simplest
 from handfast.toolkit.testing.judging import is_valid
 from handfast.toolkit.testing.problems import Problem
@@ -72,7 +73,8 @@ class Driver:
 
     async def _told(self, tool: RegisteredTool, schema: CompiledSchema, kind: str, arguments: Arguments) -> Problem:
         if kind == _SILENT:
-            return Problem(tool.spec.name, f"{kind} within {self.patience_s:g} s", arguments)
+            why = f" and blocked the event loop: {self.watch.told}" if self.watch.raised else ""
+            return Problem(tool.spec.name, f"{kind} within {self.patience_s:g} s{why}", arguments)
 
         async def still(candidate: Any) -> bool:  # Any: JSON
             return is_valid(schema, candidate) and _kind(await self._breach(tool, candidate)) == kind
@@ -95,6 +97,8 @@ class Driver:
         return self._judged(tool, result)
 
     def _judged(self, tool: RegisteredTool, result: CallToolResult) -> str:
+        if isinstance(self.watch.raised, LoopBlocked):
+            return _SILENT
         codes, envelope = self.registry.codes, self.registry.envelope
         what = breach_of(result, tool, codes, envelope)
         if what:

@@ -7,7 +7,9 @@ from copy import copy
 from typing import Any, Literal, TypeVar
 
 from mcp import Client
+from mcp.client.session import ElicitationFnT
 
+from handfast.toolkit.running.recording import SharedRecorder, Unrecorded
 from handfast.toolkit.toolbox import Toolbox
 from handfast.toolkit.writing.spec import Run, ToolSpec
 
@@ -26,12 +28,17 @@ def run_to_end(start: Callable[[], Coroutine[Any, Any, T]], *, instead: str) -> 
 
 
 @asynccontextmanager
-async def in_memory(toolbox: Toolbox, *, mode: Mode = "auto", actor: Any = None) -> AsyncIterator[Client]:
-    """A new session; `actor` replaces the one that authentication would give. Raises: ContractError."""
+async def in_memory(
+    toolbox: Toolbox, *, mode: Mode = "auto", actor: Any = None, answers: ElicitationFnT | None = None
+) -> AsyncIterator[Client]:
+    """A new session; `actor` replaces the one that authentication would give, and `answers` the user whom tools ask.
+
+    Raises: ContractError.
+    """
     own = for_session(toolbox, actor)
     failure: Exception | None = None
     try:
-        async with Client(own.build_server(), mode=mode) as client:
+        async with Client(own.build_server(), mode=mode, elicitation_callback=answers) as client:
             try:
                 yield client
             except Exception as error:  # noqa: BLE001 - raised again below, as itself: here it would become a group
@@ -46,6 +53,10 @@ def for_session(toolbox: Toolbox, actor: Any = None, *, run_of: Callable[[ToolSp
     """A copy of the toolbox with the same tools and application, for one session. Raises: ContractError."""
     own = copy(toolbox)
     own.registry = toolbox.registry.apart(run_of)
+    own._server = None
+    if not own.registry.has_recorder:
+        own.registry.record_with(Unrecorded())  # else it would be on record with what really happened
+    own.recording = SharedRecorder(own.registry)
     if actor is not None:
         own.actor = lambda _context: actor
     return own

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from handfast.core.answers.errors import ToolError
+from handfast.toolkit.testing.blocked_loops import LoopBlocked, interrupted_when_blocked
 from handfast.toolkit.writing.call import Call
 from handfast.toolkit.writing.spec import Run, ToolSpec
 
 # Frames of libraries are left out, because an author needs the place that called the library.
-_NOT_OURS = (__file__, *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")))
+_NOT_OURS = (str(Path(__file__).parent), *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")))
 
 
 class Escaped(Exception):
@@ -22,9 +23,10 @@ class Escaped(Exception):
 class Watch:
     """Whether the handler ran in the last call, and what it raised."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience_s: float) -> None:
         self.ran = False
         self.raised: BaseException | None = None
+        self._patience_s = patience_s
 
     def begin(self) -> None:
         self.ran, self.raised = False, None
@@ -37,13 +39,14 @@ class Watch:
         async def run_noted(model: Any, arguments: dict[str, Any], call: Call) -> Any:  # Any: as of Run
             self.ran = True
             try:
-                return await run(model, arguments, call)
+                with interrupted_when_blocked(self._patience_s):
+                    return await run(model, arguments, call)
             except asyncio.CancelledError as error:
                 task = asyncio.current_task()
                 if task is not None and task.cancelling():
                     raise  # cancelled from outside
                 self._escape(error)
-            except SystemExit as error:
+            except (SystemExit, LoopBlocked) as error:
                 self._escape(error)
             except Exception as error:
                 self.raised = error

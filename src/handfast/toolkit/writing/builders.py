@@ -10,8 +10,12 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel
 
+from handfast.core.call import rules
 from handfast.core.call.guardrails import GUARDRAIL_PROPERTIES
+from handfast.core.call.policy import Violation
+from handfast.tool_call import UnusableResult
 from handfast.toolkit.writing.call import Call, NoArgs
+from handfast.toolkit.writing.reply import Reply, ToolResult
 from handfast.toolkit.writing.schemas import ContractError, Json, input_schema_of, require_movable
 from handfast.toolkit.writing.spec import Kind, Run, ToolSpec
 from handfast.toolkit.writing.status_envelope import not_supported
@@ -85,7 +89,7 @@ def _schema(model: type[BaseModel] | None, given: Mapping[str, Any] | None, name
         raise ContractError(f"'{name}' has an args_model and an input_schema; keep one of the two.")
     if given is not None:
         return dict(given)
-    return input_schema_of(model or NoArgs)
+    return input_schema_of(model or NoArgs, name)
 
 
 async def _nobody(**_: Any) -> str:  # Any: as a handler takes them
@@ -125,7 +129,12 @@ def run_of_handler(spec: ToolSpec, handler: Callable[..., Any]) -> Run:  # Any: 
     async def run(model: Any, arguments: dict[str, Any], call: Call) -> Any:  # Any: a model or None; JSON; an answer
         if isinstance(model, BaseModel):
             arguments = _dumped(model, arguments, spec)
-        return await handler(app_state=call.app, arguments=arguments, actor=call.actor)
+        answer = await handler(app_state=call.app, arguments=arguments, actor=call.actor)
+        if isinstance(answer, str | Reply | ToolResult):
+            return answer
+        kind = "nothing" if answer is None else f"a value of the type {type(answer).__name__}"
+        told = f"its handler returned {kind}, where the text of ok() or err() is promised"
+        raise UnusableResult(Violation(rules.RESULT_SCHEMA, told))
 
     return run
 

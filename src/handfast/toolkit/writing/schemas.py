@@ -1,12 +1,13 @@
 """JSON Schemas of authors' models: made short, and refused if they are not closed at every level."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel, PydanticUserError, TypeAdapter
 from pydantic.errors import PydanticInvalidForJsonSchema
 from pydantic.json_schema import GenerateJsonSchema
-from pydantic_core import CoreConfig, SchemaSerializer
+from pydantic_core import CoreConfig, SchemaError, SchemaSerializer
 
 Json = dict[str, Any]  # Any: JSON Schema
 
@@ -16,12 +17,17 @@ _MAPS = ("properties", "$defs", "definitions", "patternProperties")
 _ABOUT_KEYS = frozenset(
     ("properties", "patternProperties", "required", "minProperties", "maxProperties", "propertyNames")
 )
+_FIELD = re.compile(r'Field "([^"]+)"')
 _COME_ALONG = ("#/$defs/", "#/definitions/")
 _NOTES = frozenset(("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"))
 
 
 class ContractError(Exception):
     """A tool that cannot be registered; the message tells its author what is wrong, then what to do."""
+
+
+class UnusableSchema(ContractError):
+    """A tool whose schema cannot be compiled, such as one with an invalid pattern."""
 
 
 class _Untitled(GenerateJsonSchema):
@@ -31,8 +37,16 @@ class _Untitled(GenerateJsonSchema):
         return False
 
 
-def input_schema_of(model: type[BaseModel]) -> Json:
+def input_schema_of(model: type[BaseModel], tool: str) -> Json:
     """The schema of a model for arguments. Raises: ContractError."""
+    try:
+        model.model_rebuild()  # Args are built here, where the tool is known that they are for
+    except SchemaError as problem:
+        field, why = ".".join(_FIELD.findall(str(problem))), str(problem).strip().rpartition("\n")[2]
+        message = (
+            f"The field '{field}' of '{tool}' cannot be checked: {why.removeprefix('error: ')}. Correct the field."
+        )
+        raise UnusableSchema(message) from None
     return _described(TypeAdapter(model), "validation", model.__name__)
 
 

@@ -78,7 +78,7 @@ def require_seconds(seconds: object, name: str) -> None:
 def require_name(name: str) -> None:
     """Checks a tool's name. Raises: ContractError."""
     if not NAME.fullmatch(name):
-        raise ContractError(f"'{name}' is no name for a tool. Use 1 to 128 letters, digits, '_' or '-', without dots.")
+        raise ContractError(f"'{name}' cannot name a tool. Use 1 to 128 letters, digits, '_' or '-', without dots.")
 
 
 def require_sound(spec: ToolSpec, *, may_be_open: bool = False) -> None:

@@ -24,7 +24,7 @@ _UNEXPECTED = "The tool failed. Do not repeat the call unless that is safe, and 
 _SENTENCES = {
     "invalid_argument": "The tool cannot use what the arguments say. Correct them and call again.",
     "not_found": "What the arguments name does not exist. Look up what does and call again.",
-    "conflict": "This does not fit the present state. Read the state anew and call again.",
+    "conflict": "This does not fit the present state. Read the state again and repeat the call.",
     "guardrail_violated": "The call is not allowed as it is. Check what the tool asks for and call again.",
     "not_supported": "The tool cannot do this here. Use another one.",
 }

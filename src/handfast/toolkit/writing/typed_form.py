@@ -41,7 +41,7 @@ def spec_of_function(
     return ToolSpec(
         tool,
         inspect.getdoc(function) or "",
-        guarded_schema(input_schema_of(model), kind),
+        guarded_schema(input_schema_of(model, tool), kind),
         function,
         kind=kind,
         output_schema=schema,
@@ -61,7 +61,7 @@ def spec_of_function(
 def require_function(function: object) -> None:
     """Checks that the object is a function. Raises: ContractError, also for a sync wrapper of an async function."""
     if not inspect.isroutine(function):
-        raise ContractError(f"{function!r:.100} is no function; write `async def` or `def` and decorate that.")
+        raise ContractError(f"{function!r:.100} is not a function; write `async def` or `def` and decorate that.")
     within = inspect.unwrap(function)
     if inspect.iscoroutinefunction(within) and not inspect.iscoroutinefunction(function):
         name = within.__name__
@@ -109,7 +109,7 @@ def _parameters(
 def _result(hints: dict[str, Any], returns: Any, tool: str) -> tuple[TypeAdapter[Any], Json | None]:
     kind = returns if returns is not None else hints.get("return", inspect.Parameter.empty)
     if kind is inspect.Parameter.empty:
-        raise ContractError(f"'{tool}' does not say what it returns, so nobody can hold it to that. {_HOW}")
+        raise ContractError(f"'{tool}' does not say what it returns, so its result cannot be judged. {_HOW}")
     if get_origin(kind) is Reply:
         (kind,) = get_args(kind)
     if kind is ToolResult or kind is Reply:

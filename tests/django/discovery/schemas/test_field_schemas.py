@@ -552,25 +552,25 @@ def test_what_says_nothing_is_open_and_a_problem() -> None:
     assert list(findings) == [
         DiscoveryProblem(
             ProblemId.FIELD_OPEN,
-            "An agent is not told what to send for it: Untold.to_internal_value() is the project's own.",
+            "An agent cannot know what to send for it: Untold.to_internal_value() is the project's own.",
             "Annotate its argument, such as `data: str`.",
             f"{where}.untold",
         ),
         DiscoveryProblem(
             ProblemId.FIELD_OPEN,
-            "An agent is not told what it holds: Untold.to_representation() is the project's own.",
+            "An agent cannot know what it holds: Untold.to_representation() is the project's own.",
             "Annotate what it returns, such as `-> str`.",
             f"{where}.untold",
         ),
         DiscoveryProblem(
             ProblemId.FIELD_OPEN,
-            "An agent is not told what it holds: find_mystery() has no return annotation.",
+            "An agent cannot know what it holds: find_mystery() has no return annotation.",
             "Say what find_mystery() returns, such as `-> str`.",
             f"{where}.mystery",
         ),
         DiscoveryProblem(
             ProblemId.FIELD_OPEN,
-            "An agent is not told what it holds: nothing says what it holds.",
+            "An agent cannot know what it holds: nothing says what it holds.",
             "Annotate the property it reads, or use a typed field.",
             f"{where}.initials",
         ),

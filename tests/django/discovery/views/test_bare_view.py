@@ -107,7 +107,7 @@ def test_a_view_that_raises_is_a_problem_with_its_reason() -> None:
     assert list(findings) == [
         DiscoveryProblem(
             ProblemId.SERIALIZER_UNKNOWN,
-            f"{reason}so nobody knows what is taken and sent.",
+            f"{reason}so what is taken and sent is not known.",
             hint,
             f"{__name__}.ForUsers.list",
         ),

@@ -80,7 +80,7 @@ def test_nothing_is_promised_of_what_a_renderer_rewrites_unless_its_author_write
     assert [problem for problem in found.problems if problem.id == ProblemId.RESULT_OPEN] == [
         DiscoveryProblem(
             ProblemId.RESULT_OPEN,
-            "Writes answers in its own way, so an agent is not told what comes back.",
+            "Writes answers in its own way, so an agent cannot know what comes back.",
             "Say it with @mcp_tool(output=…) and a JSON Schema, in the words of what it writes.",
             "tests.django.discovery.views.test_renderers.ShoutingRenderer",
         )

@@ -39,7 +39,9 @@ def test_a_token_is_read_and_not_asked_for_on_the_command_line(project: Project)
     ended = project.manage("handfast", "client-config", "--token", stdin="hf_secret\n")
     assert json.loads(ended.stdout) == snippet("generic", "django", URL, "hf_secret")
     refused = project.manage("handfast", "client-config", "--token", stdin="\n")
-    assert refused == Ended(1, "", "CommandError: That is no token. Paste the one that was shown when it was made.\n")
+    assert refused == Ended(
+        1, "", "CommandError: That is not a token. Paste the one that was shown when it was made.\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -51,7 +53,7 @@ def test_a_token_is_read_and_not_asked_for_on_the_command_line(project: Project)
             [],
             "ALLOWED_HOSTS names no host to go to. Say it: --url https://example.com",
         ),
-        ("", "", ["--url", "shop.example"], "--url is no address. Write it whole, such as https://example.com"),
+        ("", "", ["--url", "shop.example"], "--url is not an address. Write it whole, such as https://example.com"),
         (
             "",
             "urlpatterns.pop()\n",

@@ -83,7 +83,7 @@ def test_people_get_the_same_in_words(filled: Project) -> None:
     shown = filled.manage("handfast", "empty-rows", "--model", "shop.contact", "--limit", "1").stdout.splitlines()
     assert shown[:2] == [
         "shop.Contact (contacts__create): 2 empty rows",
-        "  doubtful: nothing has to be said to make one, so somebody may have meant them",
+        "  doubtful: one can be made without any value, so they may be intended",
     ]
     assert shown[2].startswith("  1  made 20")
     assert shown[3:] == ["  and 1 more: see them with --limit 0"]
@@ -143,7 +143,7 @@ def test_nothing_is_deleted_that_was_not_named(filled: Project, words: list[str]
         (["--delete", "--yes", "--model", "leftovers.Person", "--pk", "x"], "--pk x: no key of leftovers.Person"),
         (
             ["--delete", "--yes", "--model", "leftovers.Visit", "--pk", "1"],
-            "None of these rows can be told to be empty.",
+            "None of these rows is known to be empty.",
         ),
         (["--yes", "--model", "leftovers.Person", "--pk", "1"], ABOUT_DELETING),
         (["--cascade"], ABOUT_DELETING),

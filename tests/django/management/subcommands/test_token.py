@@ -40,7 +40,7 @@ def test_a_token_is_issued_listed_and_revoked(project: Project) -> None:
     [
         (["issue", "bob", "--name", "x"], "There is no such user. Make one with manage.py createsuperuser"),
         (["issue", "ada", "--name", "x", "--days", "0"], "--days must be a number from 1 to 36500."),
-        (["issue", "ada", "--name", "x", "--scopes", "a b:c"], "'b:c' is no scope"),
+        (["issue", "ada", "--name", "x", "--scopes", "a b:c"], "'b:c' is not a scope"),
         (["revoke", "nobody"], "There is no token of that name. See: manage.py handfast token list"),
     ],
 )

@@ -114,6 +114,17 @@ class Rig:
     sent: list[Json] = field(default_factory=list)
     raw_sent: list[bytes] = field(default_factory=list)
     now: float = 1000.0
+    starting: dict[str, float] = field(default_factory=dict)  # how long servers have been starting
+    kept: dict[tuple[str, str], bytes] = field(default_factory=dict)  # what they listed the last time
+
+    def starting_for(self, server: str) -> float | None:
+        return self.starting.get(server)
+
+    def remembered(self, server: str, what: str) -> bytes | None:
+        return self.kept.get((server, what))
+
+    def remember(self, server: str, what: str, found: bytes) -> None:
+        self.kept[server, what] = found
 
     def __post_init__(self) -> None:
         self.combined = CombinedBackend(
@@ -124,6 +135,7 @@ class Rig:
                 diagnose=lambda *what: self.diagnosed.append(what),
                 first_wait=0.001,
                 seal=SEAL,
+                starts=self,
                 record_refused=self._record_refused,
                 record_templated=lambda _message, _actor, server, uri: self.templated.append((server, uri)),
             )

@@ -289,7 +289,7 @@ def test_a_task_is_asked_for_at_the_server_that_has_it() -> None:
         assert "result" in await rig.ask("resources/read", {"uri": "made:1"})
         del rig.servers["b"]
         gone = await rig.ask("tasks/get", {"taskId": task})
-        assert gone["error"]["message"] == "The server that this belongs to is not here any more. Begin anew."
+        assert gone["error"]["message"] == "The server that this belongs to is no longer here. Begin again."
 
     asyncio.run(ask())
     about = [asked for asked in b.asked if (asked.method or "").startswith("tasks/")]

@@ -290,9 +290,7 @@ def test_a_cursor_that_is_no_text_or_endless_costs_only_its_own_server_the_rest(
     result = asyncio.run(rig.ask("tools/list"))["result"]
     assert [tool["name"] for tool in result["tools"]] == ["a__x", "b__y"]
     assert "nextCursor" not in result
-    assert result["_meta"][UNAVAILABLE] == {
-        "a": "Its list goes on, but its cursor is no text, or too long to be sent back."
-    }
+    assert result["_meta"][UNAVAILABLE] == {"a": "Its list goes on, but its cursor is not a string, or is too long."}
 
 
 def test_a_cursor_outlives_servers_that_come_and_go() -> None:
@@ -327,3 +325,42 @@ def test_a_cursor_of_another_list_is_refused() -> None:
 
 def test_no_servers_have_empty_lists() -> None:
     assert [asyncio.run(Rig({}).names(method)) for method in KEYS] == [[], [], [], []]
+
+
+def test_a_list_waits_for_what_is_starting_and_not_for_what_began_long_ago() -> None:
+    slow, late = Scripted({"tools/list": [items("x")]}), Scripted(silent={"server/discover"})
+
+    async def answer_slowly() -> None:
+        rig = Rig({"late": late, "slow": slow}, seconds=0.01, starting={"late": 25.0, "slow": 0.0})
+        slow.silent.add("tools/list")
+        asking = asyncio.create_task(rig.ask("tools/list"))
+        done, _ = await asyncio.wait({asking}, timeout=0.1)  # ten times as long as any other server is given
+        assert not done
+        asking.cancel()
+        rig.starting["slow"] = 25.0
+        result = (await rig.ask("tools/list"))["result"]
+        text = "It is still starting. Clients that listen are told when it is up."
+        assert result["_meta"][UNAVAILABLE] == {"late": text, "slow": text}
+
+    asyncio.run(answer_slowly())
+
+
+def test_what_a_server_listed_the_last_time_stands_in_while_it_starts_and_clients_hear_of_its_own() -> None:
+    server = Scripted({"tools/list": [items("x", "y")]})
+
+    async def run() -> None:
+        rig = Rig({"s": server}, seconds=0.01)
+        await rig.combined.learn("s")
+        listening = asyncio.create_task(rig.ask("subscriptions/listen", {"notifications": {"toolsListChanged": True}}))
+        await until(lambda: rig.sent)
+        rig.starting["s"] = 0.0
+        server.silent.add("tools/list")
+        result = (await rig.ask("tools/list"))["result"]
+        assert [tool["name"] for tool in result["tools"]] == ["s__x", "s__y"]
+        assert (result["ttlMs"], result["_meta"]["handfast/remembered"]) == (0, ["s"])
+        assert UNAVAILABLE not in result["_meta"]
+        rig.combined.server_is_up("s")
+        await until(lambda: any(sent.get("method") == "notifications/tools/list_changed" for sent in rig.sent))
+        listening.cancel()
+
+    asyncio.run(run())

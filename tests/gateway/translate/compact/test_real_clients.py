@@ -21,6 +21,7 @@ REFUSED = (
     'Unwrap \'data\': send "entities" directly, not inside "data".\n'
     'Declared fields: ["entities"].'
 )
+BESIDE = REFUSED.replace("flat at the top level", 'inside "arguments"').replace("directly", 'inside "arguments"')
 
 
 def call(**arguments: Any) -> dict[str, Any]:  # Any: JSON
@@ -81,9 +82,9 @@ def test_a_compact_memory_keeps_what_is_sent_right_and_nothing_else(held: Held, 
     assert [tool["name"] for tool in listed["result"]["tools"]] == ["up"]
     assert json.loads(explained["result"]["content"][0]["text"])["inputSchema"]["required"] == ["entities"]
     assert made["result"]["structuredContent"] == {"entities": [ADA]}
-    for refused in (wrapped, beside):
+    for refused, text in ((wrapped, REFUSED), (beside, BESIDE)):
         assert refused["result"]["isError"] is True
-        assert refused["result"]["content"] == [{"type": "text", "text": REFUSED}]
+        assert refused["result"]["content"] == [{"type": "text", "text": text}]
     assert graph["result"]["structuredContent"] == {"entities": [ADA], "relations": []}
     assert json.loads((held.folder / client / "memory.jsonl").read_text()) == {"type": "entity", **ADA}
     assert [record.tool for record in read_records(held.folder / client / "state", type="tool_call")] == [

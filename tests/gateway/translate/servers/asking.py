@@ -18,8 +18,9 @@ from handfast.wire.message import read_message
 from tests.stubs.run import Stub, serving
 
 Json = Any  # Any: decoded JSON
-Way = Literal["stdio", "http-json", "http-sse"]
+Way = Literal["stdio", "http-json", "http-sse", "sse"]
 WAYS: tuple[Way, ...] = get_args(Way)
+PIPED = ("stdio", "sse")  # one line that callers may share
 PREFIX = "io.modelcontextprotocol/"
 LEGACY = ["2025-06-18", "2025-11-25"]
 MODERN = ["2026-07-28"]
@@ -72,4 +73,4 @@ def entry_for(stub: Stub, way: Way) -> Iterator[Json]:
         yield {"command": stub.command[0], "args": stub.command[1:]}
         return
     with serving(stub, way) as url:
-        yield {"url": url}
+        yield {"url": url, "type": "sse"} if way == "sse" else {"url": url}

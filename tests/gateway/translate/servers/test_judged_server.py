@@ -91,8 +91,8 @@ def test_a_modern_server_gets_the_request_as_it_is(tmp_path: Path, way: Way) -> 
         PREFIX + "clientCapabilities": {},
         "traceparent": "00-aa",
     }
-    assert "initialize" not in stub.journal.methods()
-    if way != "stdio":
+    assert stub.journal.methods().count("initialize") == (way in ("stdio", "sse"))  # which it refused
+    if way.startswith("http"):
         assert (sent.headers["mcp-method"], sent.headers["mcp-name"]) == ("tools/call", "add")
 
 
@@ -275,24 +275,27 @@ def test_a_server_that_is_not_there_costs_an_error_and_a_record(tmp_path: Path) 
     assert [record.status for record in read_records(tmp_path / "state", type="tool_call")] == ["error"]
 
 
-def test_a_lost_http_session_is_opened_again_and_the_call_repeated_there(tmp_path: Path) -> None:
+def test_a_call_that_finds_its_http_session_lost_is_not_repeated_and_the_next_has_another_one(tmp_path: Path) -> None:
     stub = legacy_stub(tmp_path, add=[answer(FINE), answer(FINE, "status:404"), answer(FINE)])
 
     async def work(backend: Backend) -> None:
         asker = Asker(backend)
-        for _ in range(2):
-            assert (await asker.call("add", {"n": 1}))["result"]["content"] == FINE["content"]
+        replies = [await asker.call("add", {"n": n}) for n in range(3)]
+        assert ["error" in reply for reply in replies] == [False, True, False]
+        text = "The server knows the session no more. The call was not repeated; the next one begins another session."
+        assert replies[1]["error"]["message"] == text
 
     with entry_for(stub, "http-json") as entry:
         asking(entry, tmp_path, work)
     assert stub.journal.methods().count("initialize") == 2
+    assert [call.message["params"]["arguments"]["n"] for call in stub.journal.calls("add")] == [0, 1, 2]
 
 
 def test_a_session_that_is_opened_again_logs_as_the_request_asks(tmp_path: Path) -> None:
     stub = legacy_stub(tmp_path, add=[answer(FINE), answer(FINE, "status:404"), answer(FINE)])
 
     async def work(backend: Backend) -> None:
-        for _ in range(2):
+        for _ in range(3):  # the second call finds its session lost, and is not repeated
             await Asker(backend).call("add", {"n": 1}, meta={PREFIX + "logLevel": "debug"})
 
     with entry_for(stub, "http-json") as entry:
@@ -372,8 +375,8 @@ def test_with_isolation_no_two_callers_share_a_process(tmp_path: Path, versions:
 
     with entry_for(stub, "stdio") as entry:
         asking({**entry, "handfast": {"isolation": "session"}}, tmp_path, work)
-    # One more was only asked for its era, and ended where that is not the modern one.
-    assert len(stub.journal.events("started")) == 2 + 1
+    # Two more were only asked for its era, one in the way of each.
+    assert len(stub.journal.events("started")) == 2 + 2
 
 
 def test_who_subscribes_or_sets_a_level_has_everything_in_one_session(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A session with a legacy server while a large request waits for its turn on the event loop."""
+"""A session with a legacy server at the moments between two turns of the event loop."""
 
 import asyncio
 from contextlib import suppress
@@ -10,7 +10,7 @@ from handfast.gateway.callers.held_calls import HeldCalls
 from handfast.gateway.calls.flow import HoldBack
 from handfast.gateway.http.response import Headers
 from handfast.gateway.translate.backend import Requester
-from handfast.gateway.translate.servers.legacy_session import LegacyServerSession
+from handfast.gateway.translate.servers.legacy_session import LegacyServerSession, SeenAsking
 from handfast.gateway.translate.servers.line import Deliver, Line, Room
 from handfast.turns import turns_of_loop
 from handfast.wire.message import Message, read_message
@@ -23,11 +23,13 @@ class Silent(Line):
     """A server that never answers."""
 
     is_alive = True
+    has_given_up = False
     is_shared = False
     incarnation: tuple[str, ...] = ()
     hold_back: HoldBack | None = None
 
-    def __init__(self) -> None:
+    def __init__(self, *, asks: bool = True) -> None:
+        self.asks = asks
         self.asked: list[Message] = []
         self.told: list[bytes] = []
 
@@ -35,7 +37,8 @@ class Silent(Line):
         self, message: Message, deliver: Deliver, headers: Headers | None = None, room: Room | None = None
     ) -> Message:
         self.asked.append(message)
-        deliver(read_message(QUESTION))
+        if self.asks:
+            deliver(read_message(QUESTION))
         never: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         return await never
 
@@ -54,7 +57,12 @@ def a_call(more: bytes = b"") -> Message:
 
 def a_session(line: Line) -> LegacyServerSession:
     return LegacyServerSession(
-        line, {}, held=HeldCalls(lambda: 60.0), refused=lambda _question: None, seconds=lambda: 5.0
+        line,
+        {},
+        held=HeldCalls(lambda: 60.0),
+        refused=lambda _question: None,
+        seconds=lambda: 5.0,
+        asking=SeenAsking(),
     )
 
 
@@ -102,5 +110,27 @@ def test_a_client_that_leaves_with_its_answer_unsent_leaves_no_question_open() -
         await asyncio.sleep(0)
         (refusal,) = line.told
         assert (read_message(refusal).id, session.is_idle) == (9, True)
+
+    asyncio.run(run())
+
+
+@pytest.mark.requirement("F3")
+def test_a_question_that_comes_together_with_the_cancellation_of_a_call_goes_to_no_other() -> None:
+    async def run() -> None:
+        line = Silent(asks=False)
+        session = a_session(line)
+        request = read_message(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}')
+        calls = [asyncio.create_task(session.request(request, ORIGIN)) for _ in range(2)]
+        for _ in range(2):  # a request is begun, and then sent
+            await asyncio.sleep(0)
+        assert len(line.asked) == 2
+        calls[0].cancel()
+        await asyncio.sleep(0)  # the call is being cancelled, and the server has not been told yet
+        session.stray(read_message(QUESTION))
+        await asyncio.sleep(0)
+        (refusal,) = line.told
+        assert read_message(refusal).has_error
+        calls[1].cancel()
+        await asyncio.wait(calls)
 
     asyncio.run(run())

@@ -129,7 +129,7 @@ def test_everything_that_is_tried_breaks_the_schema() -> None:
 
 
 def test_each_field_is_left_out_and_given_in_every_other_type_at_every_level() -> None:
-    schema = compiled(input_schema_of(NewContact))
+    schema = compiled(input_schema_of(NewContact, "tool"))
     valid = {"email": "a", "address": {"city": "x"}}
     tried: dict[str, Any] = dict(arguments_outside(schema, valid))
     assert tried["an unknown key"] == {**valid, "not_a_declared_field": 1}

@@ -199,7 +199,7 @@ class _Scope:
     def note_open(self, why: str, hint: str) -> None:
         self._findings.add(
             ProblemId.FIELD_OPEN,
-            f"An agent is not told what {'it holds' if self._direction == 'output' else 'to send for it'}: {why}.",
+            f"An agent cannot know what {'it holds' if self._direction == 'output' else 'to send for it'}: {why}.",
             hint=hint,
             where=f"{dotted_name(type(self._serializer))}.{self._field}",
         )

@@ -98,7 +98,7 @@ def _serializer(view: APIView, where: str, findings: DiscoveryProblems) -> AnySe
     findings.add(
         ProblemId.SERIALIZER_UNKNOWN,
         f"get_serializer_class() raised {chosen.reason}; "
-        + ("`serializer_class` is used instead." if fallback else "so nobody knows what is taken and sent."),
+        + ("`serializer_class` is used instead." if fallback else "so what is taken and sent is not known."),
         hint="Let it answer for an anonymous user and without an object, or set `serializer_class`.",
         where=where,
     )

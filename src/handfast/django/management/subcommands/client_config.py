@@ -64,5 +64,5 @@ def _read_token() -> str:
     typed = getpass.getpass("Token: ", sys.stderr) if sys.stdin.isatty() else sys.stdin.readline()
     token = typed.strip()
     if not token or not token.isascii() or not token.isprintable():
-        raise CommandError("That is no token. Paste the one that was shown when it was made.")
+        raise CommandError("That is not a token. Paste the one that was shown when it was made.")
     return token

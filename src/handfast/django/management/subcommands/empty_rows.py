@@ -33,7 +33,7 @@ def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:  # Any: a p
     parser.add_argument("--limit", type=int, default=_SHOWN, help=f"of a model (default: {_SHOWN}; 0: all)")
     parser.add_argument("--delete", action="store_true", help="delete the rows that are confirmed")
     parser.add_argument("--pk", action="append", metavar="KEY", help="only this row of one --model; may be repeated")
-    parser.add_argument("--yes", action="store_true", help="ask nobody; only for rows that --pk names")
+    parser.add_argument("--yes", action="store_true", help="do not ask; only for rows that --pk names")
     parser.add_argument("--cascade", action="store_true", help="also rows that others point at, with those others")
     parser.add_argument("--json", action="store_true", help="for programs")
     parser.set_defaults(run=run)
@@ -148,7 +148,7 @@ def _delete(command: BaseCommand, found: "list[Found]", options: Options) -> "Re
 def _named(found: "list[Found]", options: Options) -> "Confirmed":
     """The rows that --pk names, all of them or none."""
     if not found:
-        raise CommandError("None of these rows can be told to be empty. Nothing was deleted.")
+        raise CommandError("None of these rows is known to be empty. Nothing was deleted.")
     (one,) = found
     wanted = list(dict.fromkeys(_key(one.emptiness, text) for text in options["pk"]))
     full = [str(pk) for pk in wanted if pk not in {row.pk for row in one.rows}]

@@ -22,7 +22,7 @@ def add_parser(commands: "argparse._SubParsersAction[Any]") -> None:  # Any: a p
     listed = actions.add_parser("list", help="show every token, without its text")
     listed.add_argument("--json", action="store_true", help="for programs")
     listed.set_defaults(run=_list)
-    revoke = actions.add_parser("revoke", help="let nobody in with it any more")
+    revoke = actions.add_parser("revoke", help="do not accept it any more")
     revoke.add_argument("name", metavar="NAME")
     revoke.set_defaults(run=_revoke)
 

@@ -4,6 +4,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
+from secrets import token_hex
 from typing import Final
 
 import msgspec
@@ -13,7 +14,7 @@ from handfast.core.call.caller import Caller
 from handfast.gateway.callers.opaque import Tampered
 from handfast.gateway.callers.task_ids import TaskIds
 from handfast.gateway.http.exchange import HttpProblem
-from handfast.gateway.translate.backend import Backend, Requester, leave
+from handfast.gateway.translate.backend import Backend, Requester, ignore, leave
 from handfast.gateway.translate.combined.ask_server import error_text
 from handfast.gateway.translate.combined.discovery import Discoveries, discover_all
 from handfast.gateway.translate.combined.endpoint import CombinedEndpoint, RequestRefused
@@ -22,15 +23,17 @@ from handfast.gateway.translate.combined.listening import UPDATED, Listen
 from handfast.gateway.translate.combined.lists import Lists
 from handfast.gateway.translate.combined.resolving import Resolver
 from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND, UPSTREAM_FAILED, UPSTREAM_TIMEOUT
+from handfast.wire.eras import MODERN_META
 from handfast.wire.members import level_of, member, text_member
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_message
 from handfast.wire.methods import LIST_KINDS, MODERN_TASK_REQUESTS, ListKind
-from handfast.wire.replies import error_message
+from handfast.wire.replies import error_message, request
 from handfast.wire.scan import NotJson
 from handfast.wire.splice import Path, put, replace_values
 
 _MOST_SUBSETS: Final = 64  # kept because they are small; a dropped one is made again: the knowledge is shared
 _UPSTREAM_ERRORS: Final = frozenset((UPSTREAM_FAILED, UPSTREAM_TIMEOUT))
+_NOTHING: Final = {"_meta": MODERN_META}
 Edits = dict[str, bytes | None]  # members of params, as the server that gets them knows them
 Route = Callable[[Message, Requester], Awaitable[tuple[str, Edits]]]
 
@@ -74,6 +77,22 @@ class CombinedBackend:
         """Called when the settings have changed: open subscriptions take up new servers and notify their clients."""
         for listener in self._endpoint.listeners:
             listener.servers_changed()
+
+    def server_is_up(self, name: str) -> None:
+        """It was found out how to ask it. Clients whose list went without it are told to ask again."""
+        if name in self._endpoint.awaited:
+            self._endpoint.awaited.discard(name)
+            self.servers_changed()
+
+    async def learn(self, name: str) -> None:
+        """Asks a server for its lists, for no client. Raises: UpstreamFailed."""
+        backend = self._endpoint.every_server()[name]
+        origin = Requester(Caller(session=f"handfast-{token_hex(8)}"), ignore)
+        try:
+            await self._lists.remember(name, backend, read_message(request("handfast", "tools/list", _NOTHING)), origin)
+        finally:
+            self._discoveries.forget(origin.caller.name)
+            leave(backend, origin.caller)
 
     def leave(self, caller: Caller) -> None:
         self._endpoint.knowledge.forget(caller.name)
@@ -195,7 +214,7 @@ class CombinedBackend:
     def _backend(self, server: str) -> Backend:
         backend = self._endpoint.servers().get(server)
         if backend is None:
-            raise RequestRefused(INVALID_PARAMS, "The server that this belongs to is not here any more. Begin anew.")
+            raise RequestRefused(INVALID_PARAMS, "The server that this belongs to is no longer here. Begin again.")
         return backend
 
     def _finish(self, answer: Message, server: str, message: Message, origin: Requester) -> Message:
@@ -214,7 +233,7 @@ class CombinedBackend:
         if member(result, "requestState") is not None and text_member(result, "resultType") == "input_required":
             state = text_member(result, "requestState")
             if state is None:
-                reason = f"The server {server} asked for more, but its requestState is no text. Nothing can answer it."
+                reason = f"The server {server} asked for more, but its requestState is not a string."
                 self._endpoint.diagnose(server, rules.COMBINED_UNUSABLE_STATE, reason)
                 return error_message(message.id, UPSTREAM_FAILED, reason)
             wrapped = self._endpoint.seal.wrap(_state_of(message, origin), (server, state))
@@ -237,7 +256,7 @@ class CombinedBackend:
         owner = self._resolver.owner(text_member(update.params(), "uri") or "", origin)
         if owner is None or owner.server == server:
             return True
-        self._endpoint.diagnose(server, rules.COMBINED_FOREIGN_UPDATE, f"It told of a URI of {owner.server}.")
+        self._endpoint.diagnose(server, rules.COMBINED_FOREIGN_UPDATE, f"It sent an update of a URI of {owner.server}.")
         return False
 
 

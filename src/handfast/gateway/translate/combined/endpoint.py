@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from handfast.core.call.caller import Caller
 from handfast.crashes import describe_crash
@@ -15,6 +15,7 @@ from handfast.wire.message import Message
 
 _log: Final = logging.getLogger("handfast.gateway")
 
+Key = TypeVar("Key")
 Servers = Mapping[str, Backend]
 Diagnose = Callable[[str, str, str], None]  # server, rule, reason
 RecordRefused = Callable[[Message, Requester, str, str], Awaitable[None]]  # the request, whose, rule, reason
@@ -35,6 +36,30 @@ class RequestRefused(Exception):
 
 async def record_nothing(_message: Message, _origin: Requester, _rule: str, _reason: str) -> None:
     """For an endpoint without records."""
+
+
+class Starts(Protocol):
+    """What is known of servers that may not be up yet."""
+
+    def starting_for(self, server: str) -> float | None:
+        """How long its process has been starting; None where it is up, down or not asked for yet."""
+
+    def remembered(self, server: str, what: str) -> bytes | None:
+        """What it listed to everybody when it was last started."""
+
+    def remember(self, server: str, what: str, found: bytes) -> None: ...
+
+
+class _AllUp:
+    """Nothing is starting, and nothing is remembered."""
+
+    def starting_for(self, server: str) -> float | None:  # noqa: ARG002 - the same for all
+        return None
+
+    def remembered(self, server: str, what: str) -> bytes | None:  # noqa: ARG002 - as above
+        return None
+
+    def remember(self, server: str, what: str, found: bytes) -> None: ...
 
 
 class ServersWatcher(Protocol):
@@ -58,9 +83,12 @@ class CombinedEndpoint:
     """Records a URI that went to a server only because one of its templates fits."""
     first_wait: float = 1.0
     """Seconds before a server that ended a subscription is asked again; doubled each time."""
+    starts: Starts = field(default_factory=_AllUp)
     only: frozenset[str] | None = None
     knowledge: Knowledge = field(default_factory=Knowledge)
     listeners: set[ServersWatcher] = field(default_factory=set)
+    awaited: set[str] = field(default_factory=set)
+    """Servers that a list did not wait for any longer: clients are told when they are up."""
     leaving: set[asyncio.Task[None]] = field(default_factory=set)  # tasks that may outlive their request
 
     def servers(self) -> Servers:
@@ -73,13 +101,25 @@ class CombinedEndpoint:
 
     async def all_within(self, works: Iterable[Coroutine[Any, Any, None]]) -> None:  # Any: asyncio's own type
         """Runs them side by side until all are done or the time is up; those that are not done then are cancelled."""
-        tasks = [self.start(work) for work in works]
+        await self.each_within(dict(enumerate(works)), lambda _: 0.0)
+
+    async def each_within(
+        self,
+        works: Mapping[Key, Coroutine[Any, Any, None]],  # Any: as above
+        seconds_left: Callable[[Key], float],
+    ) -> None:
+        """The same; once the time is up, those that have some left of their own are waited for that long."""
+        tasks = {key: self.start(work) for key, work in works.items()}
         if not tasks:
             return
         try:
-            await asyncio.wait(tasks, timeout=self.seconds())
+            await asyncio.wait(tasks.values(), timeout=self.seconds())
+            left = {task: seconds_left(key) for key, task in tasks.items() if not task.done()}
+            late = {task: seconds for task, seconds in left.items() if seconds > 0}
+            if late:
+                await asyncio.wait(late, timeout=max(late.values()))
         finally:
-            for task in tasks:
+            for task in tasks.values():
                 task.cancel()
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:  # Any: asyncio's own type

@@ -178,7 +178,7 @@ class Listen:
                 return
             if message.method == UPDATED and not self._is_of(name, server, message):
                 self._endpoint.diagnose(
-                    name, rules.COMBINED_FOREIGN_UPDATE, "It told of a URI that it was not asked for."
+                    name, rules.COMBINED_FOREIGN_UPDATE, "It sent an update of a URI that it was not asked for."
                 )
                 return
             raw = self._task_ids.wrap_in_notification(raw, message, name)
@@ -228,7 +228,7 @@ class Listen:
         for owner, uri in noted.items():
             self._resolver.note_owner(uri, owner, self._message, self._origin)
         if None in owners.values():
-            reason = "URIs of a subscription cannot be told whose they are, and are not listened to. Use /mcp/<server>."
+            reason = "The server of some URIs is not known, so they are not listened to. Use /mcp/<server>."
             await self._endpoint.record_refused(self._message, self._origin, rules.COMBINED_UNROUTED, reason)
 
     def _is_of(self, name: str, server: _Server, message: Message) -> bool:

@@ -6,6 +6,7 @@ cursor: for each server with more, that server's own cursor.
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -24,7 +25,7 @@ from handfast.turns import LARGE_BYTES, take_turn
 from handfast.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from handfast.wire.members import level_of, member, text_member
 from handfast.wire.message import Members, Message
-from handfast.wire.methods import ListKind
+from handfast.wire.methods import LIST_KINDS, ListKind
 from handfast.wire.replies import answer_message
 from handfast.wire.scan import NotJson, scan_items
 from handfast.wire.splice import replace_values
@@ -34,6 +35,9 @@ _MOST_PAGES: Final = 50
 _ENOUGH_BYTES: Final = 4 * 1024**2
 # Of one server's cursor. All go into one cursor that clients send back, and no server may make that one too long.
 _LONGEST_CURSOR: Final = 64 * 1024
+# From the start of a server. Several clients wait half a minute for their first list, and show what is in it for good.
+FIRST_LIST_SECONDS: Final = 25.0
+META_REMEMBERED: Final = "handfast/remembered"
 
 
 @dataclass(slots=True)
@@ -45,9 +49,11 @@ class Part:
     starts_anew: bool
     items: list[tuple[str, bytes]] = field(default_factory=list)  # public name or URI, bytes for clients
     own_names: dict[str, str] = field(default_factory=dict)
+    own_items: list[bytes] = field(default_factory=list)  # as the server wrote them
     links: list[str] = field(default_factory=list)
     pages: int = 0
     is_done: bool = False  # nothing more comes, whatever the reason
+    is_recalled: bool = False  # the server is still starting: this is what it listed the last time
     problem: str = "It did not answer in time."
     unreadable: int = 0
     ttl_ms: int | None = None
@@ -78,12 +84,16 @@ class Lists:
 
     async def _fill(self, kind: ListKind, parts: list[Part], message: Message, origin: Requester) -> None:
         servers = self._endpoint.servers()
-        await self._endpoint.all_within(
-            self._fill_one(kind, part, servers[part.server], message, origin)
+        works = {
+            part.server: self._fill_one(kind, part, servers[part.server], message, origin)
             for part in parts
             if part.server in servers
-        )
+        }
+        await self._endpoint.each_within(works, partial(self._seconds_left, kind))
         for part in parts:
+            if not part.is_done and self._endpoint.starts.starting_for(part.server) is not None:
+                self._endpoint.awaited.add(part.server)
+                self._recall(kind, part)
             if len(part.items) > SLICE:
                 await take_turn()
             known = self._endpoint.known(origin)
@@ -93,6 +103,31 @@ class Lists:
                 known.asked[kind.key, part.server] = self._endpoint.now()
             known.link(part.server, part.links)
             self._diagnose(kind, part)
+
+    def _seconds_left(self, kind: ListKind, server: str) -> float:
+        """For a server that is starting: clients ask for their list once, and what is missing then stays missing."""
+        seconds = self._endpoint.starts.starting_for(server)
+        if seconds is None or self._endpoint.starts.remembered(server, kind.method) is not None:
+            return 0.0
+        return FIRST_LIST_SECONDS - seconds
+
+    def _recall(self, kind: ListKind, part: Part) -> None:
+        """Fill in what the server listed when it was last started."""
+        found = self._endpoint.starts.remembered(part.server, kind.method)
+        part.problem = "It is still starting. Clients that listen are told when it is up."
+        if found is not None and part.starts_anew and not part.pages:
+            for item in msgspec.json.decode(found, type=list[msgspec.Raw]):
+                _take_item(kind, part, bytes(item))
+            part.problem, part.is_recalled = "", True
+
+    async def remember(self, server: str, backend: Backend, message: Message, origin: Requester) -> None:
+        """Keep what a server lists to a caller who can do nothing in particular, for when it is slow to start."""
+        for kind in LIST_KINDS.values():
+            part = Part(server, None, starts_anew=True)
+            await self._fill_one(kind, part, backend, message, origin)
+            if part.is_done and not part.problem and part.cursor is None:
+                items = b"[" + b",".join(part.own_items) + b"]"
+                self._endpoint.starts.remember(server, kind.method, items)
 
     async def _fill_one(
         self, kind: ListKind, part: Part, backend: Backend, message: Message, origin: Requester
@@ -118,15 +153,16 @@ class Lists:
 
     def _joined(self, kind: ListKind, parts: list[Part]) -> dict[str, Any]:  # Any: JSON
         unavailable = {part.server: part.problem for part in parts if part.problem}
+        recalled = [part.server for part in parts if part.is_recalled]
         asked = [part for part in parts if part.ttl_ms is not None]
-        is_public = bool(asked) and not unavailable and not any(part.is_private for part in asked)
+        is_public = bool(asked) and not unavailable and not recalled and not any(part.is_private for part in asked)
         result: dict[str, Any] = {  # Any: JSON
             "resultType": "complete",
             kind.key: [msgspec.Raw(item) for item in self._items(kind, parts)],
             # A list with a gap in it must not be cached.
-            "ttlMs": 0 if unavailable else min((part.ttl_ms or 0 for part in asked), default=0),
+            "ttlMs": 0 if unavailable or recalled else min((part.ttl_ms or 0 for part in asked), default=0),
             "cacheScope": "public" if is_public else "private",
-            "_meta": {**SERVER_INFO, **({META_UNAVAILABLE: unavailable} if unavailable else {})},
+            "_meta": {**SERVER_INFO, **_gaps(unavailable, recalled)},
         }
         rest = [(part.server, part.cursor) for part in parts if part.cursor is not None]
         if rest:
@@ -161,6 +197,14 @@ class Lists:
         if part.unreadable:
             reason = f"{part.unreadable} items of {kind.method} have no {kind.identity} that can be read; left out."
             self._endpoint.diagnose(part.server, rules.COMBINED_UNREADABLE, reason)
+
+
+def _gaps(unavailable: Mapping[str, str], recalled: list[str]) -> dict[str, object]:
+    """What a list goes without, and what in it is of an earlier start."""
+    return {
+        **({META_UNAVAILABLE: unavailable} if unavailable else {}),
+        **({META_REMEMBERED: recalled} if recalled else {}),
+    }
 
 
 def _bound(kind: ListKind) -> tuple[str, str]:
@@ -217,7 +261,10 @@ async def _take_page(kind: ListKind, part: Part, result: Members) -> int:
     part.cursor, part.problem = following, ""  # this page is shown, even if the next does not come in time
     is_usable = following is not None or member(result, "nextCursor") is None
     if not is_usable or len(following or "") > _LONGEST_CURSOR:
-        part.cursor, part.problem = None, "Its list goes on, but its cursor is no text, or too long to be sent back."
+        part.cursor, part.problem = (
+            None,
+            "Its list goes on, but its cursor is not a string, or is too long.",
+        )
     if not is_whole:
         part.cursor, part.problem = None, f"A page of its list has more than {MOST_ITEMS} items; the rest is left out."
     return sum(map(len, items))
@@ -229,10 +276,12 @@ def _take_item(kind: ListKind, part: Part, item: bytes) -> None:
     if own is None:
         part.unreadable += 1
         return
+    own_item = item
     public = public_name(part.server, own) if kind.is_named else own
     if public != own:
         item = replace_values(item, {("name",): msgspec.json.encode(public)})
     part.items.append((public, item))
+    part.own_items.append(own_item)
     part.own_names[public] = own
     if kind.key == "tools" and (uri := tool_uri(members)) is not None:
         part.links.append(uri)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from handfast.catalog.store import ServerMemory
 from handfast.core.call.caller import Caller
 from handfast.gateway.admission.server_era import EraRefused, find_modern
 from handfast.gateway.admission.server_health import Era
@@ -11,8 +12,11 @@ from handfast.gateway.translate.backend import Requester, ask
 from handfast.gateway.translate.servers.legacy_server import LegacyServer
 from handfast.gateway.translate.servers.line import HttpRefused, ServerExited
 from handfast.gateway.translate.servers.modern_server import ModernServer
+from handfast.wire.eras import LEGACY_REVISION
 from handfast.wire.message import Message
 
+ERA = "era"  # what is remembered of it: MODERN, or the mark of a legacy server
+MODERN = b"modern"
 _MISFITS = frozenset((-32600, -32000, -32022))  # errors of servers that do not understand a request's era
 
 
@@ -22,13 +26,22 @@ class NativeServer:
         modern: ModernServer,
         legacy: LegacyServer,
         *,
+        memory: ServerMemory,
         leave_modern: Callable[[], Awaitable[None]],
+        leave_legacy: Callable[[], Awaitable[None]] | None = None,
         is_busy: Callable[[], bool] = lambda: False,
     ) -> None:
         """`leave_modern` closes what was opened for the probe of a server that proved not to be modern.
 
-        `is_busy`: the server has requests to answer; some servers do one thing at a time.
+        `leave_legacy` is the reverse, and says that a handshake is tried first: servers on SDKs of 2024 and 2025 fall
+        silent at a `server/discover` on their stdin, and exit at the next message. `is_busy`: the server has requests
+        to answer; some servers do one thing at a time.
         """
+        self._memory = memory
+        self._leave_legacy = leave_legacy
+        self.on_known: Callable[[], None] = lambda: None
+        self.asked_since: float | None = None
+        """When its era began to be asked for, in the loop's time, while it is not known."""
         self._modern = modern
         self._legacy = legacy
         self._leave_modern = leave_modern
@@ -58,6 +71,7 @@ class NativeServer:
         if self._is_modern is not None:
             return self._is_modern
         if self._probe is None:
+            self.asked_since = asyncio.get_running_loop().time()
             self._probe = asyncio.create_task(self._ask())
             self._probe.add_done_callback(self._probed)
         probe = self._probe
@@ -68,9 +82,9 @@ class NativeServer:
 
     def _probed(self, probe: "asyncio.Task[bool]") -> None:
         """Forgets the probe, so that a failed one is repeated; retrieves its exception, or asyncio reports it."""
-        self._probe = None
-        if not probe.cancelled():
-            probe.exception()
+        self._probe = self.asked_since = None
+        if not probe.cancelled() and probe.exception() is None:
+            self.on_known()
 
     async def is_only_modern(self) -> bool:
         """Whether it accepts no handshake; its list of versions does not show that, as some name only the newest."""
@@ -114,11 +128,41 @@ class NativeServer:
         await self._legacy.close()
 
     async def _ask(self) -> bool:
+        remembered = self._memory.get(ERA) or b""
+        is_new = remembered != MODERN and not self._was_modern and self._takes_handshake is not False
+        is_greeted_first = self._leave_legacy is not None and is_new
+        mark, exited = await self._greet() if is_greeted_first else (b"", None)
+        is_modern = False
+        # A server of both eras knows the revision before the modern one. One that was found to be legacy is not
+        # started a second time to be asked, as long as it says the same of itself.
+        if not mark or (mark >= LEGACY_REVISION.encode() and mark != remembered):
+            is_modern = await self._discover(mark, exited)
+        if is_modern or remembered == MODERN:
+            self._memory.keep(ERA, MODERN if is_modern else b"")
+        self._is_modern = self._was_modern = is_modern
+        return is_modern
+
+    async def _greet(self) -> tuple[bytes, ServerExited | None]:
+        """Its revision and what it calls itself, empty where it will have no handshake. Raises: UpstreamFailed."""
+        try:
+            return (await self._legacy.greet()).mark, None
+        except EraRefused:
+            self._takes_handshake = False
+            return b"", None
+        except ServerExited as problem:
+            return b"", problem  # a modern one may not know what a handshake is
+
+    async def _discover(self, mark: bytes, exited: ServerExited | None) -> bool:
+        """Whether it answers `server/discover`; remembered only if it answered. Raises: UpstreamFailed."""
         is_modern = False
         was_busy = self._is_busy()
         try:
             is_modern = await find_modern(ask(self._modern, "server/discover"))
+            self._memory.keep(ERA, MODERN if is_modern else mark)
         except (TimeoutError, ServerExited) as problem:
+            if exited is not None:
+                await self._leave_modern()
+                raise exited from None  # it exits whatever it is asked
             # Some legacy servers stay silent or exit at a message that they do not know. A modern server that is at
             # work on calls answers later, and its process must not be stopped under those calls.
             is_modern = self._was_modern and was_busy and isinstance(problem, TimeoutError)
@@ -127,5 +171,6 @@ class NativeServer:
                 raise  # a server in trouble says nothing about its era
         if not is_modern:
             await self._leave_modern()
-        self._is_modern = self._was_modern = is_modern
+        elif self._leave_legacy is not None:
+            await self._leave_legacy()
         return is_modern

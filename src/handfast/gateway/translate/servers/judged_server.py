@@ -16,6 +16,7 @@ from handfast.gateway.admission.server_health import Era, ServerHealth, Upstream
 from handfast.gateway.callers.caller_ids import Foreign
 from handfast.gateway.calls.call_time import CallTime
 from handfast.gateway.calls.conversation import Conversation, is_sign_of_life
+from handfast.gateway.calls.judged_calls import LEFT
 from handfast.gateway.calls.param_headers import param_mismatch
 from handfast.gateway.calls.pending import Pending
 from handfast.gateway.calls.server_side import ServerSide
@@ -80,11 +81,15 @@ class JudgedServer:
             rule = rules.MESSAGE_HEADER_MISMATCH
             return read_message(conversation.fail(message.id, pending, mismatch, code=HEADER_MISMATCH, rule=rule))
         self._health.in_progress += pending.call is not None
+        inbox = Inbox(self._note_slow)
         try:
-            return await self._relay(conversation, pending, message, origin)
+            return await self._relay(conversation, pending, message, origin, inbox)
         except asyncio.CancelledError as cancelled:
             if cancelled.args and cancelled.args[0]:  # its session ended, and this is why
                 conversation.close(str(cancelled.args[0]))
+            elif pending.call is not None and not (inbox.flow.has_source or origin.caller.session):
+                # A client without a session cancels by leaving.
+                self._server.path.conclude(pending.call, Status.CANCELLED, rule=rules.CLIENT_LEFT, reason=LEFT)
             raise
         finally:
             self._health.in_progress -= pending.call is not None
@@ -103,11 +108,10 @@ class JudgedServer:
                 await self._is_idle.wait()
 
     async def _relay(
-        self, conversation: Conversation, pending: Pending, message: Message, origin: Requester
+        self, conversation: Conversation, pending: Pending, message: Message, origin: Requester, inbox: Inbox
     ) -> Message:
         assert message.id is not None
         began = self._server.now()
-        inbox = Inbox(self._note_slow)
         asking = asyncio.create_task(self._ask(message, origin, inbox))
         try:
             await self._pass_on(inbox, conversation, pending, origin)

@@ -57,7 +57,12 @@ class LegacyCall:
 
     @property
     def may_ask(self) -> bool:
-        return self.method in INTERACTIVE and not self.exchange.done()
+        return self.method in INTERACTIVE and not self.exchange.done() and not self.is_given_up
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether its client takes no answer any longer."""
+        return self.exchange.cancelling() > 0
 
     @property
     def is_running(self) -> bool:

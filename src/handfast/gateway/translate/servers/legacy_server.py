@@ -87,6 +87,14 @@ class LegacyServer:
         finally:
             session.last_used = self._now()
 
+    async def greet(self) -> LegacyServerSession:
+        """Its handshake, in the session that callers share where they may. Raises: UpstreamFailed, EraRefused."""
+        if not self._isolates():
+            return await self._session(_SHARED)
+        session = await self._opener.open(Opening("", b"{}", is_own=True))
+        await session.close()
+        return session
+
     async def accepts_handshake(self) -> bool:
         """Raises: UpstreamFailed."""
         try:

@@ -1,6 +1,7 @@
 """A session with a legacy server behind the modern form: its handshake is done, calls that ask are held."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from contextlib import nullcontext
 from itertools import count
@@ -32,12 +33,14 @@ from handfast.wire.replies import answer, answer_message, error_message, error_r
 from handfast.wire.scan import NotJson
 from handfast.wire.translate import discovery_of, input_required, to_legacy_request, to_modern_answer
 
+_REVISION: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _NO_STATE: Final = (
     "The requestState is not known, not for this request, or has expired. Send the request again without it."
 )
 
 _NO_CALL: Final = "Nobody can be asked at the moment: the client speaks a revision in which only a call can ask."
 _SEVERAL: Final = "Several calls are under way, and it cannot be known which one asks. Call this tool again."
+_GIVEN_UP: Final = "Another call was given up, and it cannot be known which one asks. Call this tool again."
 _CLOSED: Final = "The session with the server was closed before it answered. Repeat the call if that is safe."
 
 
@@ -68,6 +71,9 @@ class LegacyServerSession:
         self._turn = asyncio.Lock()
         self._discovery = discovery_of(greeting)
         self._info = _short_info(member(greeting, "serverInfo"))
+        revision = text_member(greeting, "protocolVersion") or ""
+        # What tells this server from another version of it; empty where it named no revision, which proves nothing.
+        self.mark = b"%s %s" % (revision.encode(), self._info or b"") if _REVISION.fullmatch(revision) else b""
         self._held = held
         self._refused = refused
         self._seconds = seconds
@@ -77,6 +83,7 @@ class LegacyServerSession:
         self._sending: set[asyncio.Task[None]] = set()
         self._under_way = 0  # requests of clients, those not sent yet included
         self._log_rank: int | None = None  # of the level that the server was asked to log at
+        self._is_unclear = False  # a question was refused because a call that was given up may have asked it
         self.last_used = 0.0
         self.has_called = False
 
@@ -86,7 +93,11 @@ class LegacyServerSession:
 
     @property
     def is_alive(self) -> bool:
-        return self.line.is_alive
+        """Whether it takes requests. Once questions are unclear another session takes over, as soon as this one rests.
+
+        Most servers never answer a call that was cancelled, so questions would be refused here for ever.
+        """
+        return self.line.is_alive and not (self._is_unclear and not self._calls and not self._under_way)
 
     async def close(self) -> None:
         calls = list(self._calls.values())
@@ -183,6 +194,7 @@ class LegacyServerSession:
             on_put_down=sent.forget,
         )
         self._calls[own_id] = call
+        call.exchange.add_done_callback(lambda _: self._calls.pop(own_id, None))
         return call
 
     async def _step(self, call: LegacyCall, message: Message, origin: Requester) -> Message:
@@ -192,16 +204,11 @@ class LegacyServerSession:
                 await take_turn()  # a held call is found by a digest of the whole request
         except asyncio.CancelledError:
             call.abandon()
-            self._forget(call)
-            raise
-        except BaseException:
-            self._forget(call)
             raise
         if found is None:
             requests = {name: to_input_request(question) for name, question in call.questions.items()}
             call.put_down()
             return input_required(message, requests, self._hold(call, message, origin))
-        self._forget(call)
         urls = urls_required(found) if message.method in INTERACTIVE else {}
         if urls:
             return input_required(message, urls, self._hold(_Again(), message, origin))
@@ -217,12 +224,9 @@ class LegacyServerSession:
             call.abandon()
             raise UpstreamFailed(str(problem)) from None
 
-    def _forget(self, call: LegacyCall) -> None:
-        self._calls = {own_id: other for own_id, other in self._calls.items() if other is not call}
-
     def _abandoned(self, own_id: int) -> None:
-        call = self._calls.pop(own_id, None)
-        if call is not None and self.is_alive:
+        call = self._calls.get(own_id)
+        if call is not None and self.line.is_alive:
             for question in call.questions.values():
                 self._send(to_refusal(question))
 
@@ -261,12 +265,18 @@ class LegacyServerSession:
         if self._asking is not None and self._is_askable(question):
             self._asking.was_seen = True
             running = [call for call in self._calls.values() if call.may_ask and call.is_running]
-        if len(running) == 1:
+        has_given_up = self.line.has_given_up or any(call.is_given_up for call in self._calls.values())
+        if len(running) == 1 and not has_given_up:
             running[0].ask(question)
             return
-        when = "while several calls were under way" if running else "outside a call"
+        when, text = "outside a call", _NO_CALL
+        if running and has_given_up:
+            self._is_unclear = True
+            when, text = "after another call was given up", _GIVEN_UP
+        elif running:
+            when, text = "while several calls were under way", _SEVERAL
         self._refused(f"The server sent {question.method} {when}, and was refused.")
-        self._send(error_reply(question.id, METHOD_NOT_FOUND, _SEVERAL if running else _NO_CALL))
+        self._send(error_reply(question.id, METHOD_NOT_FOUND, text))
 
     def _is_askable(self, message: Message) -> bool:
         return message.method in CAPABILITY_ASKED

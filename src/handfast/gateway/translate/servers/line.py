@@ -29,6 +29,10 @@ class Line(Protocol):
     def is_alive(self) -> bool: ...
 
     @property
+    def has_given_up(self) -> bool:
+        """Whether the server may still be at work on a request that was given up, and ask something about it."""
+
+    @property
     def is_shared(self) -> bool:
         """Whether it serves several callers, which the server cannot tell apart."""
 

@@ -34,6 +34,10 @@ class StdioLine:
         return self._channel.is_alive
 
     @property
+    def has_given_up(self) -> bool:
+        return self._channel.has_given_up
+
+    @property
     def is_shared(self) -> bool:
         return self._stop is None
 

@@ -9,17 +9,18 @@ from handfast.gateway.admission.server_era import EraRefused
 from handfast.gateway.callers.held_calls import HeldCalls
 from handfast.gateway.http.response import UpstreamFailed
 from handfast.gateway.process.channel import Channel, ChannelOwner
-from handfast.gateway.process.child import ChildStartFailed
 from handfast.gateway.process.children import MODERN, Children
+from handfast.gateway.process.pipe import PipeFailed
 from handfast.gateway.settings.blocks import Limits
 from handfast.gateway.translate.backend import Requester
 from handfast.gateway.translate.servers.legacy_server import Opening
 from handfast.gateway.translate.servers.legacy_session import LegacyServerSession, SeenAsking, read_greeting
+from handfast.gateway.translate.servers.line import ServerExited
 from handfast.gateway.translate.servers.pool import Pool
 from handfast.gateway.translate.servers.stdio_line import StdioLine
-from handfast.wire.eras import LEGACY_REVISION
+from handfast.wire.eras import LEGACY_REVISION, MODERN_META
 from handfast.wire.message import BadMessage, Message
-from handfast.wire.replies import initialize
+from handfast.wire.replies import initialize, request
 
 _EARLY = 1000  # messages before the handshake is over; more are a flood
 _NO_HANDSHAKE = "The server did not complete its handshake. Look at its messages in the gateway's output."
@@ -37,9 +38,11 @@ class StdioSessions:
         limits: Callable[[], Limits],
         now: Callable[[], float],
         isolates: Callable[[], bool],
+        has_sessions: Callable[[Channel], bool],
         on_evict: Callable[[], None] = lambda: None,
     ) -> None:
-        """`isolates`: no process is to be shared between callers."""
+        """`isolates`: no process is to be shared between callers. `has_sessions`: clients are relayed to a process."""
+        self._has_sessions = has_sessions
         self._children = children
         self._owner = owner
         self._held = held
@@ -61,12 +64,15 @@ class StdioSessions:
                 return StdioLine(await self._children.shared(MODERN))
             caller = origin.caller
             return await self._logging.get(caller.name, lambda _name: self._open_logging(), address=caller.address)
-        except (ChildStartFailed, ConnectionError, TimeoutError) as problem:
+        except (PipeFailed, ConnectionError, TimeoutError) as problem:
             raise _failure(problem) from None
 
     async def _open_logging(self) -> StdioLine:
         owner = _Owned(self._owner)
-        line = StdioLine(await self._children.start(owner), stop=self._children.stop)
+        channel = await self._children.start(owner)
+        # What was written to a process that is still starting would run, even if its client has left by then.
+        await self._children.await_start(channel, _ask_for_discovery, "server/discover")
+        line = StdioLine(channel, stop=self._children.stop)
         owner.belongs_to(line.deliver_to_latest)
         return line
 
@@ -80,6 +86,12 @@ class StdioSessions:
     async def leave_modern(self) -> None:
         """Stops the process that modern clients would share: the server is not modern."""
         await self._children.stop_shared(MODERN)
+
+    async def leave_legacy(self) -> None:
+        """The server is modern: what was greeted to find out is kept only for clients that came meanwhile."""
+        channel = self._children.running(LEGACY_REVISION)
+        if channel is not None and not channel.is_busy and not self._has_sessions(channel):
+            await self._children.stop_shared(LEGACY_REVISION)
 
     def is_busy(self) -> bool:
         """Whether the process that modern clients share has requests to answer."""
@@ -95,7 +107,7 @@ class StdioSessions:
         """Raises: UpstreamFailed, EraRefused."""
         try:
             return await (self._open_shared(opening) if opening.is_shared else self._open_own(opening))
-        except (ChildStartFailed, ConnectionError, TimeoutError) as problem:
+        except (PipeFailed, ConnectionError, TimeoutError) as problem:
             raise _failure(problem) from None
 
     async def _open_shared(self, opening: Opening) -> LegacyServerSession:
@@ -136,8 +148,14 @@ class StdioSessions:
         )
 
 
+def _ask_for_discovery(own_id: int) -> bytes:
+    return request(own_id, "server/discover", {"_meta": MODERN_META})
+
+
 def _failure(problem: Exception) -> UpstreamFailed:
-    return UpstreamFailed(f"The server {problem}" if isinstance(problem, ChildStartFailed) else _NO_HANDSHAKE)
+    if isinstance(problem, ConnectionError):
+        return ServerExited(_NO_HANDSHAKE)
+    return UpstreamFailed(f"The server {problem}" if isinstance(problem, PipeFailed) else _NO_HANDSHAKE)
 
 
 class _Owned:

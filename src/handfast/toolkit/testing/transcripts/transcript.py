@@ -53,7 +53,7 @@ class Transcript:
             actor = Actor(**head["actor"]) if head["actor"] else None
             return cls(head["server"], tuple(map(_read, turns)), head["mode"], actor)
         except (ValueError, KeyError, TypeError, IndexError):
-            raise ValueError(f"{Path(path).name} is no transcript of this version; record it anew.") from None
+            raise ValueError(f"{Path(path).name} is not a transcript of this version; record it again.") from None
 
     def _head(self) -> dict[str, Any]:  # Any: JSON
         actor = None if self.actor is None else {"id": self.actor.id, "name": self.actor.name}
