@@ -125,6 +125,12 @@ RESULTS: list[tuple[Any, Any, Any]] = [
     (datetime, MOMENT, "2026-03-01T09:30:00Z"),
     (time, time(9, 30), "09:30:00"),
     (timedelta, timedelta(hours=1.5), "PT1H30M"),
+    # Right by their types, though JSON Schema's formats refuse them.
+    (timedelta, timedelta(days=400), "P1Y35D"),
+    (timedelta, timedelta(seconds=0.5), "PT0.5S"),
+    (timedelta, timedelta(days=-1), "-P1D"),
+    (AnyUrl, AnyUrl("https://example.com/a|b"), "https://example.com/a|b"),
+    (datetime, MOMENT.replace(tzinfo=None), "2026-03-01T09:30:00"),
     (Decimal, Decimal("1.50"), "1.50"),
     (Decimal, Decimal("1E+3"), "1E+3"),
     (UUID, NIL, str(NIL)),

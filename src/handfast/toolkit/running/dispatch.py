@@ -61,10 +61,11 @@ _encode_strictly = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separat
 _MAY_STAND = "What it did until then may stand."
 _LONGEST_FAILURE = 100_000  # bytes; the tail of a log fits, and an agent does not read more
 
-# The default for toolkit tools: arguments and results must keep the contract.
+# The default for toolkit tools: arguments and results must keep the contract. Formats hold for arguments alone, because
+# pydantic publishes `time`, `duration` and `uri` for right values that JSON Schema refuses: 09:30:00, PT0.5S and /a|b.
 STRICT = ToolPolicy(
     InputPolicy(mode=Mode.STRICT, unknown_arguments=UnknownArguments.REJECT_ALL, formats=Formats.ASSERT),
-    OutputPolicy(mode=Mode.STRICT, missing_structured_content=Posture.BLOCK, formats=Formats.ASSERT),
+    OutputPolicy(mode=Mode.STRICT, missing_structured_content=Posture.BLOCK),
 )
 
 

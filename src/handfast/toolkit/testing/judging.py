@@ -27,7 +27,7 @@ def is_valid(schema: CompiledSchema, value: object) -> bool:
 def broken_formats(schema: CompiledSchema, value: object) -> list[str]:
     """The strings that break the format which the schema names, such as `when: is no date-time`.
 
-    At run time a format is only an annotation, but an agent relies on it.
+    At run time a result's formats are only annotations, but an agent relies on them.
     """
     found: dict[str, None] = {}
     for error in _with_formats(schema.text).iter_errors(value):
