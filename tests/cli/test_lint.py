@@ -140,7 +140,16 @@ def test_a_file_that_is_no_python_is_a_finding_with_its_line(handfast: Run, tmp_
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     heading = "error source-unreadable: A file cannot be read as Python.\n  Correct the file, or leave it out.\n"
     found = f"{heading}  a.py:2: This is not Python {version}: invalid syntax.\n"
-    assert handfast("lint", "a.py") == Ran(1, found, f"{NOTHING}: 1 error\n{ADVICE}")
+    assert handfast("lint", "a.py") == Ran(1, found, "nothing judged: 1 error\n")
+
+
+def test_where_no_file_can_be_read_nothing_is_advised_but_to_correct_it(handfast: Run, tmp_path: Path) -> None:
+    write_files(tmp_path, {"a.py": "y = = 2\n", "b.py": "x = 1\n", "tools.json": "{}", "none.json": "[]"})
+    assert handfast("lint", "a.py", "tools.json").err == "nothing judged: 2 errors\n"
+    assert handfast("lint", "tools.json").err == "nothing judged: 1 error\n"
+    for read in ("b.py", "none.json"):
+        assert handfast("lint", "a.py", "tools.json", read).err == f"{NOTHING}: 2 errors\n{ADVICE}"
+    assert handfast("lint", "a.py", "--ignore", "source-unreadable").err == f"{NOTHING}\n{ADVICE}"
 
 
 # --- how it ends -----------------------------------------------------------------------------------------------------

@@ -82,7 +82,8 @@ def _lint(args: argparse.Namespace) -> int:
     _write(findings, args.output)
     if args.output == "text":
         tools = sum(len(listed.tools) for listed in definitions)
-        for line in _summary(findings, _judged(report, count if folders else None, tools if definitions else None)):
+        judged = _judged(report, count if folders else None, tools if definitions else None)
+        for line in _summary(findings, judged, is_unread=_is_all_unread(report, count, definitions)):
             print_hint(line)
     return FOUND if any(finding.level.is_at_least(Level(args.fail_on)) for finding in findings) else FINE
 
@@ -183,15 +184,25 @@ def _judged(report: "SourceReport", files: int | None, tools: int | None) -> str
     return "; ".join(parts) if report.boundaries.found or report.handlers.found or tools else ""
 
 
+def _is_all_unread(report: "SourceReport", files: int, definitions: "list[Definitions]") -> bool:
+    """Whether no file and no list could be read, so that nobody knows what there is to judge."""
+    sources = sum(finding.id == "source-unreadable" for finding in report.findings)
+    lists = sum(not listed.tools and bool(listed.findings) for listed in definitions)
+    return sources == files and lists == len(definitions)
+
+
 def _part(judged: int, found: int, what: str) -> str:
     return _count(found, what) if judged == found else f"{judged} of {_count(found, what)}"
 
 
-def _summary(findings: "Sequence[Finding]", judged: str) -> Iterator[str]:
+def _summary(findings: "Sequence[Finding]", judged: str, *, is_unread: bool) -> Iterator[str]:
     counts = {level: sum(finding.level == level for finding in findings) for level in _COLOURS}
     told = ", ".join(_count(number, level) for level, number in counts.items() if number)
     if judged:
         yield f"judged {judged}: {told or 'nothing found'}"
+        return
+    if told and is_unread:
+        yield f"nothing judged: {told}"  # the remedy stands above, with the files
         return
     nothing = "nothing to judge: no registered boundary, no admin tool with a handler, no tool definition"
     yield f"{nothing}: {told}" if told else nothing
