@@ -77,7 +77,7 @@ def test_issuing_shows_the_token_once(page: Client, root: Any) -> None:
 def test_what_makes_no_token_is_said_beside_its_field(page: Client, root: Any) -> None:
     page.force_login(root)
     shown = text(page.post(f"{LIST}add/", filled(user=str(root.pk), scopes="django:all")))
-    assert "&#x27;django:all&#x27; is no scope: after the colon stands none of read, write, admin." in shown
+    assert "&#x27;django:all&#x27; is not a scope: after the colon stands none of read, write, admin." in shown
     assert "This field is required." in text(page.post(f"{LIST}add/", filled(user=str(root.pk), scopes="")))
     assert not AgentToken.objects.exists()
 

@@ -69,9 +69,9 @@ async def by_position(args: Which, /) -> int:
     ("function", "problem"),
     [
         (5, "5 is not a function; write `async def` or `def` and decorate that"),
-        (Service(), "Service object .* is no function"),
-        (functools.partial(good), "is no function"),
-        (Which, "is no function"),
+        (Service(), "Service object .* is not a function; write `async def` or `def`"),
+        (functools.partial(good), "is not a function"),
+        (Which, "is not a function"),
         (Service.look, "The parameter 'self' of 'look' is neither a model nor a Call"),
         (variable, r"The parameter 'args' of 'variable' cannot be given by its name"),
         (named, r"The parameter 'args' of 'named' cannot be given by its name"),

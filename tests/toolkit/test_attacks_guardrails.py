@@ -188,7 +188,9 @@ def test_a_resolver_that_nobody_would_wait_for_is_refused() -> None:
     async def resolve(_context: Any) -> Actor:
         return ADA
 
-    with pytest.raises(ContractError, match="The actor of 'guarded' is told by a function that is not async"):
+    with pytest.raises(
+        ContractError, match="The actor of 'guarded' must come from a function that is not async; write `def`"
+    ):
         Toolbox("guarded", actor=resolve)  # type: ignore[arg-type]  # that is the fault
 
 

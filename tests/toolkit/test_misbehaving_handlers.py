@@ -359,7 +359,7 @@ def test_an_actor_resolver_that_fails_is_told_to_nobody(mode: Mode, caplog: pyte
 
     assert asyncio.run(session()) == "The server cannot tell who calls at the moment, so no call is made."
     assert SECRET not in caplog.text
-    assert "The actor of a call could not be told: PermissionError at " in caplog.text
+    assert "The actor of a call is not known: PermissionError at " in caplog.text
 
 
 def test_a_hung_handler_costs_its_timeout_and_no_more(tmp_path: Path) -> None:

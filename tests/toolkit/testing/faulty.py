@@ -28,6 +28,7 @@ class Fault:
     words: str
     arguments: Any = None  # the simplest that show it, where that is plain
     options: dict[str, Any] = field(default_factory=dict)
+    logged: tuple[str, ...] = ()  # the beginnings of what is logged where the tool is registered
 
 
 class Number(Args):
@@ -465,7 +466,9 @@ FAULTS: dict[str, Fault] = {
     "changed schema": Fault(changed_schema, "find", "publishes another inputSchema than the one that is enforced"),
     "open inside": Fault(open_inside, "hold", "lets an unknown key in 'inner' through to its handler"),
     "coerced number": Fault(coerced_number, "count", "lets 'n' as a value of the shape boolean through to its handler"),
-    "picky model": Fault(picky_model, "look_up", "was accepted, so it never ran"),
+    "picky model": Fault(
+        picky_model, "look_up", "was accepted, so it never ran", logged=("Picky.check raises ValueError, whose text",)
+    ),
     "guard of an explicit tool": Fault(
         guard_of_an_explicit_tool, "purge", "lets 'scores' as a value of the shape null"
     ),

@@ -41,9 +41,15 @@ def quiet(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.parametrize(("name", "envelope"), CASES)
-def test_a_fault_is_caught_and_told_of_its_tool(name: str, envelope: str, quiet: None) -> None:
+def test_a_fault_is_caught_and_told_of_its_tool(
+    name: str, envelope: str, quiet: None, caplog: pytest.LogCaptureFixture
+) -> None:
     fault = FAULTS[name]
     tools = make_faulty(name, envelope)
+    registered = [record.getMessage() for record in caplog.records]
+    assert len(registered) == len(fault.logged)
+    assert all(map(str.startswith, registered, fault.logged))
+    caplog.clear()  # from here on nothing is logged
     with pytest.raises(AssertionError) as caught:
         assert_contract(tools, examples=30, **fault.options)
     for each in tools.app:

@@ -67,12 +67,12 @@ def test_odd_text_is_kept(tmp_path: Path) -> None:
 )
 def test_another_file_is_no_transcript(text: str, tmp_path: Path) -> None:
     (tmp_path / "other").write_text(text, "utf-8")
-    with pytest.raises(ValueError, match=r"^other is no transcript of this version; record it anew\.$"):
+    with pytest.raises(ValueError, match=r"^other is not a transcript of this version; record it again\.$"):
         Transcript.load(tmp_path / "other")
 
 
 def test_a_turn_without_an_answer_is_none(tmp_path: Path) -> None:
     head = '{"transcript": 1, "server": "s", "mode": "auto", "actor": null}\n'
     (tmp_path / "half").write_text(head + '{"method": "tools/call", "params": {}}\n', "utf-8")
-    with pytest.raises(ValueError, match="is no transcript"):
+    with pytest.raises(ValueError, match="is not a transcript"):
         Transcript.load(tmp_path / "half")
