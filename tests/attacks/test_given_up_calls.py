@@ -11,7 +11,7 @@ import pytest
 from handfast.gateway.translate.backend import Backend
 from tests.attacks.test_shared_process import Caller
 from tests.contracts.rig import EVENTS, Json
-from tests.gateway.running import OpenPost, eventually, notification, one_record, pids, read_records, running, stdio
+from tests.gateway.running import OpenPost, Serving, notification, one_record, pids, read_records, running, stdio
 from tests.gateway.translate.servers.asking import LEGACY, PREFIX, Asker, asking, entry_for
 from tests.stubs.run import Journal, Stub, answer, tool, write_stub
 
@@ -19,7 +19,7 @@ FINE = {"content": [{"type": "text", "text": "fine"}]}
 ASKS: Json = {"elicitation": {}}
 REFUSED = "The server sent elicitation/create after another call was given up, and was refused."
 LATE = "progress:1:1"  # a call that asks a second after it began
-CASES = [("/mcp/up", True), ("/mcp#up", True), ("/mcp#up", False), ("/mcp/compact", True), ("/mcp/compact", False)]
+PLACES = ["/mcp/up", "/mcp#up", "/mcp/compact"]
 
 
 def a_stub(folder: Path, *late: Json) -> Stub:
@@ -60,24 +60,15 @@ def was_called(name: str) -> Callable[[Journal], object]:
 
 
 @pytest.mark.requirement("F3")
-@pytest.mark.parametrize(("place", "is_modern"), CASES)
-def test_a_question_of_a_call_that_was_given_up_goes_to_no_other_call(
-    tmp_path: Path, place: str, is_modern: bool
-) -> None:
-    stub = a_stub(tmp_path, answer(FINE, LATE, "server_request"))
-    servers = {"up": stdio(stub), "compact": stdio(stub, handfast={"surface": "compact"})}
-    with running(servers, tmp_path) as gateway:
-        mine = Caller(gateway, place, "mine", is_modern=is_modern)
-        mine.open(ASKS)
+@pytest.mark.parametrize("place", PLACES)
+def test_a_question_of_a_call_that_was_given_up_goes_to_no_other_call(tmp_path: Path, place: str) -> None:
+    """Not even to a call of the same caller: without a session, several clients may be one caller."""
+    with giving_up(tmp_path) as (gateway, stub):
+        mine = Caller(gateway, place, "mine")
         with begun(mine, "late", "late") as late:
             stub.journal.wait_for(was_called("late"))
-            if is_modern:
-                late.leave()
-            else:
-                mine.send(notification("notifications/cancelled", requestId="late"))
-            stub.journal.wait_for(lambda journal: "notifications/cancelled" in journal.methods())
-            with begun(mine, "wait", "other") as other:
-                found = first_of(other)
+            late.leave()
+            found = ask_meanwhile(mine, stub)
         assert found.get("result", {}).get("content") == FINE["content"], found
         assert one_record(gateway.state, rule="message.unowned").reason == REFUSED
         before = pids(stub)
@@ -88,12 +79,41 @@ def test_a_question_of_a_call_that_was_given_up_goes_to_no_other_call(
 
 
 @pytest.mark.requirement("F3")
+@pytest.mark.parametrize("place", PLACES[1:])
+def test_the_client_of_a_session_is_asked_whichever_of_its_calls_it_is_about(tmp_path: Path, place: str) -> None:
+    with giving_up(tmp_path) as (gateway, stub):
+        mine = Caller(gateway, place, "mine", is_modern=False)
+        mine.open(ASKS)
+        with begun(mine, "late", "late"):
+            stub.journal.wait_for(was_called("late"))
+            mine.send(notification("notifications/cancelled", requestId="late"))
+            found = ask_meanwhile(mine, stub)
+        assert found["method"] == "elicitation/create", found
+        assert not read_records(gateway.state, rule="message.unowned")
+
+
+@contextmanager
+def giving_up(folder: Path) -> Iterator[tuple[Serving, Stub]]:
+    stub = a_stub(folder, answer(FINE, LATE, "server_request"))
+    servers = {"up": stdio(stub), "compact": stdio(stub, handfast={"surface": "compact"})}
+    with running(servers, folder) as gateway:
+        yield gateway, stub
+
+
+def ask_meanwhile(mine: Caller, stub: Stub) -> Json:
+    """The first that another call hears, once the server knows that a call was given up."""
+    stub.journal.wait_for(lambda journal: "notifications/cancelled" in journal.methods())
+    with begun(mine, "wait", "other") as other:
+        return first_of(other)
+
+
+@pytest.mark.requirement("F3")
 def test_a_server_that_answers_no_call_that_was_cancelled_is_asked_in_a_new_session(tmp_path: Path) -> None:
     """As the specification wants it: the first question is refused, and the next call runs where none was given up."""
     stub = a_stub(tmp_path, answer(FINE, "silence"))
 
     async def work(backend: Backend) -> None:
-        asker = Asker(backend, "me", ASKS)
+        asker = Asker(backend, "me", ASKS, peer="10.0.0.1")
         await give_up(stub, asker, "late")
         before = pids(stub)
         assert (await asker.call("ask"))["result"].get("content") == FINE["content"]
@@ -113,14 +133,33 @@ async def give_up(stub: Stub, asker: Asker, name: str) -> None:
 
 
 @pytest.mark.requirement("F3")
+def test_a_server_that_was_seen_to_ask_gets_the_next_call_in_a_new_session(tmp_path: Path) -> None:
+    stub = a_stub(tmp_path, answer(FINE, "silence"))
+
+    async def work(backend: Backend) -> None:
+        asker = Asker(backend, "me", ASKS, peer="10.0.0.1")
+        asked = (await asker.call("ask"))["result"]
+        responses = {name: {"action": "decline"} for name in asked["inputRequests"]}
+        done = await asker.call("ask", requestState=asked["requestState"], inputResponses=responses)
+        assert done["result"]["content"] == FINE["content"]
+        before = pids(stub)
+        await give_up(stub, asker, "late")
+        assert (await asker.call("ask"))["result"]["resultType"] == "input_required"
+        assert len(pids(stub)) == len(before) + 1
+
+    asking(stdio(stub), tmp_path, work)
+    assert not read_records(tmp_path / "state", rule="message.unowned")
+
+
+@pytest.mark.requirement("F3")
 def test_a_given_up_call_that_was_answered_late_asks_nothing_more(tmp_path: Path) -> None:
     stub = a_stub(tmp_path, answer(FINE, "slow:0.5"))
     state = tmp_path / "state"
 
     async def work(backend: Backend) -> None:
-        asker = Asker(backend, "me", ASKS)
+        asker = Asker(backend, "me", ASKS, peer="10.0.0.1")
         await give_up(stub, asker, "late")
-        await asyncio.to_thread(eventually, lambda: read_records(state, rule="message.unpaired"), "the late answer")
+        assert (await asker.call("wait"))["result"].get("content") == FINE["content"]  # which takes longer
         before = pids(stub)
         assert (await asker.call("ask"))["result"]["resultType"] == "input_required"
         assert pids(stub) == before
@@ -141,7 +180,7 @@ def test_a_question_that_comes_outside_its_given_up_call_goes_to_no_other_over_h
     stub = write_stub(tmp_path, tools=[tool(name) for name in answers], answers=answers, versions=LEGACY)
 
     async def work(backend: Backend) -> None:
-        asker = Asker(backend, "me", ASKS)
+        asker = Asker(backend, "me", ASKS, peer="10.0.0.1")
         if ending == "cancelled":
             await give_up(stub, asker, "late")
         else:

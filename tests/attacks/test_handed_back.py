@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.contracts.rig import MODERN_META, HttpGateway
 from tests.gateway.running import Serving, eventually, read_records, request, running, send, stdio
-from tests.gateway.translate.servers.asking import LEGACY, MODERN, WAYS, Json, entry_for
+from tests.gateway.translate.servers.asking import LEGACY, MODERN, PIPED, WAYS, Json, entry_for
 from tests.stubs.run import Stub, answer, tool, write_stub
 
 pytestmark = pytest.mark.requirement("S8")
@@ -165,7 +165,7 @@ def _all(gateway: Serving) -> HttpGateway:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("era", ERAS)
 def test_what_was_given_out_is_good_after_a_restart_and_under_no_other_key(tmp_path: Path, era: str, way: str) -> None:
-    """What a process gave out ends with the process; a server over HTTP goes on."""
+    """What a process or a stream gave out ends with it; a server over HTTP goes on."""
     task = '{"resultType":"task","taskId":"t1","status":"working","ttlMs":null,"createdAt":"2026-01-01T00:00:00Z"}'
     asked = '{"resultType":"input_required","inputRequests":{},"requestState":"own"}'
     answers = {"task": answer(task), "asks": [answer(asked), answer(FINE)]}
@@ -191,7 +191,7 @@ def _require_given_is_good(servers: Json, tmp_path: Path, *, era: str, way: str)
     with running(servers, tmp_path) as gateway:
         for method, params in given:
             is_good = "result" in _all(gateway).request(method, params).message
-            assert is_good is (method == "tools/list" or way != "stdio"), method
+            assert is_good is (method == "tools/list" or way not in PIPED), method
     (tmp_path / "state").rename(tmp_path / "moved")
     with running(servers, tmp_path) as gateway:
         for method, params in given:

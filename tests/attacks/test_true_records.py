@@ -199,9 +199,11 @@ def leave_early(client: HttpGateway, front: str, *, level: str = "") -> None:
     address = urlsplit(client.base)
     connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=0.5)
     connection.request("POST", client.path, body, client.headers(body))
-    with pytest.raises(TimeoutError):
-        connection.getresponse()
-    connection.close()
+    try:
+        with pytest.raises(TimeoutError):
+            connection.getresponse()
+    finally:
+        connection.close()
 
 
 @pytest.mark.requirement("F11")

@@ -102,7 +102,7 @@ class Gateway:
     def render(self, method: str, params: Json = None) -> Json:
         params = dict(params or {})
         if self.is_modern:
-            params["_meta"] = MODERN_META
+            params["_meta"] = dict(MODERN_META)  # a test may add to it
         return {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params}
 
     def call(self, tool: str, arguments: bytes | Json = b"{}") -> Answer:

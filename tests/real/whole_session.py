@@ -102,6 +102,8 @@ def everything_session(number: int, *, asks_in_results: bool) -> Sequence[Part]:
         call("tool error", "get-resource-reference", status="error", resourceId=-1),
         call("unknown tool", "no-such-tool", status="blocked"),
         call("big result", "echo", message="0123456789abcdef" * (BIG // 16)),
+        call("elicitation", "trigger-elicitation-request", rounds=rounds),
+        call("sampling", "trigger-sampling-request", rounds=rounds, prompt="Say something."),
         Part("cancel", {"cancel": slow}, "cancelled"),
         call("after the cancelled one", "get-sum", a=1, b=2),
         Part("resources", {"resources": True}),
@@ -111,8 +113,6 @@ def everything_session(number: int, *, asks_in_results: bool) -> Sequence[Part]:
         Part("prompt", {"prompt": {"name": prompt, "arguments": department}}),
         Part("completion", {"complete": {"prompt": prompt, "argument": {"name": "department", "value": "S"}}}),
         Part("ping", {"ping": True}),
-        call("elicitation", "trigger-elicitation-request", rounds=rounds),
-        call("sampling", "trigger-sampling-request", rounds=rounds, prompt="Say something."),
     ]
 
 

@@ -57,6 +57,11 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             return self.actor
         return sha256(self.name.encode()).hexdigest()[:16]
 
+    @property
+    def is_one_client(self) -> bool:
+        """Whether one client makes all its requests. Without a session, equal clients at one address are one caller."""
+        return bool(self.session)
+
     def introduced(self, client: bytes) -> "Caller":
         """The same caller with its clientInfo, which counts only for a caller without actor and session."""
         if self.actor or self.session or client == self.client:

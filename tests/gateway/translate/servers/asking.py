@@ -28,19 +28,24 @@ MODERN = ["2026-07-28"]
 
 @dataclass
 class Asker:
-    """One caller of a backend; `heard` is what came before the answers."""
+    """One caller of a backend; `heard` is what came before the answers.
+
+    It is a session, or with a `peer` whatever client calls itself so at that address.
+    """
 
     backend: Backend
     caller: str = ""
     capabilities: Json = field(default_factory=dict)
     heard: list[Json] = field(default_factory=list)
+    peer: str = ""
     _ids: Iterator[int] = field(default_factory=lambda: count(1))
 
     async def ask(self, method: str, params: Json = None, *, meta: Json = None) -> Json:
         envelope = {PREFIX + "protocolVersion": "2026-07-28", PREFIX + "clientCapabilities": self.capabilities}
         whole = {**(params or {}), "_meta": envelope | (meta or {})}
         raw = json.dumps({"jsonrpc": "2.0", "id": f"{self.caller}{next(self._ids)}", "method": method, "params": whole})
-        origin = Requester(Caller(session=self.caller), lambda text: self.heard.append(json.loads(text)))
+        caller = Caller(peer=self.peer, client=self.caller.encode()) if self.peer else Caller(session=self.caller)
+        origin = Requester(caller, lambda text: self.heard.append(json.loads(text)))
         return json.loads((await self.backend.request(read_message(raw.encode()), origin)).raw)
 
     async def call(self, tool: str, arguments: Json = None, *, meta: Json = None, **more: Json) -> Json:

@@ -73,6 +73,7 @@ async def occupy_turns() -> None:
 
 
 ORIGIN = Requester(Caller(session="caller"), lambda _raw: None)
+SEVERAL = Requester(Caller(peer="10.0.0.1"), lambda _raw: None)  # clients that are one caller
 
 
 @pytest.mark.requirement("F4")
@@ -120,7 +121,7 @@ def test_a_question_that_comes_together_with_the_cancellation_of_a_call_goes_to_
         line = Silent(asks=False)
         session = a_session(line)
         request = read_message(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}')
-        calls = [asyncio.create_task(session.request(request, ORIGIN)) for _ in range(2)]
+        calls = [asyncio.create_task(session.request(request, SEVERAL)) for _ in range(2)]
         for _ in range(2):  # a request is begun, and then sent
             await asyncio.sleep(0)
         assert len(line.asked) == 2

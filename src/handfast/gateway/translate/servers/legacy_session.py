@@ -82,6 +82,7 @@ class LegacyServerSession:
         self._listens = LegacyListens(self, self._discovery["capabilities"])
         self._sending: set[asyncio.Task[None]] = set()
         self._under_way = 0  # requests of clients, those not sent yet included
+        self._is_of_one_client = False  # then it is asked whichever of its calls a question is about
         self._log_rank: int | None = None  # of the level that the server was asked to log at
         self._is_unclear = False  # a question was refused because a call that was given up may have asked it
         self.last_used = 0.0
@@ -93,11 +94,22 @@ class LegacyServerSession:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it takes requests. Once questions are unclear another session takes over, as soon as this one rests.
+        """Whether it takes requests. Where questions are unclear another session takes over, once this one rests.
 
-        Most servers never answer a call that was cancelled, so questions would be refused here for ever.
+        Most servers never answer a call that was cancelled, so questions would be refused here for ever. A server that
+        never asked keeps its session, with whatever state it has.
         """
-        return self.line.is_alive and not (self._is_unclear and not self._calls and not self._under_way)
+        if not self.line.is_alive or self._calls or self._under_way:
+            return self.line.is_alive
+        has_asked = self._asking is not None and self._asking.was_seen
+        return not self._is_unclear and not (has_asked and self._may_be_of_another)
+
+    @property
+    def _may_be_of_another(self) -> bool:
+        """Whether a question may be about a call that was given up, and by another client than the one to be asked."""
+        if self._is_of_one_client:
+            return False
+        return self.line.has_given_up or any(call.is_given_up for call in self._calls.values())
 
     async def close(self) -> None:
         calls = list(self._calls.values())
@@ -182,6 +194,7 @@ class LegacyServerSession:
         return call
 
     def _begin(self, message: Message, origin: Requester) -> LegacyCall:
+        self._is_of_one_client = origin.caller.is_one_client
         own_id = next(self._ids)
         sent = to_legacy_request(message)
         call = LegacyCall(
@@ -265,12 +278,12 @@ class LegacyServerSession:
         if self._asking is not None and self._is_askable(question):
             self._asking.was_seen = True
             running = [call for call in self._calls.values() if call.may_ask and call.is_running]
-        has_given_up = self.line.has_given_up or any(call.is_given_up for call in self._calls.values())
-        if len(running) == 1 and not has_given_up:
+        may_be_of_another = self._may_be_of_another
+        if len(running) == 1 and not may_be_of_another:
             running[0].ask(question)
             return
         when, text = "outside a call", _NO_CALL
-        if running and has_given_up:
+        if running and may_be_of_another:
             self._is_unclear = True
             when, text = "after another call was given up", _GIVEN_UP
         elif running:
