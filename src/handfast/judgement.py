@@ -21,7 +21,8 @@ from handfast.core.schema.compiled import ANYTHING, CompiledSchema, Uncompilable
 from handfast.core.words.redaction import redact_value, scrub_names
 from handfast.slow_lane.client import LaneVerdict, LaneWishes
 
-_ASSERT = Formats.ASSERT  # as a member of an enum it would be looked up with every call
+_ASSERT = Formats.ASSERT  # members of an enum would be looked up with every call
+_ANNOTATE = Formats.ANNOTATE
 _MAX_BODY = 4096  # bytes of a redacted body kept with a record
 
 
@@ -40,6 +41,10 @@ class Terms(Protocol):
     def shape(self, text: bytes, arguments: dict[str, object]) -> tuple[str, ...] | None:
         """The model's violations; None if the declared schema judges: there is no model, or it found none and may take
         what the schema refuses."""
+
+    @property
+    def has_model(self) -> bool:
+        """Whether a model reads the arguments. It reads formats too, some of them more widely than JSON Schema."""
 
     @property
     def admin_reason(self) -> str | None:
@@ -94,7 +99,8 @@ class Judgement:
     ) -> tuple[Violation | None, bool]:
         """The first broken rule, and whether it blocks in every mode."""
         policy = call.policy.input
-        schema = _held_to(call.contract.input if call.contract else None, policy.formats)
+        formats = _ANNOTATE if terms is not None and terms.has_model else policy.formats
+        schema = _held_to(call.contract.input if call.contract else None, formats)
         if schema is None:
             return None, False
         if policy.unknown_arguments is not UnknownArguments.SCHEMA:

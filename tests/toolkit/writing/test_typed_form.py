@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Callable
+from datetime import time
 from typing import Any
 
 import pytest
@@ -181,6 +182,23 @@ def test_a_pattern_that_cannot_be_used_is_told_with_its_tool_and_field(pattern: 
         Toolbox("t").read(find)
     with pytest.raises(ContractError, match=words):
         read_tool("find", "Find it.", args_model=Wanted)
+
+
+def test_a_time_that_the_model_reads_is_taken_beside_a_set_too() -> None:
+    """JSON Schema's format wants an offset; the published schema judges sets, and not what the model has read."""
+
+    class Wanted(Args):
+        ids: set[int]
+        at: time
+
+    tools = Toolbox("t")
+
+    @tools.read
+    async def find(args: Wanted) -> str:
+        """Find them."""
+        return args.at.isoformat()
+
+    assert asyncio.run(tools.dispatch("find", {"ids": [1], "at": "09:30:00"})).text == '{"result":"09:30:00"}'
 
 
 def test_what_a_set_publishes_is_enforced_at_every_depth() -> None:

@@ -193,6 +193,10 @@ class _Asked:
         return () if self.tool.is_model_enough else None
 
     @property
+    def has_model(self) -> bool:
+        return self.spec.args_model is not None
+
+    @property
     def admin_reason(self) -> str | None:
         return str(self.arguments.get("reason", "")) if self.is_admin else None
 
