@@ -9,7 +9,7 @@ _SHELLS = ("bash", "zsh", "fish")
 _BASH = """\
 _handfast() {
   local word="${COMP_WORDS[COMP_CWORD]}" path="" each
-  for each in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+  for each in "${COMP_WORDS[@]:1:$((COMP_CWORD - 1))}"; do
     [ "$each" = "--" ] && return
     case " @PATHS@ " in *" ${path:+$path/}$each "*) path="${path:+$path/}$each" ;; esac
   done
