@@ -31,7 +31,8 @@ def _problem_of_command(command: str, server: ServerSettings, source: Path, envi
     if os.path.isfile(command):
         return "may not be run; make it executable, or name the program that runs it"
     if not os.path.dirname(command) or os.path.isabs(command):
-        return "names no program that is here; install it, or write its whole path"
+        line = f'; if it is a command line, keep {quoted(first)} and put the rest into "args"' if rest else ""
+        return f"names no program that is here; install it, or write its whole path{line}"
     here, own = os.getcwd(), os.path.dirname(os.path.abspath(source))
     beside = f", not to that of this file, {own}" if own != here else ""
     return f"names no program that is here; it is relative to the current folder, {here}{beside}"
