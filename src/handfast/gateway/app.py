@@ -1,6 +1,7 @@
 """Routes each request: `/mcp`, `/mcp/<server>`, `/health`; Host and Origin are always checked."""
 
 import logging
+from collections.abc import Awaitable
 from typing import Protocol
 
 import msgspec
@@ -28,9 +29,9 @@ _LARGEST_OPENING = 16 * 1024
 class Upstream(Protocol):
     """A server behind the gateway."""
 
-    async def post(self, http: HttpExchange, message: Message) -> None: ...
-    async def get(self, http: HttpExchange) -> None: ...
-    async def delete(self, http: HttpExchange) -> None: ...
+    def post(self, http: HttpExchange, message: Message) -> Awaitable[None]: ...
+    def get(self, http: HttpExchange) -> Awaitable[None]: ...
+    def delete(self, http: HttpExchange) -> Awaitable[None]: ...
 
 
 class GatewayApp:
@@ -64,7 +65,10 @@ class GatewayApp:
             reason = f"A request was refused: {problem.text}"
             self._runtime.journal.diagnose(server, problem.rule, reason)
 
-    async def _route(self, http: HttpExchange) -> None:
+    # The next two only choose: a coroutine for each would be resumed with every answer.
+
+    def _route(self, http: HttpExchange) -> Awaitable[None]:
+        """Raises: HttpProblem."""
         check_repeated(http)
         settings = self._runtime.settings
         caller = (settings, http.header(b"host"), http.header(b"origin"))
@@ -73,27 +77,25 @@ class GatewayApp:
             check_origin(caller[2], settings)
             self._welcome = caller
         if name := _server_of(http):
-            await self._mcp(http, self._upstreams.find(name))
-        elif http.path in ("/mcp", _PREFIX):
+            return self._mcp(http, self._upstreams.find(name))
+        if http.path in ("/mcp", _PREFIX):
             self._upstreams.all.check(http.query)  # before its body is read
-            await self._mcp(http, self._upstreams.all)
-        elif http.path == "/health":
-            await self._health(http)
-        else:
-            known = ", ".join(self._upstreams.names()) or "none"
-            raise HttpProblem(404, f"There is nothing here. Use /mcp, or /mcp/<server>; servers: {known}.")
+            return self._mcp(http, self._upstreams.all)
+        if http.path == "/health":
+            return self._health(http)
+        known = ", ".join(self._upstreams.names()) or "none"
+        raise HttpProblem(404, f"There is nothing here. Use /mcp, or /mcp/<server>; servers: {known}.")
 
-    async def _mcp(self, http: HttpExchange, upstream: Upstream) -> None:
+    def _mcp(self, http: HttpExchange, upstream: Upstream) -> Awaitable[None]:
         if http.method == "POST":
-            await self._post(http, upstream)
-        elif self._drain.is_draining and not (http.method == "GET" and http.header(b"last-event-id")):
+            return self._post(http, upstream)
+        if self._drain.is_draining and not (http.method == "GET" and http.header(b"last-event-id")):
             raise HttpProblem(503, STOPPING)
-        elif http.method == "GET":
-            await upstream.get(http)
-        elif http.method == "DELETE":
-            await upstream.delete(http)
-        else:
-            await http.respond(405, [(b"allow", b"POST, GET, DELETE")])
+        if http.method == "GET":
+            return upstream.get(http)
+        if http.method == "DELETE":
+            return upstream.delete(http)
+        return http.respond(405, [(b"allow", b"POST, GET, DELETE")])
 
     async def _post(self, http: HttpExchange, upstream: Upstream) -> None:
         check_described(http)

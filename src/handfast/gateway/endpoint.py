@@ -1,6 +1,6 @@
 """One server at `/mcp/<server>`: relayed where the eras of client and server fit, else translated."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from handfast.gateway.admission.draining import STOPPING
@@ -63,20 +63,19 @@ class ServerEndpoint:
         await self._modern.close(text)
         await self._legacy.close(text)
 
-    async def post(self, http: HttpExchange, message: Message) -> None:
+    def post(self, http: HttpExchange, message: Message) -> Awaitable[None]:
         session = http.header(b"mcp-session-id")
         if session is not None:
-            await (self._legacy if self._is_bridged(session) else self._direct).post(http, message)
-        elif is_modern(message, http.header(b"mcp-protocol-version")):
-            await self._post_modern(http, message)
-        else:
-            await self._post_legacy(http, message)
+            return (self._legacy if self._is_bridged(session) else self._direct).post(http, message)
+        if is_modern(message, http.header(b"mcp-protocol-version")):
+            return self._post_modern(http, message)
+        return self._post_legacy(http, message)
 
-    async def get(self, http: HttpExchange) -> None:
-        await (self._legacy if self._is_bridged_session(http) else self._direct).get(http)
+    def get(self, http: HttpExchange) -> Awaitable[None]:
+        return (self._legacy if self._is_bridged_session(http) else self._direct).get(http)
 
-    async def delete(self, http: HttpExchange) -> None:
-        await (self._legacy if self._is_bridged_session(http) else self._direct).delete(http)
+    def delete(self, http: HttpExchange) -> Awaitable[None]:
+        return (self._legacy if self._is_bridged_session(http) else self._direct).delete(http)
 
     def _is_bridged_session(self, http: HttpExchange) -> bool:
         session = http.header(b"mcp-session-id")

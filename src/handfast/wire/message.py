@@ -1,7 +1,7 @@
 """One JSON-RPC message, decoded only down to its envelope: members are raw slices, every pair is kept in order."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -27,7 +27,7 @@ from handfast.wire.scan import (
 from handfast.wire.splice import edit_body, put, swap_id
 
 RequestId = str | int | float
-
+_ID_KINDS: Final = (str, int, float, type(None))  # a tuple, because each message would build the union anew
 
 # A level of the message: pairs in order, each value the raw bytes.
 _Pairs = dict[PairKey, msgspec.Raw]
@@ -109,9 +109,8 @@ class AmbiguousKeys(Exception):
 Members = dict[str, msgspec.Raw]  # exact name → raw value, a view into the message until `bytes()` copies it
 
 
-def check_names(names: Iterable[str], count: int) -> None:
+def check_names(names: Collection[str], count: int) -> None:
     """Refuses names that a peer which folds case, or drops NUL and blanks, takes for equal. Raises: AmbiguousKeys."""
-    names = tuple(names)
     if len(names) == count and _OWN.issuperset(names):
         return  # the usual case: only names of the protocol, each once
     folded = set()
@@ -396,7 +395,7 @@ def _scalar(text: bytes) -> object:
 
 def _assemble(raw: bytes, top: dict[str, Any], count: int) -> Message:  # Any: values of several decoded kinds
     request_id = top.get("id")
-    if isinstance(request_id, bool) or not isinstance(request_id, str | int | float | None):
+    if isinstance(request_id, bool) or not isinstance(request_id, _ID_KINDS):
         raise BadMessage(INVALID_REQUEST, "The id must be a string or a number.")
     try:
         check_names(top, count)
