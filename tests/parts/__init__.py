@@ -76,11 +76,12 @@ class Parts:
         return [str(PYTHON), "-m", "mcp_server_time", "--local-timezone", "UTC"]
 
     def old(self, folder: Path) -> Mapping[str, list[str]]:
-        """Servers on SDKs of 2024 and 2025 (mcp 1.0.0, 1.2.0 and 1.4.1), by name."""
+        """Servers on SDKs of 2024 and 2025 (mcp 1.0.0, 1.2.0, 1.4.1 and 1.6.0), by name."""
         return {
             "sqlite": [str(OLD / "sqlite/bin/mcp-server-sqlite"), "--db-path", str(folder / "old.db")],
             "fetch": [str(OLD / "fetch/bin/mcp-server-fetch")],
             "shell": ["env", "ALLOW_COMMANDS=ls", str(OLD / "shell/bin/mcp-shell-server")],
+            "time": [str(OLD / "time/bin/mcp-server-time"), "--local-timezone", "UTC"],
         }
 
     def memory(self, file: Path) -> list[str]:

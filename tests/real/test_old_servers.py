@@ -9,7 +9,7 @@ from tests.gateway.running import read_records, running
 from tests.parts import Mode, Parts
 from tests.real.gateways import wrap_command
 
-TOOLS = {"sqlite": "read_query", "fetch": "fetch", "shell": "shell_execute"}
+TOOLS = {"sqlite": "read_query", "fetch": "fetch", "shell": "shell_execute", "time": "get_current_time"}
 UNAVAILABLE = "handfast/unavailable"
 PROBE_SECONDS = 10  # after which a silent server is taken for one of 2025
 
