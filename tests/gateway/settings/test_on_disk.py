@@ -43,9 +43,9 @@ def test_what_is_missing_gets_one_line_with_what_to_do(folder: Path) -> None:
     assert told(command="sh -c true") == [
         'up.command holds a whole command line; keep "sh" and put the rest into "args"'
     ]
+    install = f"{missing}install it, or write its whole path"
     assert told(command="uvy such") == [
-        f"{missing}install it, or write its whole path; "
-        'if it is a command line, keep "uvy" and put the rest into "args"'
+        f'{install}; if it is a command line, keep "uvy" and put the rest into "args"',
     ]
     assert told(command=" ") == [f"{missing}install it, or write its whole path"]
     assert told(command="./plain.py") == [
