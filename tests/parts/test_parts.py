@@ -60,12 +60,15 @@ def test_a_server_that_does_not_start_is_one_error(held: Held, sdk: Sdk) -> None
 
 
 def test_the_locks_hold_versions_and_hashes_and_no_registry() -> None:
-    lock = json.loads((ROOT / "tests" / "parts" / "package-lock.json").read_text())
-    packages = [entry for path, entry in lock["packages"].items() if path]
-    assert packages
-    assert [entry for entry in packages if "resolved" in entry or "integrity" not in entry] == []
-    wanted = json.loads((ROOT / "tests" / "parts" / "package.json").read_text())["dependencies"]
-    assert all(re.fullmatch(r"(npm:[a-z]+@)?[0-9.]+(-[a-z]+\.[0-9]+)?", version) for version in wanted.values())
+    npm = sorted((ROOT / "benchmarks" / "clients" / "npm").iterdir())
+    assert len(npm) == 2
+    for folder in (ROOT / "tests" / "parts", *npm):
+        lock = json.loads((folder / "package-lock.json").read_text())
+        packages = [entry for path, entry in lock["packages"].items() if path]
+        assert packages
+        assert [entry for entry in packages if "resolved" in entry or "integrity" not in entry] == []
+        wanted = json.loads((folder / "package.json").read_text())["dependencies"]
+        assert all(re.fullmatch(r"(npm:[a-z]+@)?[0-9.]+(-[a-z]+\.[0-9]+)?", version) for version in wanted.values())
     for path in (ROOT / "requirements").glob("*.txt"):
         python = path.read_text()
         assert "://" not in python
