@@ -1,0 +1,1 @@
+"""scripts/clients: a session of each of thirteen client libraries, through the gateway and beside it."""
