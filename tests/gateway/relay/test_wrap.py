@@ -122,6 +122,33 @@ while True: signal.pause()
         assert (process.stderr.read(), process.wait(10)) == (b"told", 7)
 
 
+# Asks its client once the session is over, as npm's everything does, and goes on until that fails.
+ASKS_LATE = r"""
+import os, sys, time
+for line in sys.stdin: pass
+try:
+    while True:
+        os.write(1, b'{"jsonrpc":"2.0","id":1,"method":"roots/list"}\n')
+        time.sleep(0.05)
+except BrokenPipeError: os._exit(7)
+"""
+
+
+@pytest.mark.parametrize("first", ["stdin", "stdout"])
+def test_a_server_notices_that_its_client_reads_no_more(tmp_path: Path, first: str) -> None:
+    with started([*flags(tmp_path), *PYTHON, ASKS_LATE], stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        if first == "stdin":
+            process.stdin.close()
+            process.stdout.readline()  # the server goes on without a client
+            process.stdout.close()
+        else:
+            process.stdout.close()
+            process.stdin.close()
+        assert process.wait(30) == 7, "what it wrote failed, as it would without the wrapper"
+
+
 def test_a_child_that_dies_leaves_every_pending_request_answered(tmp_path: Path) -> None:
     answers = {"slow": answer(TEXT, "silence"), "last": answer(TEXT, "exit:5")}
     stub = write_stub(tmp_path, tools=[tool("slow"), tool("last")], answers=answers)

@@ -60,6 +60,7 @@ class Child(asyncio.SubprocessProtocol):
         self._held: deque[bytes | OverlongLine] = deque()  # lines that have arrived and wait their turn
         self._is_catching_up = False
         self._is_paused = False  # because the receiver of the lines wants it so
+        self._is_unread = False  # its stdout was closed by us
         self._leads_group = False
         self._watched = 0
         self.gone = asyncio.Event()
@@ -111,6 +112,13 @@ class Child(asyncio.SubprocessProtocol):
         stdin = self._connected().get_pipe_transport(_STDIN)
         if stdin is not None:
             stdin.close()
+
+    def close_stdout(self) -> None:
+        """Reads no more: what the server writes next fails, as it would for a server whose client has gone."""
+        stdout = self._connected().get_pipe_transport(_STDOUT)
+        if stdout is not None and not stdout.is_closing():
+            self._is_unread = True
+            stdout.close()
 
     def pause_reading(self, is_paused: bool) -> None:
         self._is_paused = is_paused
@@ -199,7 +207,7 @@ class Child(asyncio.SubprocessProtocol):
             rest = self._lines.close()
             if rest:
                 self._on_line(rest)
-            if not self._has_exited:
+            if not self._has_exited and not self._is_unread:
                 # It can answer nothing without its stdout, so a process that stays is of no use.
                 asyncio.get_running_loop().call_later(_LAST_SECONDS, self._end_mute, signal.SIGTERM)
         self._open_pipes -= 1

@@ -62,6 +62,8 @@ class Wrapper:
         self._opening: Message | None = None  # the client's handshake, while it is not answered
         self._held: list[bytes] | None = None  # what the client sends while the server's era is found out
         self._has_client_left = self._is_over = False
+        self._is_unheard = False  # the client reads no more
+        self._is_leaving = False  # no request is open, and the server's input is closed
         self._is_misfit = self._is_server_modern = self._is_probing = False
         self._limit = message_limit
         self._limits = limits
@@ -81,7 +83,7 @@ class Wrapper:
             on_congestion=lambda is_paused: self._input.pause(is_paused),
         )
         self._input = InputPipe(self._bytes_from_client, self._client_left)
-        self._output = OutputPipe(lambda is_paused: self._child.pause_reading(is_paused), self._client_left)
+        self._output = OutputPipe(lambda is_paused: self._child.pause_reading(is_paused), self._output_lost)
 
     async def run(self, command: Sequence[str]) -> int | Misfit:
         """Runs the server; its exit code as a shell reports it, or a Misfit. Raises: ChildStartFailed."""
@@ -150,6 +152,16 @@ class Wrapper:
             # A server that does not answer the handshake still gets the held messages, and then the end of its input.
             asyncio.get_running_loop().call_later(_LAST_GREETING_SECONDS, self._release_unanswered)
 
+    def _output_lost(self) -> None:
+        self._is_unheard = True
+        self._client_left()
+        self._leave()
+
+    def _leave(self) -> None:
+        """Lets the server notice that nobody reads it: one that asks and waits for an answer would go on waiting."""
+        if self._is_leaving and self._is_unheard and not self._child.gone.is_set():
+            self._child.close_stdout()
+
     def _release_unanswered(self) -> None:
         if self._opening is not None:
             self._release()
@@ -166,6 +178,8 @@ class Wrapper:
             with contextlib.suppress(TimeoutError):  # it may still finish open requests
                 async with asyncio.timeout(_SWEEP_SECONDS):
                     await self._child.gone.wait()
+        self._is_leaving = True
+        self._leave()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_LEAVE_SECONDS):
                 await self._child.gone.wait()

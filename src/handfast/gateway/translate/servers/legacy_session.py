@@ -38,7 +38,7 @@ _NO_STATE: Final = (
     "The requestState is not known, not for this request, or has expired. Send the request again without it."
 )
 
-_NO_CALL: Final = "Nobody can be asked at the moment: the client speaks a revision in which only a call can ask."
+_NO_CALL: Final = "The client cannot be asked now: between revisions and at /mcp only a call that is under way can ask."
 _SEVERAL: Final = "Several calls are under way, and it cannot be known which one asks. Call this tool again."
 _GIVEN_UP: Final = "Another call was given up, and it cannot be known which one asks. Call this tool again."
 _CLOSED: Final = "The session with the server was closed before it answered. Repeat the call if that is safe."
