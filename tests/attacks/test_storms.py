@@ -1,4 +1,4 @@
-"""A server that says without end that its list has changed, and changes it each time: few lists, few records."""
+"""A server that says without end that its list has changed, or that prints without end: it costs nobody else much."""
 
 import json
 from contextlib import ExitStack
@@ -8,7 +8,8 @@ import pytest
 
 from tests.attacks.test_too_much import PLACES, Place, placed
 from tests.contracts.rig import HttpGateway, Json
-from tests.gateway.running import TEXT, eventually, read_records
+from tests.faults.measured import resident_mb
+from tests.gateway.running import TEXT, eventually, read_records, running, stdio
 from tests.stubs.run import answer, tool, write_stub
 
 ROUNDS = 150
@@ -64,3 +65,27 @@ def test_a_storm_costs_a_few_lists_and_a_few_records(place: Place, tmp_path: Pat
         # Three of the opening and the client, one at once, then after 1, 2, 4, 8 and 16 seconds at the most.
         assert storm.lists() <= 9
         assert len(read_records(state, type="contract_change")) <= 9 * 101
+
+
+PRINTS = {
+    "single letters": ["yes"],
+    "words": ["yes", "DEBUG " + "x" * 74],
+    "notifications": ["yes", '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}'],
+}
+
+
+@pytest.mark.requirement("F4")
+@pytest.mark.requirement("F9")
+def test_servers_that_print_without_end_cost_nobody_else(tmp_path: Path) -> None:
+    stub = write_stub(tmp_path, tools=[tool("fine")], answers={"fine": answer(TEXT)})
+    printing = {name.replace(" ", "-"): {"command": line[0], "args": line[1:]} for name, line in PRINTS.items()}
+    with running({"up": stdio(stub), **printing}, tmp_path, start="eager") as gateway:
+        client = gateway.client()
+        before = resident_mb(gateway.process.pid)
+        assert [client.call("fine").text for _ in range(20)] == ["fine"] * 20
+        gateway.write_settings({"mcpServers": {"up": stdio(stub)}})
+        eventually(lambda: list(gateway.health()[1]["servers"]) == ["up"], "their removal", seconds=30)
+        assert [client.call("fine").text for _ in range(20)] == ["fine"] * 20
+        assert resident_mb(gateway.process.pid) - before < 50
+        gateway.process.terminate()
+        assert gateway.process.wait(20) == 0

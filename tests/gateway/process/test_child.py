@@ -183,6 +183,24 @@ def test_a_flood_is_handed_over_by_turns_in_order_and_whole() -> None:
     assert most <= 2 * 64
 
 
+@pytest.mark.requirement("F4")
+def test_lines_that_are_held_when_the_output_ends_still_come_by_turns() -> None:
+    async def work() -> tuple[list[int], list[bytes | OverlongLine], list[int]]:
+        seen = Seen()
+        await seen.child.start([sys.executable, "-c", "input()"])
+        seen.child.pipe_data_received(1, b"".join(b"%d\n" % number for number in range(1000)) + b"rest")
+        seen.child.pipe_connection_lost(1, None)
+        at_once = len(seen.lines)
+        seen.child.close_stdin()
+        await asyncio.wait_for(seen.child.gone.wait(), 15)
+        return [at_once], seen.lines, seen.codes
+
+    at_once, lines, codes = asyncio.run(work())
+    assert at_once == [64]
+    assert lines == [*(b"%d" % number for number in range(1000)), b"rest"]
+    assert codes != []
+
+
 def test_a_process_that_closed_its_output_is_ended() -> None:
     """Whatever it still does, it can answer nothing."""
     seen = run("import os, time; os.close(1); time.sleep(60)")

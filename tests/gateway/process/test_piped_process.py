@@ -3,9 +3,10 @@
 import asyncio
 import gc
 import os
+import signal
 import subprocess
 import sys
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 import pytest
 
@@ -61,6 +62,54 @@ def test_its_output_and_its_end_are_told(monkeypatch: pytest.MonkeyPatch, has_pi
         return told.output, told.pipes, code
 
     assert asyncio.run(run()) == (b"out\n", {1}, 3)
+
+
+class HoldsBack(Told):
+    """Reads nothing after the first data of the process, which it has printed before its pipes are connected."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        assert self.process is not None
+        os.waitid(os.P_PID, self.process.get_pid(), os.WSTOPPED | os.WNOWAIT)
+        self.process.send_signal(signal.SIGCONT)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        assert self.process is not None
+        self.reads += 1
+        pipe = self.process.get_pipe_transport(fd)
+        if pipe is not None:
+            cast("asyncio.ReadTransport", pipe).pause_reading()  # uvloop's pipes are not declared as such
+
+
+@pytest.mark.requirement("F9")
+@pytest.mark.parametrize("loop", list(LOOPS))
+def test_a_process_that_prints_at_once_is_held_back_at_once(loop: str) -> None:
+    script = """
+import os, signal
+os.set_blocking(1, False)
+try:
+    while True: os.write(1, b"x" * 4096)
+except BlockingIOError: pass
+os.set_blocking(1, True)
+os.kill(os.getpid(), signal.SIGSTOP)
+while True: os.write(1, b"x" * 4096)
+"""
+
+    async def run() -> int:
+        told = HoldsBack()
+        await start(told, script)
+        await asyncio.sleep(0.3)
+        assert told.process is not None
+        told.process.close()
+        await asyncio.wait_for(told.ended.wait(), 15)
+        return told.reads
+
+    with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
+        assert runner.run(run()) == 1
 
 
 @pytest.mark.requirement("F7")

@@ -55,10 +55,11 @@ class Child(asyncio.SubprocessProtocol):
         self._on_stderr = on_stderr
         self._on_congestion = on_congestion
         self._transport: asyncio.SubprocessTransport | None = None
-        self._open_pipes = 1 if on_stderr is None else 2  # stdout, and stderr where it is ours to read
+        self._open_pipes = {_STDOUT} if on_stderr is None else {_STDOUT, _STDERR}  # stderr where it is ours to read
         self._has_exited = False
         self._held: deque[bytes | OverlongLine] = deque()  # lines that have arrived and wait their turn
-        self._is_catching_up = False
+        self._is_catching_up = False  # while lines are held
+        self._has_output_ended = False  # nothing more is read; lines may still be held
         self._is_paused = False  # because the receiver of the lines wants it so
         self._is_unread = False  # its stdout was closed by us
         self._leads_group = False
@@ -174,6 +175,8 @@ class Child(asyncio.SubprocessProtocol):
         if fd == _STDERR and self._on_stderr is not None:
             self._on_stderr(data)
             return
+        if self._has_output_ended:
+            return
         lines = self._lines.feed(data)
         if not self._held and len(lines) <= _LINES_AT_ONCE:  # nearly always
             for line in lines:
@@ -192,7 +195,9 @@ class Child(asyncio.SubprocessProtocol):
             asyncio.get_running_loop().call_soon(self._catch_up)
             return
         self._is_catching_up = False
-        if not self.gone.is_set():
+        if self._has_output_ended:
+            self._end_output()
+        elif not self.gone.is_set():
             self._read_or_wait()
 
     def _hand_over(self, most: int) -> None:
@@ -203,15 +208,24 @@ class Child(asyncio.SubprocessProtocol):
         if fd == _STDIN:
             return
         if fd == _STDOUT:
-            self._hand_over(len(self._held))
-            rest = self._lines.close()
-            if rest:
-                self._on_line(rest)
+            self._has_output_ended = True
             if not self._has_exited and not self._is_unread:
                 # It can answer nothing without its stdout, so a process that stays is of no use.
                 asyncio.get_running_loop().call_later(_LAST_SECONDS, self._end_mute, signal.SIGTERM)
-        self._open_pipes -= 1
+            if not self._is_catching_up:
+                self._end_output()
+            return
+        self._open_pipes.discard(fd)
         self._finish_if_done()
+
+    def _end_output(self) -> None:
+        """Called with the last whole line: what follows it may be one without an end."""
+        if _STDOUT in self._open_pipes:
+            rest = self._lines.close()
+            if rest:
+                self._on_line(rest)
+            self._open_pipes.discard(_STDOUT)
+            self._finish_if_done()
 
     def process_exited(self) -> None:
         self._has_exited = True
@@ -236,10 +250,12 @@ class Child(asyncio.SubprocessProtocol):
         unwatch_child(self._watched)
 
     def _close_pipes(self) -> None:
-        if not self.gone.is_set():
-            self._open_pipes = 0
-            self._hand_over(len(self._held))
-            self._finish_if_done()
+        """Reads no more; the lines that have arrived still count."""
+        self._open_pipes.discard(_STDERR)
+        self._has_output_ended = True
+        if not self._is_catching_up:
+            self._end_output()
+        self._finish_if_done()
 
     def pause_writing(self) -> None:
         if self._on_congestion is not None:
@@ -250,7 +266,7 @@ class Child(asyncio.SubprocessProtocol):
             self._on_congestion(False)
 
     def _finish_if_done(self) -> None:
-        if not self._has_exited or self._open_pipes > 0 or self.gone.is_set():
+        if not self._has_exited or self._open_pipes or self.gone.is_set():
             return
         self.returncode = self._connected().get_returncode() or 0
         self.gone.set()

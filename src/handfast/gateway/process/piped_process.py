@@ -83,8 +83,8 @@ class _PipedProcess(asyncio.SubprocessTransport):
         self._protocol.connection_made(self)
         try:
             for fd in list(self._unconnected):
-                pipe = connect_pipe(partial(_Pipe, self._protocol, fd), self._unconnected.pop(fd), writes=fd == _STDIN)
-                self._pipes[fd] = await pipe
+                make_pipe = partial(_Pipe, self._protocol, fd, self._pipes)
+                await connect_pipe(make_pipe, self._unconnected.pop(fd), writes=fd == _STDIN)
         except BaseException:
             self.close()
             raise
@@ -144,9 +144,16 @@ def _take_over(file: IO[bytes]) -> int:
 class _Pipe(asyncio.Protocol):
     """Passes the events of one pipe on to the protocol of the process."""
 
-    def __init__(self, protocol: asyncio.SubprocessProtocol, fd: int) -> None:
+    def __init__(
+        self, protocol: asyncio.SubprocessProtocol, fd: int, pipes: dict[int, asyncio.BaseTransport]
+    ) -> None:
+        """`pipes` gets the pipe as soon as there is one: a server that prints at once is held back at once."""
         self._protocol = protocol
         self._fd = fd
+        self._pipes = pipes
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._pipes[self._fd] = transport
 
     def data_received(self, data: bytes) -> None:
         self._protocol.pipe_data_received(self._fd, data)
