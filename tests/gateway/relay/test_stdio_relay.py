@@ -1,7 +1,9 @@
 """Sessions in front of stdio children: who shares a child, who gets one, and when it ends."""
 
 import json
+import os
 import re
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -417,6 +419,43 @@ def test_what_a_session_was_asked_to_hold_holds_in_the_child_after_a_crash(rig: 
     said = [(entry.message["method"], entry.message.get("params")) for entry in rig.stub.journal.messages()]
     again = said[said.index(("tools/call", {"name": "quit", "arguments": {}})) + 1 :]
     assert [one for one in again if one in asked] == [asked[1], asked[3]]
+
+
+@pytest.mark.requirement("F3")
+def test_a_late_answer_to_a_child_that_died_answers_no_question_of_the_next_one(rig: Rig) -> None:
+    client = rig.gateway.client(capabilities=ASKING)
+
+    def answer_to(question: Json, action: str) -> None:
+        client.send(json.dumps({"jsonrpc": "2.0", "id": question["id"], "result": {"action": action}}).encode())
+
+    first = OpenPost(client, call(1, "ask"))
+    lost = first.next_event()
+    os.kill(pids(rig.stub)[-1], signal.SIGKILL)
+    assert first.next_event()["error"]["code"] == -31001
+    second = OpenPost(client, call(2, "ask"))
+    question = second.next_event()
+    assert (lost["id"], question["id"] != lost["id"]) == ("stub-1", True), "the child would use the same id again"
+    answer_to(lost, "accept")
+    answer_to(question, "decline")
+    assert second.next_event()["result"] == json.loads(TEXT)
+    answers = [entry.message for entry in rig.stub.journal.messages() if "method" not in entry.message]
+    assert [(one["id"], one["result"]) for one in answers] == [("stub-1", {"action": "decline"})]
+    assert one_record(rig.gateway.state, rule="message.unpaired").server == "up"
+    first.leave()
+    second.leave()
+
+
+@pytest.mark.parametrize("capabilities", [None, ROOTS])
+def test_calls_are_judged_in_strict_after_the_child_of_a_session_died(tmp_path: Path, capabilities: Json) -> None:
+    """Nothing is listed to the new child until one of them needs its contract."""
+    stub = write(tmp_path)
+    strict: Json = {"input_validation": {"mode": "strict"}, "output_validation": {"mode": "strict"}}
+    with running({"up": stdio(stub)}, tmp_path, **strict) as gateway:
+        client = gateway.client(capabilities=capabilities)
+        assert client.call("add").text == "fine"
+        os.kill(pids(stub)[-1], signal.SIGKILL)
+        eventually(lambda: read_records(gateway.state, rule="server.exited"), "the exit on record")
+        assert [client.call("add").text for _ in range(3)] == ["fine"] * 3
 
 
 def opening(rig: Rig, capabilities: Json) -> Json:

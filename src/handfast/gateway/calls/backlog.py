@@ -39,6 +39,11 @@ class Backlog:
         self._bytes -= len(message.raw)
         return message
 
+    def drop_questions(self) -> None:
+        """Drops the server's requests, because their answers have nowhere to go."""
+        self._waiting = deque(message for message in self._waiting if not message.is_request)
+        self._bytes = sum(len(message.raw) for message in self._waiting)
+
     def drop_oldest(self) -> int:
         """Drops the oldest messages until the rest fits; returns how many."""
         dropped = 0

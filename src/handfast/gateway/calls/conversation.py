@@ -4,6 +4,7 @@ Knows nothing of transports: `wrap`, a stdio child behind HTTP and an HTTP serve
 """
 
 import asyncio
+from secrets import token_hex
 
 import msgspec
 
@@ -34,7 +35,8 @@ class Conversation(JudgedCalls):
     def __init__(self, server: ServerSide, ask_for_page: AskForPage, caller: Caller) -> None:
         super().__init__(server, ask_for_page, caller)
         self.open_requests: dict[RequestId, Pending] = {}
-        self._asked_by_server: set[RequestId] = set()
+        self._questions: dict[RequestId, RequestId] = {}  # the server's open ones: as the client knows it → its own id
+        self._lost_questions: set[RequestId] = set()  # of a process that has ended; the client may answer them yet
         self.has_lost_session = False  # the server no longer knew the session when it was asked for its tools
 
     def list_request(self, request_id: RequestId, cursor: bytes | None) -> bytes:
@@ -125,11 +127,33 @@ class Conversation(JudgedCalls):
             return Step(to_client=error_reply(message.id, INVALID_REQUEST, text) if message.is_request else None)
 
     def _answer_from_client(self, message: Message) -> Step:
-        if message.id not in self._asked_by_server:
+        if message.id not in self._questions:
             self.note_unpaired("client")
             return NOTHING
-        self._asked_by_server.discard(message.id)
-        return Step(to_server=message.raw)
+        return Step(to_server=message.with_id(self._questions.pop(message.id)).raw)
+
+    def lose_questions(self) -> None:
+        """The process that asked them has ended. The next one may use the same ids, as many servers count."""
+        self._lost_questions.update(self._questions)
+        self._questions.clear()
+
+    def _ask_client(self, message: Message) -> bytes:
+        assert message.id is not None
+        shown = message
+        if message.id in self._lost_questions or message.id in self._questions:
+            # A late answer to the other one must not answer this one.
+            shown = message.with_id(f"handfast-{token_hex(8)}")
+        if len(self._questions) + len(self._lost_questions) < _OPEN_REQUESTS and shown.id is not None:
+            self._questions[shown.id] = message.id
+        return shown.raw
+
+    def _withdrawal(self, message: Message) -> bytes:
+        """Renders the server's notifications/cancelled with the id that the client knows."""
+        asked = self.cancelled_id(message)
+        for shown, own in self._questions.items():
+            if own == asked and shown != own:
+                return replace_values(message.raw, {("params", "requestId"): msgspec.json.encode(shown)})
+        return message.raw
 
     def _notification_from_client(self, message: Message) -> Step:
         if message.method == "notifications/cancelled":
@@ -200,15 +224,14 @@ class Conversation(JudgedCalls):
     async def from_server(self, message: Message) -> bytes | None:
         """Returns what the client gets for one message of the server; None for nothing."""
         if message.is_request:
-            assert message.id is not None
-            if len(self._asked_by_server) < _OPEN_REQUESTS:
-                self._asked_by_server.add(message.id)
-            return message.raw
+            return self._ask_client(message)
         if message.is_notification:
             if message.method == "notifications/tools/list_changed":
                 self._server.learner.refresh(self._list_page, self._view)
             elif message.method == "notifications/progress":
                 self._progressed(message)
+            elif message.method == "notifications/cancelled" and self._lost_questions:
+                return self._withdrawal(message)
             elif message.method in TASK_NOTIFICATIONS:
                 return await self._server.tasks.settle_notification(message, self.caller)
             return message.raw

@@ -12,9 +12,11 @@ from handfast.gateway.calls.backlog import Backlog
 from handfast.gateway.calls.conversation import Conversation
 from handfast.gateway.calls.server_side import ServerSide
 from handfast.gateway.http.event_log import EventShelf
-from handfast.gateway.http.exchange import Headers, HttpExchange
+from handfast.gateway.http.exchange import Headers, HttpExchange, HttpProblem
+from handfast.gateway.http.response import UpstreamFailed
 from handfast.gateway.process.channel import Channel
 from handfast.gateway.process.children import Children
+from handfast.gateway.process.pipe import PipeFailed
 from handfast.gateway.relay.post_answer import PostAnswer
 from handfast.gateway.sessions.listening_session import ListeningSession
 from handfast.gateway.sessions.session_table import RELAYED_SESSIONS, SessionTable, Sweeper, refuse_unknown
@@ -55,6 +57,7 @@ class ChildSession(ListeningSession):
         self.opening = opening  # the client's initialize, sent again to a process of its own
         self.version = ""  # the revision that the client asked for, and that its shared process speaks
         self.answers: list[PostAnswer] = []  # requests under way, oldest first
+        self.headers: Headers = []  # of the request that found the process dead
         # Log level and subscriptions of the session: a process in place of this one is sent them again.
         self.asked_for_good: dict[tuple[str, bytes], Message] = {}
         self._outbox = Backlog()  # messages for a client that has no listening stream yet
@@ -82,6 +85,13 @@ class ChildSession(ListeningSession):
         self._outbox.append(message)
         self._outbox.drop_oldest()
         self.wake_listener()
+
+    def lose_process(self) -> None:
+        """Its process has ended: what that asked can no longer be answered."""
+        self.conversation.lose_questions()
+        self._outbox.drop_questions()
+        for under_way in self.answers:
+            under_way.drop_questions()
 
     async def take_next(self) -> bool:
         if not self._outbox:
@@ -146,6 +156,21 @@ class ChildSessions:
         self._sweeper.start()
         return session
 
+    async def living_channel(self, conversation: Conversation) -> Channel | None:
+        """The channel of the conversation's session, with another process if that has died; None without a session.
+
+        Raises: ConnectionError, TimeoutError.
+        """
+        session = None if conversation.session is None else self._table.peek(conversation.session)
+        if session is None:
+            return None
+        if not session.channel.is_alive:
+            try:
+                await self.revive(session)
+            except (HttpProblem, UpstreamFailed, PipeFailed) as problem:
+                raise ConnectionError(str(problem)) from None
+        return session.channel
+
     def on(self, channel: Channel) -> list[ChildSession]:
         return [session for session in self._table if session.channel is channel]
 
@@ -199,8 +224,10 @@ class ChildSessions:
                 self._table.free_room(session)
                 self._owning.add(session)
 
-    async def revive(self, session: ChildSession, headers: Headers) -> None:
+    async def revive(self, session: ChildSession) -> None:
         """Gives the session a process in place of one that died, so that the client need not begin again.
+
+        It is started with the headers of the request that found the process dead.
 
         Raises: HttpProblem, UpstreamResting, PipeFailed, ConnectionError, TimeoutError.
         """
@@ -210,6 +237,7 @@ class ChildSessions:
             if not session.owns_channel:
                 await self.move_to_next(session)
                 return
+            headers, session.headers = session.headers, []
             await self._start_own(session, headers)
             for message in session.asked_for_good.values():
                 session.channel.send_request(message, _Unheard(), headers)

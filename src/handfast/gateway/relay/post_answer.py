@@ -87,6 +87,10 @@ class PostAnswer:
             self._relieve()
         self._wake()
 
+    def drop_questions(self) -> None:
+        """Drops the questions that the client was not asked yet, because their process has ended."""
+        self._arrived.drop_questions()
+
     def _relieve(self) -> None:
         """Makes room: pauses the process; drops the oldest messages where a pause would make other clients wait."""
         if self.hold_back is None:

@@ -1,7 +1,7 @@
 """A stdio MCP server behind `/mcp/<server>`: sessions in front, children behind, shared only where that is safe."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
 
 import msgspec
@@ -221,8 +221,10 @@ class StdioRelay:
         await http.respond(200, [JSON], reply)
 
     def _new_conversation(self, channel: Channel, caller: Caller) -> Conversation:
-        def ask_for_page(conversation: Conversation, cursor: bytes | None) -> Awaitable[Message]:
-            return asyncio.ensure_future(channel.ask(lambda own_id: conversation.list_request(own_id, cursor)))
+        async def ask_for_page(conversation: Conversation, cursor: bytes | None) -> Message:
+            # The session may have moved to another process, or needs one in place of a dead one.
+            asked = await self._sessions.living_channel(conversation) or channel
+            return await asked.ask(lambda own_id: conversation.list_request(own_id, cursor))
 
         return Conversation(self._server, ask_for_page, caller)
 
@@ -239,7 +241,7 @@ class StdioRelay:
         await self._give_what_it_needs(session, message, http.headers)
         step = await session.conversation.from_client(message)
         if step.to_server is not None and session.channel.is_alive:
-            self._send_plain(session, message, http.headers)
+            self._send_plain(session, message, step.to_server, http.headers)
         await http.respond(202, [])
 
     async def _give_what_it_needs(self, session: ChildSession, message: Message, headers: Headers) -> None:
@@ -247,15 +249,17 @@ class StdioRelay:
         if not session.owns_channel and self._may_isolate() and _needs_own_child(message):
             await self._sessions.give_own_child(session, headers)
 
-    def _send_plain(self, session: ChildSession, message: Message, headers: Headers) -> None:
+    def _send_plain(self, session: ChildSession, message: Message, body: bytes, headers: Headers) -> None:
         if message.method != "notifications/cancelled":
-            session.channel.send(message.raw, headers)
+            session.channel.send(body, headers)
             return
         client_id = session.conversation.cancelled_id(message)
         for answer in session.answers:
             answer.cancel(message, client_id)
 
     async def _relay(self, http: HttpExchange, session: ChildSession, message: Message) -> None:
+        if not session.channel.is_alive:
+            session.headers = http.headers
         step = await session.conversation.from_client(message, http)
         if step.to_server is None:
             await http.respond(200 if step.to_client else 202, [JSON], step.to_client or b"")
@@ -287,7 +291,7 @@ class StdioRelay:
         """
         try:
             if not session.channel.is_alive:
-                await self._sessions.revive(session, headers)  # many clients take a 404 for the end for good
+                await self._sessions.revive(session)  # many clients take a 404 for the end for good
             await self._give_what_it_needs(session, message, headers)
             if message.method in FOR_SESSION:
                 session.note_asked(message)
@@ -407,6 +411,8 @@ class StdioRelay:
         self._server.journal.diagnose(self._server.name, rules.MESSAGE_TOO_LARGE, reason)
 
     def exited(self, channel: Channel, code: int) -> None:
+        for session in self._sessions.on(channel):
+            session.lose_process()
         self.children.exited(channel, code)
 
 
