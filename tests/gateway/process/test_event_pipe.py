@@ -318,6 +318,26 @@ def test_a_session_that_the_server_has_forgotten_is_opened_again(tmp_path: Path)
         assert outcome(gateway.state, "fine") == ("success", "")
 
 
+def test_a_forgotten_session_is_left_by_all_while_one_call_waits_in_it(tmp_path: Path) -> None:
+    """`more` is answered on the old stream once others have been served on the next one, and then that stream ends."""
+    held: list[Json] = []
+
+    def on_post(_odd: Odd, seen: Seen) -> bytes | None:
+        return status("404 Not Found") if held and seen.path == "/post?s=1" else None
+
+    odd = Odd(on_post=on_post, on_call=lambda _odd, message: held.append(message))
+    with gateway_of(odd, tmp_path) as gateway:
+        client, other = gateway.client(), gateway.client()
+        with meanwhile(lambda: client.call("more")) as waiting:
+            eventually(lambda: held, "the call that waits")
+            assert [other.call("fine").text for _ in range(3)] == ["fine"] * 3
+            odd.streams[0].write(b"event: message\ndata: " + reply(held[0]) + b"\n\n")
+            assert waiting.result(10).text == "fine"
+        assert [seen.path for seen in odd.posts("tools/call")] == ["/post?s=1"] * 2 + ["/post?s=2"] * 3
+        eventually(lambda: read_records(gateway.state, rule="server.exited"), "the end of the old stream")
+        assert client.call("fine").text == "fine"
+
+
 @pytest.mark.parametrize("form", ["application/json", "text/event-stream"])
 def test_an_answer_to_the_post_itself_is_said_to_be_there(tmp_path: Path, form: str) -> None:
     def on_post(_odd: Odd, seen: Seen) -> bytes | None:

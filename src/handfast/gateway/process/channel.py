@@ -91,6 +91,7 @@ class Channel:
                 headers=headers,
             )
         )
+        self._is_forgotten = False  # by its server, which may still answer what is under way
         self.had_requests = False  # under way, when the pipe ended
         self._has_room = asyncio.Event()  # in the child's input
         self._has_room.set()
@@ -104,7 +105,12 @@ class Channel:
 
     @property
     def is_alive(self) -> bool:
-        return not self._pipe.gone.is_set()
+        """Whether it takes requests."""
+        return not (self._is_forgotten or self._pipe.gone.is_set())
+
+    @property
+    def has_ended(self) -> bool:
+        return self._pipe.gone.is_set()
 
     @property
     def is_process(self) -> bool:
@@ -159,7 +165,7 @@ class Channel:
     def hold_back(self, is_held: bool) -> None:
         """Stops reading from the child while at least one receiver wants it held back."""
         self._held_back_by += 1 if is_held else -1
-        if self.is_alive and self._held_back_by == is_held:
+        if not self.has_ended and self._held_back_by == is_held:
             self._pipe.pause_reading(is_held)
 
     # --- to the child ----------------------------------------------------------------------------------------------
@@ -187,13 +193,15 @@ class Channel:
                 del self._open[own_id]  # what the child still says about it is dropped
                 self._give_up(own_id)
                 self._pipe.send(replace_values(message.raw, {("params", "requestId"): b"%d" % own_id}))
+                self._end_if_forgotten()
                 return
 
     def abandon(self, own_id: int, reason: str) -> None:
         """Cancels a request at the child, and drops what the child still says about it."""
-        if self._open.pop(own_id, None) is not None and self.is_alive:
+        if self._open.pop(own_id, None) is not None and not self.has_ended:
             self._give_up(own_id)
             self._pipe.send(notification("notifications/cancelled", {"requestId": own_id, "reason": reason}))
+            self._end_if_forgotten()
 
     def _give_up(self, own_id: int) -> None:
         if len(self._given_up) < _GIVEN_UP:
@@ -216,6 +224,7 @@ class Channel:
         finally:
             if self._own.pop(own_id, None) is not None:
                 self._give_up(own_id)
+                self._end_if_forgotten()
 
     # --- from the child --------------------------------------------------------------------------------------------
 
@@ -230,6 +239,7 @@ class Channel:
             return
         with contextlib.suppress(AmbiguousKeys, NotJson):
             if self._correlated(message):
+                self._end_if_forgotten()
                 return
         if self._owner.uncorrelated(self, message):
             return
@@ -320,16 +330,21 @@ class Channel:
         return True
 
     def _refused(self, own_id: int, text: str, is_unknown: bool) -> None:
-        """One request fails. A pipe that its server has forgotten ends once nothing else is under way on it."""
+        """One request fails."""
         asked, entry = self._own.pop(own_id, None), self._open.pop(own_id, None)
-        if is_unknown and not self.is_busy and not self._own:
-            self._pipe.end()
+        self._is_forgotten = self._is_forgotten or is_unknown
+        self._end_if_forgotten()
         if asked is not None and not asked.done():
             asked.set_exception(MessageRefused(text))
         if entry is not None and is_unknown:
             entry.listener.lost(text, was_sent=False)
         elif entry is not None:
             entry.listener.fail(text)
+
+    def _end_if_forgotten(self) -> None:
+        """Ends a pipe that its server has forgotten, once nothing is under way on it."""
+        if self._is_forgotten and not self._open and not self._own:
+            self._pipe.end()
 
     def _exited(self, code: int) -> None:
         self._has_room.set()

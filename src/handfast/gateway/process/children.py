@@ -131,7 +131,7 @@ class Children:
             await self.stop(task.result())
 
     async def stop(self, channel: Channel) -> None:
-        if channel.is_alive:
+        if not channel.has_ended:
             self._stopping.add(channel)
         await channel.stop()
 
