@@ -144,9 +144,7 @@ def _take_over(file: IO[bytes]) -> int:
 class _Pipe(asyncio.Protocol):
     """Passes the events of one pipe on to the protocol of the process."""
 
-    def __init__(
-        self, protocol: asyncio.SubprocessProtocol, fd: int, pipes: dict[int, asyncio.BaseTransport]
-    ) -> None:
+    def __init__(self, protocol: asyncio.SubprocessProtocol, fd: int, pipes: dict[int, asyncio.BaseTransport]) -> None:
         """`pipes` gets the pipe as soon as there is one: a server that prints at once is held back at once."""
         self._protocol = protocol
         self._fd = fd

@@ -364,3 +364,23 @@ def test_what_a_server_listed_the_last_time_stands_in_while_it_starts_and_client
         listening.cancel()
 
     asyncio.run(run())
+
+
+def test_no_client_waits_for_a_server_that_is_known_from_its_last_start() -> None:
+    server = Scripted({"tools/list": [items("x")]}, discovery={"instructions": "Ask for x first."})
+
+    async def run() -> None:
+        rig = Rig({"s": server}, seconds=60)
+        await rig.combined.learn("s")
+        rig.starting["s"] = 0.0
+        server.silent |= {"server/discover", "tools/list"}
+        async with asyncio.timeout(20):  # a third of what any other server is given
+            discovered = (await rig.ask("server/discover"))["result"]
+            listed = (await rig.ask("tools/list"))["result"]
+        assert "Ask for x first." in discovered["instructions"]
+        assert [tool["name"] for tool in listed["tools"]] == ["s__x"]
+        for result in (discovered, listed):
+            assert (result["ttlMs"], result["_meta"]["handfast/remembered"]) == (0, ["s"])
+            assert UNAVAILABLE not in result["_meta"]
+
+    asyncio.run(run())

@@ -1,9 +1,11 @@
 """What each server says to `server/discover`, and the joined answer of all servers."""
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from handfast import __version__
 from handfast.core.call import rules
@@ -12,10 +14,11 @@ from handfast.gateway.translate.combined.ask_server import Unavailable, ask_serv
 from handfast.gateway.translate.combined.endpoint import CombinedEndpoint
 from handfast.wire.eras import LEGACY_REVISION, META_SERVER, MODERN_REVISION
 from handfast.wire.members import level_of, member, text_member
-from handfast.wire.message import Members, Message
+from handfast.wire.message import Members, Message, read_level
 from handfast.wire.replies import answer_message
 
 META_UNAVAILABLE: Final = "handfast/unavailable"
+META_REMEMBERED: Final = "handfast/remembered"
 SERVER_INFO: Final = {META_SERVER: {"name": "handfast", "version": __version__}}
 TASKS: Final = "io.modelcontextprotocol/tasks"
 _LISTS: Final = ("tools", "prompts", "resources")
@@ -39,6 +42,10 @@ class Discovered:
         if found is None or not option:
             return found is not None
         return member(level_of(found), option) == b"true"
+
+    def rendered(self) -> bytes:
+        """What of it holds for everybody, to be read again after the next start."""
+        return msgspec.json.encode({"capabilities": self.capabilities, "instructions": self.instructions})
 
     @property
     def has_tasks(self) -> bool:
@@ -99,25 +106,49 @@ async def discover_all(
         except Unavailable as problem:
             unavailable[server] = problem.reason
 
-    await endpoint.all_within(ask(server, backend) for server, backend in servers.items())
+    works = {server: ask(server, backend) for server, backend in servers.items()}
+    await endpoint.each_within(
+        works, lambda _: 0.0, has_stand_in=lambda server: endpoint.has_stand_in(server, "server/discover")
+    )
+    recalled = {server: known for server in unavailable if (known := _recall(endpoint, server)) is not None}
+    for server in recalled:
+        del unavailable[server]
     for server, reason in unavailable.items():
         endpoint.diagnose(
             server, rules.COMBINED_UNAVAILABLE, f"The combined endpoint goes without the server. {reason}"
         )
+    found |= recalled
     in_order = {server: found[server] for server in servers if server in found}
-    return answer_message(message.id, _merged(in_order, unavailable))
+    return answer_message(message.id, _merged(in_order, unavailable, list(recalled)))
 
 
-def _merged(found: Mapping[str, Discovered], unavailable: Mapping[str, str]) -> dict[str, Any]:  # Any: JSON
+def _recall(endpoint: CombinedEndpoint, server: str) -> Discovered | None:
+    """What a server that is still starting said when it was last started."""
+    if not endpoint.has_stand_in(server, "server/discover"):
+        return None
+    return _read(read_level(endpoint.starts.remembered(server, "server/discover") or b"{}"))
+
+
+def render_gaps(unavailable: Mapping[str, str], recalled: Sequence[str]) -> dict[str, object]:
+    """What a joined answer goes without, and what in it is of an earlier start."""
+    return {
+        **({META_UNAVAILABLE: dict(unavailable)} if unavailable else {}),
+        **({META_REMEMBERED: recalled} if recalled else {}),
+    }
+
+
+def _merged(
+    found: Mapping[str, Discovered], unavailable: Mapping[str, str], recalled: Sequence[str]
+) -> dict[str, Any]:  # Any: JSON
     parts = list(found.values())
-    is_settled = bool(parts) and not unavailable
+    is_settled = bool(parts) and not unavailable and not recalled
     result: dict[str, Any] = {  # Any: JSON
         "resultType": "complete",
         "supportedVersions": [MODERN_REVISION, LEGACY_REVISION],
         "capabilities": _capabilities(parts, is_settled=is_settled),
         "ttlMs": min(part.ttl_ms for part in parts) if is_settled else 0,
         "cacheScope": "public" if is_settled and not any(part.is_private for part in parts) else "private",
-        "_meta": {**SERVER_INFO, **({META_UNAVAILABLE: dict(unavailable)} if unavailable else {})},
+        "_meta": {**SERVER_INFO, **render_gaps(unavailable, recalled)},
     }
     if instructions := _instructions(found):
         result["instructions"] = instructions

@@ -16,6 +16,8 @@ from handfast.wire.message import Message
 _log: Final = logging.getLogger("handfast.gateway")
 
 Key = TypeVar("Key")
+# For a server that is starting, where something stands in for its answer: most are up by then.
+_STAND_IN_SECONDS: Final = 0.5
 Servers = Mapping[str, Backend]
 Diagnose = Callable[[str, str, str], None]  # server, rule, reason
 RecordRefused = Callable[[Message, Requester, str, str], Awaitable[None]]  # the request, whose, rule, reason
@@ -96,6 +98,10 @@ class CombinedEndpoint:
         every = self.every_server()
         return {name: every[name] for name in sorted(every) if self.only is None or name in self.only}
 
+    def has_stand_in(self, server: str, method: str) -> bool:
+        """Whether the server is starting, and its answer to this method is known from its last start."""
+        return self.starts.starting_for(server) is not None and self.starts.remembered(server, method) is not None
+
     def known(self, origin: Requester) -> CallerKnowledge:
         return self.knowledge.of(origin.caller.name, origin.caller.address)
 
@@ -107,13 +113,25 @@ class CombinedEndpoint:
         self,
         works: Mapping[Key, Coroutine[Any, Any, None]],  # Any: as above
         seconds_left: Callable[[Key], float],
+        *,
+        has_stand_in: Callable[[Key], bool] = lambda _: False,
     ) -> None:
-        """The same; once the time is up, those that have some left of their own are waited for that long."""
+        """The same; once the time is up, those that have some left of their own are waited for that long.
+
+        Those that something stands in for are hardly waited for.
+        """
         tasks = {key: self.start(work) for key, work in works.items()}
         if not tasks:
             return
+        seconds = self.seconds()
+        asked = [task for key, task in tasks.items() if not has_stand_in(key)]
         try:
-            await asyncio.wait(tasks.values(), timeout=self.seconds())
+            if len(asked) < len(tasks):
+                short = min(_STAND_IN_SECONDS, seconds)
+                await asyncio.wait(tasks.values(), timeout=short)
+                asked, seconds = [task for task in asked if not task.done()], seconds - short
+            if asked:
+                await asyncio.wait(asked, timeout=seconds)
             left = {task: seconds_left(key) for key, task in tasks.items() if not task.done()}
             late = {task: seconds for task, seconds in left.items() if seconds > 0}
             if late:

@@ -5,6 +5,7 @@ cursor: for each server with more, that server's own cursor.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
@@ -17,7 +18,7 @@ from handfast.core.call import rules
 from handfast.gateway.callers.opaque import Tampered
 from handfast.gateway.translate.backend import Backend, Requester
 from handfast.gateway.translate.combined.ask_server import Unavailable, ask_server, own_request, whole_number
-from handfast.gateway.translate.combined.discovery import META_UNAVAILABLE, SERVER_INFO, Discoveries
+from handfast.gateway.translate.combined.discovery import SERVER_INFO, Discoveries, render_gaps
 from handfast.gateway.translate.combined.endpoint import CombinedEndpoint, RequestRefused
 from handfast.gateway.translate.combined.links import tool_uri
 from handfast.gateway.translate.combined.names import public_name
@@ -37,7 +38,6 @@ _ENOUGH_BYTES: Final = 4 * 1024**2
 _LONGEST_CURSOR: Final = 64 * 1024
 # From the start of a server. Several clients wait half a minute for their first list, and show what is in it for good.
 FIRST_LIST_SECONDS: Final = 25.0
-META_REMEMBERED: Final = "handfast/remembered"
 
 
 @dataclass(slots=True)
@@ -89,7 +89,11 @@ class Lists:
             for part in parts
             if part.server in servers
         }
-        await self._endpoint.each_within(works, partial(self._seconds_left, kind))
+        await self._endpoint.each_within(
+            works,
+            partial(self._seconds_left, kind),
+            has_stand_in=lambda server: self._endpoint.has_stand_in(server, kind.method),
+        )
         for part in parts:
             if not part.is_done and self._endpoint.starts.starting_for(part.server) is not None:
                 self._endpoint.awaited.add(part.server)
@@ -122,6 +126,9 @@ class Lists:
 
     async def remember(self, server: str, backend: Backend, message: Message, origin: Requester) -> None:
         """Keep what a server lists to a caller who can do nothing in particular, for when it is slow to start."""
+        with suppress(Unavailable):
+            discovered = await self._discoveries.of(server, backend, message, origin)
+            self._endpoint.starts.remember(server, "server/discover", discovered.rendered())
         for kind in LIST_KINDS.values():
             part = Part(server, None, starts_anew=True)
             await self._fill_one(kind, part, backend, message, origin)
@@ -162,7 +169,7 @@ class Lists:
             # A list with a gap in it must not be cached.
             "ttlMs": 0 if unavailable or recalled else min((part.ttl_ms or 0 for part in asked), default=0),
             "cacheScope": "public" if is_public else "private",
-            "_meta": {**SERVER_INFO, **_gaps(unavailable, recalled)},
+            "_meta": {**SERVER_INFO, **render_gaps(unavailable, recalled)},
         }
         rest = [(part.server, part.cursor) for part in parts if part.cursor is not None]
         if rest:
@@ -197,14 +204,6 @@ class Lists:
         if part.unreadable:
             reason = f"{part.unreadable} items of {kind.method} have no {kind.identity} that can be read; left out."
             self._endpoint.diagnose(part.server, rules.COMBINED_UNREADABLE, reason)
-
-
-def _gaps(unavailable: Mapping[str, str], recalled: list[str]) -> dict[str, object]:
-    """What a list goes without, and what in it is of an earlier start."""
-    return {
-        **({META_UNAVAILABLE: unavailable} if unavailable else {}),
-        **({META_REMEMBERED: recalled} if recalled else {}),
-    }
 
 
 def _bound(kind: ListKind) -> tuple[str, str]:
