@@ -2,6 +2,8 @@
 
 import http.client
 import json
+import os
+import signal
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
@@ -17,10 +19,23 @@ from handfast.core.call.exchange import RAN_UNRECORDED
 from handfast.gateway.calls.judged_calls import LEFT
 from handfast.gateway.servers import RESTARTED, STOPPED
 from handfast.wire.codes import RECORDING_FAILED
-from tests.contracts.rig import HttpGateway, Json, Route, rig
-from tests.gateway.running import Serving, call, meanwhile, one_record, running, wrapping
-from tests.gateway.translate.servers.asking import LEGACY, MODERN, WAYS, Way, entry_for
-from tests.stubs.run import answer, tool, write_stub
+from tests.contracts.rig import MODERN_META, HttpGateway, Json, Route, rig
+from tests.gateway.running import (
+    OpenPost,
+    Serving,
+    call,
+    eventually,
+    is_running,
+    meanwhile,
+    one_record,
+    pids,
+    read_records,
+    running,
+    stdio,
+    wrapping,
+)
+from tests.gateway.translate.servers.asking import LEGACY, MODERN, PREFIX, WAYS, Way, entry_for
+from tests.stubs.run import Stub, answer, tool, write_stub
 from tests.test_nothing_is_lost import locked
 
 FINE = {"content": [{"type": "text", "text": "fine"}]}
@@ -274,3 +289,46 @@ def test_a_call_through_wrap_whose_id_is_in_use_is_on_record(tmp_path: Path, ver
         record = one_record(client.state, type="tool_call")
         found = (record.server, record.status.value, record.rule, record.reason)
         assert found == ("up", "error", "message.id_in_use", error["message"])
+
+
+@pytest.mark.requirement("F11")
+@pytest.mark.parametrize("is_modern", [True, False])
+def test_a_call_whose_server_dies_while_it_waits_for_its_client_says_so(tmp_path: Path, is_modern: bool) -> None:
+    """Its client answers in vain, and reads why; that it handed back something foreign would be untrue."""
+    stub = write_stub(tmp_path, tools=[tool("ask")], answers={"ask": answer(FINE, "server_request")}, versions=LEGACY)
+    asks: Json = {"elicitation": {}}
+    accept = {"action": "accept", "content": {}}
+    with running({"up": stdio(stub)}, tmp_path) as gateway:
+        client = gateway.client(is_modern=is_modern, opens=False)
+        client.path = "/mcp"
+        client.open(asks)
+        if is_modern:
+            meta = {**MODERN_META, PREFIX + "clientCapabilities": asks}
+            asked = client.post(call(1, "up__ask", _meta=meta)).result
+            end_all(gateway, stub)
+            handed_back = {
+                "requestState": asked["requestState"],
+                "inputResponses": {next(iter(asked["inputRequests"])): accept},
+            }
+            found = client.post(call(2, "up__ask", _meta=meta, **handed_back)).message
+        else:
+            stream = OpenPost(client, call(1, "up__ask"))
+            question = stream.next_event()
+            end_all(gateway, stub)
+            client.send(json.dumps({"jsonrpc": "2.0", "id": question["id"], "result": accept}).encode())
+            found = stream.next_event()
+            stream.leave()
+        text = "The server ended while the call waited for its client, so it has no result. Repeat it if that is safe."
+        assert found["error"] == {"code": -31001, "message": f"up: {text}"}
+        record = one_record(gateway.state, type="tool_call", rule="upstream.failed")
+        assert (record.status.value, record.reason) == ("error", text)
+        assert read_records(gateway.state, rule="access.foreign") == []
+
+
+def end_all(gateway: Serving, stub: Stub) -> None:
+    """Kills the server, however many processes it is by now."""
+    started = pids(stub)
+    for pid in started:
+        if is_running(pid):
+            os.kill(pid, signal.SIGKILL)
+    eventually(lambda: len(read_records(gateway.state, rule="server.exited")) == len(started), "the ends on record")

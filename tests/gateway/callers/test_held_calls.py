@@ -7,7 +7,7 @@ import tracemalloc
 
 import pytest
 
-from handfast.gateway.callers.held_calls import HeldCalls, TooMuchToHold
+from handfast.gateway.callers.held_calls import LOST, HeldCalls, TooMuchToHold
 from handfast.wire.message import Message, read_message
 
 pytestmark = pytest.mark.requirement("E2")
@@ -49,6 +49,20 @@ def test_nobody_else_and_no_other_call_gets_it(caller: str, arguments: str) -> N
         state = held.hold(call, _message(), "me", "here")
         assert held.claim(state, _message(arguments), caller) is None
         assert held.claim(state, _message(), "me") is call, "the attempt cost its owner nothing"
+
+    asyncio.run(run())
+
+
+def test_a_call_whose_server_is_gone_is_known_as_lost_to_its_caller_alone() -> None:
+    async def run() -> None:
+        held, call = HeldCalls(lambda: 60, most_bytes=1000), _Call(size=400)
+        state = held.hold(call, _message(), "me", "here")
+        held.lose(call)
+        assert held.claim(state, _message(), "you") is None
+        again = held.hold(_Call(size=400), _message(), "me", "here")
+        assert (held.claim(state, _message(), "me"), again != state) == (LOST, True), (
+            "and takes no room for its question"
+        )
 
     asyncio.run(run())
 

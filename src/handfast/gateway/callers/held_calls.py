@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from secrets import token_urlsafe
 from typing import Final, Protocol
@@ -31,6 +31,17 @@ class Resumable(Protocol):
 
     def abandon(self) -> None:
         """Ends the call: its client did not return in time, or it was given up for another one."""
+
+
+class _LostCall:
+    """Stands for a call whose server is gone, so that its client is told that and nothing else."""
+
+    size = 0
+
+    def abandon(self) -> None: ...
+
+
+LOST: Final = _LostCall()
 
 
 class TooMuchToHold(Exception):
@@ -97,10 +108,12 @@ class HeldCalls:
             return None
         return self._take(state).call
 
-    def discard(self, call: Resumable) -> None:
-        """Removes a call that can no longer be resumed."""
+    def lose(self, call: Resumable) -> None:
+        """Puts LOST in the place of a call that can no longer be resumed."""
         for state in [state for state, held in self._held.items() if held.call is call]:
-            self._take(state)
+            held = self._held[state]
+            self._held[state] = replace(held, call=LOST, size=0)
+            self._bytes[held.address] -= held.size
 
     def close(self) -> None:
         for state in list(self._held):

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from handfast.gateway.callers.caller_ids import Foreign
-from handfast.gateway.callers.held_calls import HeldCalls, TooMuchToHold
+from handfast.gateway.callers.held_calls import LOST, HeldCalls, TooMuchToHold
 from handfast.gateway.http.response import UpstreamFailed, UpstreamTimeout
 from handfast.gateway.translate.backend import Requester
 from handfast.gateway.translate.servers.legacy_call import LegacyCall, rank_of
@@ -41,6 +41,7 @@ _NO_STATE: Final = (
 _NO_CALL: Final = "The client cannot be asked now: between revisions and at /mcp only a call that is under way can ask."
 _SEVERAL: Final = "Several calls are under way, and it cannot be known which one asks. Call this tool again."
 _GIVEN_UP: Final = "Another call was given up, and it cannot be known which one asks. Call this tool again."
+_LOST: Final = "The server ended while the call waited for its client, so it has no result. Repeat it if that is safe."
 _CLOSED: Final = "The session with the server was closed before it answered. Repeat the call if that is safe."
 
 
@@ -125,11 +126,11 @@ class LegacyServerSession:
             await asyncio.wait(running)
 
     def ended(self) -> None:
-        """Called when the server is gone: drops held calls, and ends subscriptions. Other calls end with their line."""
+        """Called when the server is gone: held calls are lost, subscriptions end. Other calls end with their line."""
         self._listens.end()
         calls, self._calls = self._calls, {}
         for call in calls.values():
-            self._held.discard(call)
+            self._held.lose(call)
 
     # --- towards the client ----------------------------------------------------------------------------------------
 
@@ -155,6 +156,8 @@ class LegacyServerSession:
             return await held.resume(message, origin)
         if held is None:
             raise Foreign(_NO_STATE)
+        if held is LOST:
+            raise UpstreamFailed(_LOST)
         return await self._run(message, origin)
 
     async def _run(self, message: Message, origin: Requester, held: LegacyCall | None = None) -> Message:
