@@ -34,6 +34,16 @@ def test_a_server_that_fails_is_one_line(handfast: Run) -> None:
     assert (ran.code, ran.out, ran.err) == (1, "", f"handfast: {text}\n")
 
 
+@pytest.mark.parametrize("code", ["import sys\n\nsys.exit(0)\n", "raise SystemExit\n", "exit('bye')\n"])
+def test_a_module_that_ends_the_process_is_one_line_and_no_success(handfast: Run, tmp_path: Path, code: str) -> None:
+    write_files(tmp_path, {"ending.py": code})
+    text = (
+        "ending ends the process while it is imported, so nothing can be judged; guard what starts the server, "
+        'such as tools.run(), with `if __name__ == "__main__":`'
+    )
+    assert handfast("lint", "--toolbox", "ending:tools") == Ran(1, "", f"handfast: {text}\n")
+
+
 def test_a_command_is_started_asked_and_stopped_and_nothing_is_kept(handfast: Run, tmp_path: Path) -> None:
     pages: list[Raw] = [
         [tool("a"), tool("b")],
