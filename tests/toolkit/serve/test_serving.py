@@ -16,13 +16,21 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
-from mcp.types import CallToolResult, ListResourcesResult, PaginatedRequestParams, Resource, TextContent
+from mcp.types import (
+    CallToolResult,
+    ListResourcesResult,
+    PaginatedRequestParams,
+    Resource,
+    TextContent,
+)
 from pydantic import AnyHttpUrl
 from starlette.applications import Starlette
 from starlette.routing import Mount
+from starlette.testclient import TestClient
 
 from handfast.activity.query import EVERYTHING
 from handfast.activity.sqlite import SqliteStore
+from handfast.activity.store import StoreError
 from handfast.cli.main import main
 from handfast.toolkit import Toolbox
 from tests.toolkit.contacts import SECRET, make_toolbox
@@ -332,6 +340,48 @@ def test_a_mounted_app_whose_lifespan_the_other_runs_ends_with_it(tmp_path: Path
         return records(tmp_path)  # closed by now, though the loop still runs
 
     assert asyncio.run(session()) == [("tool_call", "success", "count_contacts", "", "")]
+
+
+COUNT = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "count_contacts", "arguments": {}}}
+PLAIN = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
+
+
+def mounted(tmp_path: Path) -> Starlette:
+    inner = make_toolbox().asgi(state=str(tmp_path), json_response=True, stateless_http=True)
+    return Starlette(routes=[Mount("/api", inner)])
+
+
+def test_a_mounted_app_serves_in_every_event_loop_of_a_test_client(tmp_path: Path) -> None:
+    client = TestClient(mounted(tmp_path), base_url="http://127.0.0.1:8000")
+    answers = [client.post("/api/mcp", headers=PLAIN, json=COUNT) for _ in range(3)]  # each has a loop of its own
+    assert [answer.json()["result"]["structuredContent"] for answer in answers] == [{"result": 0}] * 3
+    assert records(tmp_path) == [("tool_call", "success", "count_contacts", "", "")] * 3
+
+
+def test_a_mounted_app_serves_in_one_session_of_a_test_client_after_another(tmp_path: Path) -> None:
+    app = mounted(tmp_path)
+    for _ in range(2):
+        with TestClient(app, base_url="http://127.0.0.1:8000") as client:
+            assert [client.post("/api/mcp", headers=PLAIN, json=COUNT).status_code for _ in range(2)] == [200, 200]
+    assert records(tmp_path) == [("tool_call", "success", "count_contacts", "", "")] * 4
+
+
+def test_an_app_whose_lifespan_has_ended_begins_again(tmp_path: Path) -> None:
+    app = make_toolbox().asgi(state=str(tmp_path), json_response=True, stateless_http=True)
+    for _ in range(2):
+        with TestClient(app, base_url="http://127.0.0.1:8000") as client:
+            assert client.post("/mcp", headers=PLAIN, json=COUNT).status_code == 200
+    assert len(records(tmp_path)) == 2
+
+
+def test_a_mounted_app_that_could_not_begin_tries_again(tmp_path: Path) -> None:
+    app = mounted(tmp_path / "state")
+    (tmp_path / "state").write_text("no folder")
+    client = TestClient(app, base_url="http://127.0.0.1:8000")
+    with pytest.raises(StoreError):
+        client.post("/api/mcp", headers=PLAIN, json=COUNT)
+    (tmp_path / "state").unlink()
+    assert client.post("/api/mcp", headers=PLAIN, json=COUNT).status_code == 200
 
 
 # --- failures ----------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from threading import Lock
 from typing import Any
 
 import anyio
@@ -31,9 +32,16 @@ class ToolboxServer(Server[Any]):  # Any: its lifespan
     toolbox: ServedToolbox
 
     def streamable_http_app(self, **more: Any) -> Starlette:  # Any: the SDK's own keywords
+        making = Lock()  # loops may begin in several threads
         app = super().streamable_http_app(**more)
         bodies = self.session_manager.asgi_app
-        started = StartedByFirstRequest(MisreadBodies(bodies.app, self.toolbox), app.router.lifespan_context)
+
+        def make() -> tuple[App, Lifespan]:
+            with making:
+                fresh = super(ToolboxServer, self).streamable_http_app(**more)
+                return MisreadBodies(self.session_manager.asgi_app.app, self.toolbox), fresh.router.lifespan_context
+
+        started = StartedByFirstRequest(make)
         bodies.app, app.router.lifespan_context = started, started.lifespan
         return app
 
@@ -74,40 +82,47 @@ def build_server(toolbox: ServedToolbox) -> ToolboxServer:
 class StartedByFirstRequest:
     """`lifespan` stands in for the app's own: where it was not run by the first request, that one begins it.
 
-    It then ends with the event loop, which cancels what still runs.
+    It then ends with the event loop, which cancels what still runs. Each loop has an app of its own, because the SDK's
+    runs once: a test client has a new loop for every request.
     """
 
-    def __init__(self, app: App, lifespan: Lifespan) -> None:
-        self._app = app
-        self._lifespan = lifespan
-        self._is_running = False
-        self._start: asyncio.Task[None] | None = None
-        self._begun: asyncio.Future[None] | None = None
+    def __init__(self, make: Callable[[], tuple[App, Lifespan]]) -> None:
+        self._make = make
+        self._running: dict[asyncio.AbstractEventLoop, App] = {}
+        self._begun: dict[asyncio.AbstractEventLoop, tuple[asyncio.Future[App], asyncio.Task[None]]] = {}
 
     @asynccontextmanager
     async def lifespan(self, app: Any) -> AsyncIterator[Any]:  # Any: as in Lifespan
-        async with self._lifespan(app) as given:
-            self._is_running = True
-            yield given
+        loop = asyncio.get_running_loop()
+        served, lifespan = self._make()
+        async with lifespan(app) as given:
+            self._running[loop] = served
+            try:
+                yield given
+            finally:
+                if self._running.get(loop) is served:
+                    del self._running[loop]
 
     async def __call__(self, scope: Event, receive: Receive, send: Send) -> None:
-        if not self._is_running:
-            await self._begin(scope.get("app"))
-        await self._app(scope, receive, send)
+        loop = asyncio.get_running_loop()
+        served = self._running.get(loop)
+        if served is None:
+            if loop not in self._begun:
+                begun: asyncio.Future[App] = loop.create_future()
+                self._begun[loop] = begun, loop.create_task(self._run(scope.get("app"), begun))
+            served = await asyncio.shield(self._begun[loop][0])
+        await served(scope, receive, send)
 
-    async def _begin(self, app: Any) -> None:  # Any: as above
-        if self._begun is None:
-            self._begun = asyncio.get_running_loop().create_future()
-            self._start = asyncio.create_task(self._run(app, self._begun))
-        await asyncio.shield(self._begun)
-
-    async def _run(self, app: Any, begun: "asyncio.Future[None]") -> None:  # Any: as above
+    async def _run(self, app: Any, begun: asyncio.Future[App]) -> None:  # Any: as above
+        loop = asyncio.get_running_loop()
         try:
             async with self.lifespan(app):
-                begun.set_result(None)
+                begun.set_result(self._running[loop])
                 await asyncio.Event().wait()
-        except Exception as problem:  # noqa: BLE001 - every request is told of it
+        except Exception as problem:  # noqa: BLE001 - every request that waits is told of it, and the next tries again
             begun.set_exception(problem)
+        finally:
+            del self._begun[loop]
 
 
 def run_stdio(server: ToolboxServer) -> None:
