@@ -17,6 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
 from mcp.types import (
+    CallToolRequestParams,
     CallToolResult,
     ListResourcesResult,
     PaginatedRequestParams,
@@ -32,7 +33,7 @@ from handfast.activity.query import EVERYTHING
 from handfast.activity.sqlite import SqliteStore
 from handfast.activity.store import StoreError
 from handfast.cli.main import main
-from handfast.toolkit import Toolbox
+from handfast.toolkit import ContractError, Toolbox
 from tests.toolkit.contacts import SECRET, make_toolbox
 
 Mode = Literal["legacy", "auto", "2026-07-28"]
@@ -304,6 +305,42 @@ def test_what_is_added_to_the_server_is_served_over_stdio(mode: Mode, tmp_path: 
 
     asyncio.run(session())
     assert [each[:4] for each in records(tmp_path)] == [each[:4] for each in ONE_REFUSAL]
+
+
+@pytest.mark.requirement("002-9")
+def test_a_handler_for_calls_that_nobody_would_judge_is_refused() -> None:
+    server = make_toolbox().build_server()
+
+    async def foreign(_context: Any, _params: Any) -> CallToolResult:
+        raise AssertionError
+
+    told = "'contacts' answers tools/call itself, so that every call is judged and recorded. Register the tool with"
+    with pytest.raises(ContractError, match=told):
+        server.add_request_handler("tools/call", CallToolRequestParams, foreign)
+
+
+@pytest.mark.requirement("002-9")
+@pytest.mark.parametrize("mode", MODES)
+def test_calls_behind_a_middleware_of_the_author_are_judged_and_recorded(
+    mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HANDFAST_STATE", str(tmp_path))
+    server = make_toolbox().build_server()
+    seen: list[str] = []
+
+    async def note(ctx: Any, call_next: Any) -> Any:
+        seen.append(ctx.method)
+        return await call_next(ctx)
+
+    server.middleware.append(note)
+
+    async def session() -> None:
+        async with Client(server, mode=mode) as client:
+            assert (await client.call_tool("create_contact", WRAPPED)).is_error
+
+    asyncio.run(session())
+    assert "tools/call" in seen
+    assert records(tmp_path) == ONE_REFUSAL
 
 
 # --- under another app -------------------------------------------------------------------------------------------

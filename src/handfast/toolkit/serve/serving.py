@@ -19,6 +19,7 @@ from handfast.toolkit.serve.misread_messages import Event, MisreadBodies, Receiv
 from handfast.toolkit.serve.sdk_call_middleware import SdkCallMiddleware, is_tried
 from handfast.toolkit.serve.sealed_states import SealedStates
 from handfast.toolkit.serve.stdio import Incoming, Outgoing, stdio_streams
+from handfast.toolkit.writing.schemas import ContractError
 
 # The list is the same for all callers and while the server runs; this is how long a restart may go unnoticed.
 LIST_TTL_MS = 60_000
@@ -44,6 +45,15 @@ class ToolboxServer(Server[Any]):  # Any: its lifespan
         started = StartedByFirstRequest(make)
         bodies.app, app.router.lifespan_context = started, started.lifespan
         return app
+
+    def add_request_handler(self, method: str, params_type: type[Any], handler: Any) -> None:  # Any: the SDK's own
+        """Adds a handler, such as one for resources. Raises: ContractError, for tools/call."""
+        if method == "tools/call":
+            raise ContractError(
+                f"'{self.name}' answers tools/call itself, so that every call is judged and recorded. Register the "
+                "tool with the toolbox, or serve your handler with a server of its own and under_contract()."
+            )
+        super().add_request_handler(method, params_type, handler)
 
 
 def build_server(toolbox: ServedToolbox) -> ToolboxServer:
