@@ -121,6 +121,8 @@ def test_a_whole_session_with_the_official_client(way: str, mode: Mode, tmp_path
         ("tool_call", "blocked", "create_contact", "arguments.nested_wrapper", actor),
         ("tool_call", "error", "get_contact", "", actor),
         ("tool_call", "success", "count_contacts", "", actor),
+        ("policy_decision", "blocked", "nope", "contract.unlisted", actor),
+        ("tool_call", "blocked", "nope", "contract.unlisted", actor),
     ]
 
 
