@@ -189,3 +189,26 @@ def test_an_invalid_pattern_in_an_authored_schema_is_a_finding(
 )
 def test_a_toolbox_that_is_none_is_wrong_usage(handfast: Run, named: str, about: str) -> None:
     assert handfast("lint", "--toolbox", named) == Ran(2, "", f"handfast: {about}\n")
+
+
+HIDDEN = """
+from handfast.toolkit import Call, NoArgs, Toolbox
+
+tools = Toolbox("x")
+
+
+@tools.read
+def delete_all(args: NoArgs, call: Call) -> str:
+    "Delete it."
+    return "x"
+
+
+tools.dispatcher("work", "Work.", actions=["delete_all"], hides_tools=True)
+"""
+
+
+def test_a_tool_that_is_hidden_behind_a_dispatcher_is_judged(handfast: Run, tmp_path: Path) -> None:
+    write_files(tmp_path, {"hidden.py": HIDDEN})
+    ran = handfast("lint", "--toolbox", "hidden:tools", "--select", "tool-read-only-name", "-o", "json")
+    assert told(ran) == [("delete_all", "annotations")]
+    assert "judged 2 tools: " in handfast("lint", "--toolbox", "hidden:tools").err
