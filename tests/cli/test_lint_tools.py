@@ -44,6 +44,11 @@ def test_a_module_that_ends_the_process_is_one_line_and_no_success(handfast: Run
     assert handfast("lint", "--toolbox", "ending:tools") == Ran(1, "", f"handfast: {text}\n")
 
 
+def test_a_command_that_sends_back_what_it_is_sent_is_no_server(handfast: Run) -> None:
+    text = "The command sends back what it is sent, so it is no MCP server. Name the command of a server."
+    assert handfast("lint", "--", "cat") == Ran(1, "", f"handfast: {text}\n")
+
+
 def test_a_command_is_started_asked_and_stopped_and_nothing_is_kept(handfast: Run, tmp_path: Path) -> None:
     pages: list[Raw] = [
         [tool("a"), tool("b")],
