@@ -34,6 +34,21 @@ def test_a_server_that_fails_is_one_line(handfast: Run) -> None:
     assert (ran.code, ran.out, ran.err) == (1, "", f"handfast: {text}\n")
 
 
+@pytest.mark.parametrize("code", ["import sys\n\nsys.exit(0)\n", "raise SystemExit\n", "exit('bye')\n"])
+def test_a_module_that_ends_the_process_is_one_line_and_no_success(handfast: Run, tmp_path: Path, code: str) -> None:
+    write_files(tmp_path, {"ending.py": code})
+    text = (
+        "ending ends the process while it is imported, so nothing can be judged; guard what starts the server, "
+        'such as tools.run(), with `if __name__ == "__main__":`'
+    )
+    assert handfast("lint", "--toolbox", "ending:tools") == Ran(1, "", f"handfast: {text}\n")
+
+
+def test_a_command_that_sends_back_what_it_is_sent_is_no_server(handfast: Run) -> None:
+    text = "The command sends back what it is sent, so it is no MCP server. Name the command of a server."
+    assert handfast("lint", "--", "cat") == Ran(1, "", f"handfast: {text}\n")
+
+
 def test_a_command_is_started_asked_and_stopped_and_nothing_is_kept(handfast: Run, tmp_path: Path) -> None:
     pages: list[Raw] = [
         [tool("a"), tool("b")],
@@ -179,3 +194,26 @@ def test_an_invalid_pattern_in_an_authored_schema_is_a_finding(
 )
 def test_a_toolbox_that_is_none_is_wrong_usage(handfast: Run, named: str, about: str) -> None:
     assert handfast("lint", "--toolbox", named) == Ran(2, "", f"handfast: {about}\n")
+
+
+HIDDEN = """
+from handfast.toolkit import Call, NoArgs, Toolbox
+
+tools = Toolbox("x")
+
+
+@tools.read
+def delete_all(args: NoArgs, call: Call) -> str:
+    "Delete it."
+    return "x"
+
+
+tools.dispatcher("work", "Work.", actions=["delete_all"], hides_tools=True)
+"""
+
+
+def test_a_tool_that_is_hidden_behind_a_dispatcher_is_judged(handfast: Run, tmp_path: Path) -> None:
+    write_files(tmp_path, {"hidden.py": HIDDEN})
+    ran = handfast("lint", "--toolbox", "hidden:tools", "--select", "tool-read-only-name", "-o", "json")
+    assert told(ran) == [("delete_all", "annotations")]
+    assert "judged 2 tools: " in handfast("lint", "--toolbox", "hidden:tools").err

@@ -19,6 +19,7 @@ from handfast.toolkit import (
     write_tool,
 )
 from tests.toolkit.contacts import make_toolbox
+from tests.toolkit.records import Kept
 
 
 async def handler(*, app_state: Any, arguments: dict[str, Any], actor: Any = None) -> str:
@@ -79,8 +80,14 @@ def test_nothing_is_added_once_a_tool_was_dispatched_or_served() -> None:
 
 
 def test_an_unknown_tool_is_said_to_be_unknown() -> None:
+    kept = Kept()
     with pytest.raises(UnknownTool):
-        asyncio.run(make_toolbox().dispatch("nope"))
+        asyncio.run(make_toolbox(recorder=kept).dispatch("no\u202epe"))
+    assert kept.told() == [
+        ("policy_decision", "blocked", "no?pe", "contract.unlisted"),
+        ("tool_call", "blocked", "no?pe", "contract.unlisted"),
+    ]
+    assert kept.records[0].reason == "There is no tool 'no?pe'. Call tools/list for the tools there are."
 
 
 @pytest.mark.requirement("002-11")

@@ -112,6 +112,11 @@ def _import(module: str, named: str) -> ModuleType | Finding:
         sys.path.insert(0, folder)
     try:
         return import_module(module)
+    except SystemExit:
+        raise CommandFailed(
+            f"{module} ends the process while it is imported, so nothing can be judged; "
+            'guard what starts the server, such as tools.run(), with `if __name__ == "__main__":`'
+        ) from None
     except Exception as problem:  # the user's own code runs here: whatever it raises ends the command
         _logger.debug("importing %s failed", module, exc_info=True)
         if found := _refused_schema(problem, named):

@@ -5,13 +5,14 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import replace
 from datetime import date
-from typing import Any
+from typing import Any, NoReturn
 
 from handfast.core.answers.codes import CodeBook, DeclaredCode
 from handfast.core.answers.envelopes import Envelope, envelope_schema, is_object_schema
 from handfast.core.answers.errors import ErrorCode
 from handfast.core.answers.outcome import make_failure
 from handfast.core.call import rules
+from handfast.core.call.caller import Caller
 from handfast.core.call.contract import CompiledContract, ToolContract
 from handfast.core.call.exchange import Recorder
 from handfast.core.call.policy import ToolPolicy
@@ -24,14 +25,16 @@ from handfast.toolkit.offering.protocol_calls import call_with_wishes
 from handfast.toolkit.offering.published import is_list_of, list_input, list_output, published
 from handfast.toolkit.offering.renamed import Renamed, Today, today_utc
 from handfast.toolkit.running.arguments_model import note_silent_validators
-from handfast.toolkit.running.dispatch import STRICT, Answer, Dispatcher, RegisteredTool, ToolCaller
+from handfast.toolkit.running.call_result import no_such_tool
+from handfast.toolkit.running.dispatch import STRICT, Answer, Dispatcher, RegisteredTool, ToolCaller, text_of
 from handfast.toolkit.running.kept_results import MemoryResults, ResultStore
 from handfast.toolkit.running.large_results import LargeResults
 from handfast.toolkit.running.outcome_counts import OutcomeCounts
 from handfast.toolkit.running.piece_form import PIECE_BYTES, PieceForm, continuing_input, published_data, require_pieces
 from handfast.toolkit.running.recording import call_path
 from handfast.toolkit.running.slow_lanes import LaneInThread, LaneOfLoop
-from handfast.toolkit.running.unrun import refuse_call
+from handfast.toolkit.running.unrun import record_refused_request, record_unlisted, refuse_call
+from handfast.toolkit.writing.actor import label_of
 from handfast.toolkit.writing.builders import with_handler
 from handfast.toolkit.writing.schemas import ContractError, UnusableSchema
 from handfast.toolkit.writing.spec import Kind, Run, ToolSpec, require_name, require_seconds, require_sound
@@ -311,7 +314,7 @@ class ToolRegistry:
         if caller is None:
             caller = _NOBODY if actor is None else ToolCaller(actor=actor)
         if caller.sees is not None and not self._is_seen(name, caller.sees):
-            raise UnknownTool(name)
+            await self._refuse_unlisted(name, arguments, caller, dispatcher)
         tool = self._tools.get(name)
         if tool is None:
             return await self._by_old_name(name, arguments, caller, dispatcher)
@@ -322,6 +325,27 @@ class ToolRegistry:
         dispatcher = self._dispatcher or self.freeze()
         told = make_failure(ErrorCode.INVALID_INPUT, text, self.codes)
         return await refuse_call(dispatcher, self.registered(name), arguments, caller, told=told, rule=rule)
+
+    def record_refused_request(self, rule: str, text: str, *, actor: Any = None) -> None:  # Any: as of ToolCaller
+        """Put a request on record from which no call could be read. Raises: RecordingFailed."""
+        if self._recorder is not None:
+            caller = Caller(actor=label_of(actor))
+            record_refused_request(self._recorder, server=self.name, caller=caller, rule=rule, text=text)
+
+    async def _refuse_unlisted(
+        self, name: str, arguments: object, caller: ToolCaller, dispatcher: Dispatcher
+    ) -> NoReturn:
+        """Records the call. Raises: UnknownTool, RecordingFailed."""
+        await record_unlisted(
+            dispatcher.path,
+            server=dispatcher.server,
+            tool=name,
+            arguments=text_of(arguments),
+            caller=Caller(actor=label_of(caller.actor)),
+            policy=dispatcher.policy,
+            text=no_such_tool(name),
+        )
+        raise UnknownTool(name)
 
     def _is_seen(self, name: str, sees: Callable[[str], bool]) -> bool:
         """Whether the caller sees a tool; it sees a dispatcher if it sees one of its actions."""
@@ -347,7 +371,7 @@ class ToolRegistry:
     async def _by_old_name(self, name: str, arguments: object, caller: ToolCaller, dispatcher: Dispatcher) -> Answer:
         old = self._renamed.get(name)
         if old is None:
-            raise UnknownTool(name)
+            await self._refuse_unlisted(name, arguments, caller, dispatcher)
         if old.is_over(self._today()):
             told = old.refusal(self.codes)
             return await refuse_call(

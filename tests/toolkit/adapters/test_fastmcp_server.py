@@ -60,6 +60,7 @@ def test_a_tool_that_is_found_by_searching_is_held_to_its_word_though_it_is_not_
         [
             *refused("create_contact", "arguments.nested_wrapper"),
             ["tool_call", "success", "create_contact", ""],
+            *refused("nope", "contract.unlisted"),
         ],
     ]
 

@@ -98,8 +98,9 @@ async def bad_session(client: Client, server: str) -> list[Said]:
 
 def on_record(server: str, actor: str) -> list[tuple[str, str, str, str, str]]:
     rules = ["arguments.nested_wrapper"] * 2 + ["arguments.unknown"] + ["arguments.schema"] * 2
+    refused = [*((TOOLS[server][0], rule) for rule in rules), ("no_such_tool", "contract.unlisted")]
     return [("tool_call", "success", tool, "", actor) for tool, _arguments in GOOD[server]] + [
-        (kind, "blocked", TOOLS[server][0], rule, actor) for rule in rules for kind in ("policy_decision", "tool_call")
+        (kind, "blocked", tool, rule, actor) for tool, rule in refused for kind in ("policy_decision", "tool_call")
     ]
 
 

@@ -420,6 +420,8 @@ def test_nobody_is_told_about_a_tool_that_only_others_are_shown() -> None:
     assert [(record.actor, record.tool, record.status) for record in kept.records] == [
         ("root", "purge", "blocked"),
         ("root", "purge", "blocked"),
+        ("guest", "purge", "blocked"),
+        ("guest", "purge", "blocked"),
         ("root", "purge", "success"),
         ("guest", "look", "success"),
     ]

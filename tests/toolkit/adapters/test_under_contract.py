@@ -122,6 +122,8 @@ def on_record(actor: str) -> list[tuple[str, str, str, str, str]]:
         ("policy_decision", "blocked", "rate", "result.schema", actor),
         ("tool_call", "blocked", "rate", "result.schema", actor),
         ("tool_call", "error", "fail", "", actor),
+        ("policy_decision", "blocked", "nope", "contract.unlisted", actor),
+        ("tool_call", "blocked", "nope", "contract.unlisted", actor),
     ]
 
 

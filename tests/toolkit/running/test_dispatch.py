@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from handfast.core.answers.outcome import Failed, Succeeded
-from handfast.toolkit import Actor, Answer, Toolbox, err, read_tool
+from handfast.toolkit import Actor, Answer, Toolbox, ToolError, err, read_tool
 from tests.toolkit.contacts import SECRET, make_toolbox
 from tests.toolkit.records import Kept
 
@@ -271,6 +271,18 @@ def test_what_is_recorded_of_a_failure_names_its_code() -> None:
     run(make_toolbox(recorder=kept), "get_contact", {"id": 7})
     (record,) = kept.records
     assert (record.status, record.details["code"]) == ("error", "not_found")
+
+
+@pytest.mark.parametrize(("text", "told"), [("It broke", "It broke."), ("It broke.", "It broke."), ("Why?", "Why?")])
+def test_the_request_id_is_a_sentence_of_its_own(text: str, told: str) -> None:
+    tools = Toolbox("t")
+
+    @tools.read
+    async def broken() -> str:
+        """Fail."""
+        raise ToolError("internal_error", text)
+
+    assert failure(run(tools, "broken")).message.startswith(f"{told} The request id is ")
 
 
 def test_an_internal_error_that_a_handler_returns_has_the_request_id_too() -> None:

@@ -131,6 +131,11 @@ def test_where_the_client_cannot_be_asked_the_agent_reads_why(way: Way, mode: Mo
 def test_a_legacy_client_that_answers_with_an_error_cannot_be_asked(tmp_path: Path) -> None:
     user = User(ErrorData(code=-32600, message="no"))
     assert call(within, "legacy", tmp_path, user, "ask_if_possible").structured_content == {"result": "not_supported"}
+    user = User(ErrorData(code=-32600, message="no"))
+    assert text_of(call(within, "legacy", tmp_path, user, "delete_folder", FOLDER)) == (
+        "The tool has to ask the user a question, and the client answered it with an error. Use a client that shows "
+        "questions, or tell the user. [not_supported]"
+    )
 
 
 def test_a_call_within_the_process_has_nobody_to_ask() -> None:

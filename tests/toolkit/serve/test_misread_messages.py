@@ -1,6 +1,7 @@
 """Messages that are found before the SDK reads them: what counts as odd, and what is said."""
 
 import asyncio
+import gzip
 import http.client
 import json
 from pathlib import Path
@@ -14,11 +15,13 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
 from pydantic import AnyHttpUrl
 
+from handfast.activity.recorder import ThreadRecorder
+from handfast.activity.store import open_store
 from handfast.toolkit import Toolbox
 from handfast.toolkit.serve.misread_messages import answer_odd, is_plain
 from tests.toolkit.contacts import make_toolbox
 from tests.toolkit.records import Kept
-from tests.toolkit.serve.test_serving import serving
+from tests.toolkit.serve.test_serving import records, serving
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -39,23 +42,41 @@ def test_a_call_with_any_object_is_plain(arguments: dict[str, Any]) -> None:
     assert is_plain(call(name="x", arguments=None))
 
 
-@given(message=VALUES)
-def test_any_other_json_is_left_to_the_sdk(message: Any) -> None:
+@given(message=OBJECTS)
+def test_any_other_object_is_left_to_the_sdk(message: Any) -> None:
     assert is_plain(json.dumps(message).encode())
 
 
-@given(arguments=VALUES.filter(lambda value: not isinstance(value, dict | None)))
-def test_arguments_that_are_no_object_are_odd_and_refused_in_our_words(arguments: Any) -> None:
-    text = call(name="echo", arguments=arguments)
-    assert not is_plain(text)
+CALL = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":%s}}}'
+BATCH = "A batch is not supported. Send one message at a time."
+UNREADABLE = [
+    ("[" + CALL % '"a"' + "]", "request.refused", BATCH),
+    (CALL % "NaN", "request.refused", "The message holds NaN or Infinity, which JSON does not have."),
+    (CALL.replace('"name"', '"name":"x","name"') % '"a"', "message.ambiguous", "The request is ambiguous: a key"),
+    ((CALL % '"a"').encode("utf-16"), "request.refused", "The message is not valid UTF-8."),
+    (gzip.compress((CALL % '"a"').encode()), "request.refused", "The message is not valid UTF-8."),
+]
+
+
+@pytest.mark.parametrize(("text", "rule", "told"), UNREADABLE, ids=range(len(UNREADABLE)))
+def test_a_call_that_is_refused_before_it_is_read_is_on_record(text: str | bytes, rule: str, told: str) -> None:
     kept = Kept()
-    answer = asyncio.run(answer_odd(text, make_toolbox(recorder=kept)))
+    body = text.encode() if isinstance(text, str) else text
+    assert not is_plain(body)
+    answer = asyncio.run(answer_odd(body, make_toolbox(recorder=kept)))
     assert answer is not None
-    assert not answer.is_error
-    told = json.loads(answer.message)
-    assert told["result"]["content"][0]["text"] == ("The arguments must be a JSON object. Send one and call again.")
-    assert told["result"]["isError"] is True
-    assert [rule for *_, rule in kept.told()] == ["arguments.schema"] * 2
+    assert json.loads(answer.message)["error"]["message"].startswith(told)
+    assert kept.told() == [("diagnostic", "blocked", "", rule)]
+    assert kept.records[0].reason.startswith(f"A request was refused: {told}")
+
+
+def test_a_recorder_that_counts_refusals_counts_these(tmp_path: Path) -> None:
+    recorder = ThreadRecorder(open_store(tmp_path), whole_refusals=3)
+    tools = make_toolbox(recorder=recorder)
+    for _ in range(9):
+        asyncio.run(answer_odd((CALL % "NaN").encode(), tools))
+    recorder.close()
+    assert [rule for *_, rule, _actor in records(tmp_path)] == ["request.refused"] * 4
 
 
 MODERN = '"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}'

@@ -16,15 +16,24 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
-from mcp.types import CallToolResult, ListResourcesResult, PaginatedRequestParams, Resource, TextContent
+from mcp.types import (
+    CallToolRequestParams,
+    CallToolResult,
+    ListResourcesResult,
+    PaginatedRequestParams,
+    Resource,
+    TextContent,
+)
 from pydantic import AnyHttpUrl
 from starlette.applications import Starlette
 from starlette.routing import Mount
+from starlette.testclient import TestClient
 
 from handfast.activity.query import EVERYTHING
 from handfast.activity.sqlite import SqliteStore
+from handfast.activity.store import StoreError
 from handfast.cli.main import main
-from handfast.toolkit import Toolbox
+from handfast.toolkit import ContractError, Toolbox
 from tests.toolkit.contacts import SECRET, make_toolbox
 
 Mode = Literal["legacy", "auto", "2026-07-28"]
@@ -112,6 +121,8 @@ def test_a_whole_session_with_the_official_client(way: str, mode: Mode, tmp_path
         ("tool_call", "blocked", "create_contact", "arguments.nested_wrapper", actor),
         ("tool_call", "error", "get_contact", "", actor),
         ("tool_call", "success", "count_contacts", "", actor),
+        ("policy_decision", "blocked", "nope", "contract.unlisted", actor),
+        ("tool_call", "blocked", "nope", "contract.unlisted", actor),
     ]
 
 
@@ -298,6 +309,42 @@ def test_what_is_added_to_the_server_is_served_over_stdio(mode: Mode, tmp_path: 
     assert [each[:4] for each in records(tmp_path)] == [each[:4] for each in ONE_REFUSAL]
 
 
+@pytest.mark.requirement("002-9")
+def test_a_handler_for_calls_that_nobody_would_judge_is_refused() -> None:
+    server = make_toolbox().build_server()
+
+    async def foreign(_context: Any, _params: Any) -> CallToolResult:
+        raise AssertionError
+
+    told = "'contacts' answers tools/call itself, so that every call is judged and recorded. Register the tool with"
+    with pytest.raises(ContractError, match=told):
+        server.add_request_handler("tools/call", CallToolRequestParams, foreign)
+
+
+@pytest.mark.requirement("002-9")
+@pytest.mark.parametrize("mode", MODES)
+def test_calls_behind_a_middleware_of_the_author_are_judged_and_recorded(
+    mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HANDFAST_STATE", str(tmp_path))
+    server = make_toolbox().build_server()
+    seen: list[str] = []
+
+    async def note(ctx: Any, call_next: Any) -> Any:
+        seen.append(ctx.method)
+        return await call_next(ctx)
+
+    server.middleware.append(note)
+
+    async def session() -> None:
+        async with Client(server, mode=mode) as client:
+            assert (await client.call_tool("create_contact", WRAPPED)).is_error
+
+    asyncio.run(session())
+    assert "tools/call" in seen
+    assert records(tmp_path) == ONE_REFUSAL
+
+
 # --- under another app -------------------------------------------------------------------------------------------
 
 
@@ -332,6 +379,48 @@ def test_a_mounted_app_whose_lifespan_the_other_runs_ends_with_it(tmp_path: Path
         return records(tmp_path)  # closed by now, though the loop still runs
 
     assert asyncio.run(session()) == [("tool_call", "success", "count_contacts", "", "")]
+
+
+COUNT = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "count_contacts", "arguments": {}}}
+PLAIN = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
+
+
+def mounted(tmp_path: Path) -> Starlette:
+    inner = make_toolbox().asgi(state=str(tmp_path), json_response=True, stateless_http=True)
+    return Starlette(routes=[Mount("/api", inner)])
+
+
+def test_a_mounted_app_serves_in_every_event_loop_of_a_test_client(tmp_path: Path) -> None:
+    client = TestClient(mounted(tmp_path), base_url="http://127.0.0.1:8000")
+    answers = [client.post("/api/mcp", headers=PLAIN, json=COUNT) for _ in range(3)]  # each has a loop of its own
+    assert [answer.json()["result"]["structuredContent"] for answer in answers] == [{"result": 0}] * 3
+    assert records(tmp_path) == [("tool_call", "success", "count_contacts", "", "")] * 3
+
+
+def test_a_mounted_app_serves_in_one_session_of_a_test_client_after_another(tmp_path: Path) -> None:
+    app = mounted(tmp_path)
+    for _ in range(2):
+        with TestClient(app, base_url="http://127.0.0.1:8000") as client:
+            assert [client.post("/api/mcp", headers=PLAIN, json=COUNT).status_code for _ in range(2)] == [200, 200]
+    assert records(tmp_path) == [("tool_call", "success", "count_contacts", "", "")] * 4
+
+
+def test_an_app_whose_lifespan_has_ended_begins_again(tmp_path: Path) -> None:
+    app = make_toolbox().asgi(state=str(tmp_path), json_response=True, stateless_http=True)
+    for _ in range(2):
+        with TestClient(app, base_url="http://127.0.0.1:8000") as client:
+            assert client.post("/mcp", headers=PLAIN, json=COUNT).status_code == 200
+    assert len(records(tmp_path)) == 2
+
+
+def test_a_mounted_app_that_could_not_begin_tries_again(tmp_path: Path) -> None:
+    app = mounted(tmp_path / "state")
+    (tmp_path / "state").write_text("no folder")
+    client = TestClient(app, base_url="http://127.0.0.1:8000")
+    with pytest.raises(StoreError):
+        client.post("/api/mcp", headers=PLAIN, json=COUNT)
+    (tmp_path / "state").unlink()
+    assert client.post("/api/mcp", headers=PLAIN, json=COUNT).status_code == 200
 
 
 # --- failures ----------------------------------------------------------------------------------------------------

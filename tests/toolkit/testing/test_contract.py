@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -404,3 +405,47 @@ def test_a_tool_that_blocks_the_event_loop_is_given_up_and_named() -> None:
     for each in problems:
         told = f"gave no answer within 0.2 s and blocked the event loop: {LoopBlocked.__name__} at test_contract.py:"
         assert re.fullmatch(rf"{re.escape(told)}\d+ in {each.tool}", each.what), each.what
+
+
+@pytest.mark.slow
+def test_a_tool_that_nothing_in_python_interrupts_or_cancels_is_given_up() -> None:
+    tools = Toolbox("t")
+
+    @tools.read
+    async def match(args: Number) -> int:
+        """Match, and let no thread run."""
+        return len(re.findall(r"(a+)+$", "a" * 40 + "b"))  # the fault
+
+    @tools.read
+    async def stay(args: Number) -> int:
+        """Wait, whatever happens."""
+        while True:
+            with suppress(BaseException):  # the fault
+                await asyncio.Event().wait()
+
+    @tools.read
+    async def good(args: Number) -> int:
+        """Answer."""
+        return args.n
+
+    problems = asyncio.run(contract_problems(tools, patience_s=0.2))
+    assert [each.tool for each in problems] == ["match", "stay"]
+    assert problems[0].what.startswith("gave no answer within 0.2 s and blocked the event loop: LoopBlocked at test_")
+    assert problems[1].what == "gave no answer within 0.2 s"
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+def test_an_interrupt_that_a_tool_raises_is_a_problem_and_ends_nothing(is_async: bool) -> None:
+    tools = Toolbox("t")
+
+    async def soon() -> int:
+        """Interrupt."""
+        raise KeyboardInterrupt  # the fault
+
+    def at_once() -> int:
+        """Interrupt."""
+        raise KeyboardInterrupt  # the fault
+
+    tools.read(soon if is_async else at_once)
+    (problem,) = asyncio.run(contract_problems(tools, examples=5))
+    assert "failed with internal_error: it raised KeyboardInterrupt at test_contract.py:" in problem.what

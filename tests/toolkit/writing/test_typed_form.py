@@ -2,6 +2,8 @@
 
 import asyncio
 import re
+import sys
+import typing
 from collections.abc import Callable
 from datetime import time
 from typing import Any
@@ -11,6 +13,7 @@ from mcp.types import ImageContent
 from pydantic import BaseModel, Field
 
 from handfast.toolkit import Actor, Args, Call, ContractError, Reply, Toolbox, ToolResult, read_tool
+from handfast.toolkit.writing.schemas import UnusableSchema
 
 
 class Point(Args):
@@ -224,3 +227,43 @@ def test_what_a_set_publishes_is_enforced_at_every_depth() -> None:
     assert "ids: must not have the same item twice" in text(ids=[1, 2, 1])
     assert "inner/names: " in text(ids=[1], inner={"names": ["a", "a"]})
     assert text(ids=[2, 1], inner={"names": ["a", "b"]}) == '{"result":[1,2]}'
+
+
+def test_a_pattern_that_looks_around_is_refused_with_what_to_do() -> None:
+    class Secret(Args):
+        text: str = Field(pattern="^(?=.*x)[a-z]+$")
+
+    async def keep(args: Secret) -> str:
+        """Keep it."""
+        return args.text
+
+    remedy = "not supported. Check it in a validator of the model, or define the tool in the explicit form."
+    with pytest.raises(UnusableSchema, match="The field 'text' of 'keep' cannot be checked: look-around") as refused:
+        Toolbox("t").read(keep)
+    assert str(refused.value).endswith(remedy)
+
+
+class Old(typing.TypedDict):
+    a: int
+
+
+class WithOld(Args):
+    old: Old
+
+
+async def take_old(args: WithOld) -> str:
+    """Take it."""
+    return str(args.old["a"])
+
+
+async def give_old() -> Old:
+    """Give it."""
+    return {"a": 1}
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="there it is as good as the other")
+@pytest.mark.parametrize("function", [take_old, give_old])
+def test_a_typed_dict_of_before_python_312_is_refused_with_the_one_to_take(function: Any) -> None:
+    remedy = r"cannot be described by a schema; take typing_extensions.TypedDict in place of typing.TypedDict, or a"
+    with pytest.raises(ContractError, match=remedy):
+        Toolbox("t").read(function)

@@ -22,6 +22,11 @@ from handfast.wire.replies import error_reply, notification
 from handfast.wire.scan import NotJson
 from handfast.wire.splice import replace_values
 
+_OPENINGS = ("initialize", "server/discover")  # only a client sends these
+# Such a command sends this back as well, so whoever opened the session reads it as the answer.
+_ECHOES = "The command sends back what it is sent, so it is no MCP server. Name the command of a server."
+_SHARED = "Several clients share this server, and it cannot be known which one is meant."
+
 _CLOSED = "The gateway closed the server before it answered. Repeat the call if that is safe."
 _GIVEN_UP = 10_000  # abandoned requests that are remembered; most servers answer none of them, and each takes 60 bytes
 
@@ -244,7 +249,7 @@ class Channel:
         if self._owner.uncorrelated(self, message):
             return
         if message.is_request:
-            text = "Several clients share this server, and it cannot be known which one is meant."
+            text = _ECHOES if message.method in _OPENINGS else _SHARED
             self._pipe.send(error_reply(message.id, METHOD_NOT_FOUND, text))
 
     def _limit_of(self, head: bytes) -> int:

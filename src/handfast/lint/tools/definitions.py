@@ -105,7 +105,10 @@ def _read_tool(text: bytes, file: str, origin: str) -> ToolDefinition | str:
 
 
 def read_registered(toolbox: object, origin: str) -> Definitions:
-    """The tools of a toolbox or registry: as published to clients where it can list those, else as registered."""
+    """The tools of a toolbox or registry: as published to clients where it can list those, else as registered.
+
+    So are tools that it does not list: behind a dispatcher they can be called all the same.
+    """
     registered = list(_called(toolbox, "list_registered") or ())
     published = _called(getattr(toolbox, "registry", toolbox), "published")
     if published is None:
@@ -113,7 +116,9 @@ def read_registered(toolbox: object, origin: str) -> Definitions:
     definitions = read_definitions(msgspec.json.encode(published), origin=origin)
     results = {getattr(spec, "name", ""): _result_of(spec) for spec in registered}
     tools = [replace(tool, result=results.get(tool.contract.name)) for tool in definitions.tools]
-    return Definitions(tuple(tools), definitions.findings)
+    listed = {tool.contract.name for tool in tools}
+    hidden = _read_specs([spec for spec in registered if getattr(spec, "name", None) not in listed], origin)
+    return Definitions((*tools, *hidden.tools), (*definitions.findings, *hidden.findings))
 
 
 def _called(holder: object, name: str) -> Any:  # Any: what a method of this name gives

@@ -31,6 +31,7 @@ from handfast.tool_call import CallPath
 from handfast.toolkit.adapters.listed_tools import MOST_VIEWS, ListedTools
 from handfast.toolkit.running.call_result import no_such_tool
 from handfast.toolkit.running.recording import Unrecorded, open_recorder
+from handfast.toolkit.running.unrun import record_unlisted
 
 _log = logging.getLogger("handfast.toolkit")
 _UNLISTED = "Calls that cannot be judged are forwarded and recorded as such."
@@ -128,8 +129,26 @@ class Judge:
                 await self._learn(asked.view, learn)
         found = self.tools.find(asked.view, name)
         if found is None and self.tools.is_known(asked.view) and self._policy.input.judges:
-            raise MCPError(INVALID_PARAMS, no_such_tool(asked.tool))
+            raise await self._unlisted(here, asked)
         return found
+
+    async def _unlisted(self, here: _Here, asked: FrameworkCall) -> MCPError:
+        """The error for a call of a tool that is not listed, once the call is on record."""
+        text = no_such_tool(asked.tool)
+        caller = Caller(actor=asked.actor)
+        try:
+            await record_unlisted(
+                here.path,
+                server=self._server,
+                tool=asked.tool,
+                arguments=asked.arguments,
+                caller=caller,
+                policy=self._policy,
+                text=text,
+            )
+        except RecordingFailed as problem:
+            return MCPError(INTERNAL_ERROR, str(problem))
+        return MCPError(INVALID_PARAMS, text)
 
     async def _learn(self, view: str, learn: Callable[[], Awaitable[None]]) -> None:
         try:

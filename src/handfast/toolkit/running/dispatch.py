@@ -395,7 +395,9 @@ class Dispatcher:
 
 def _with_request_id(failed: Failed, call: Exchange) -> Failed:
     """With the id by which the operator finds what happened, on record and in the log."""
-    text = f"{failed.message} The request id is {call.request_id}."
+    told = failed.message.rstrip()
+    end = "" if told.endswith((".", "!", "?", "…")) else "."
+    text = f"{told}{end} The request id is {call.request_id}."
     details = {**failed.details, "request_id": call.request_id}
     return Failed(failed.code, text, failed.is_recoverable, details)
 

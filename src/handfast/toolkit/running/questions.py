@@ -55,6 +55,7 @@ class CallQuestions:
     def __init__(self) -> None:
         self.answers: dict[str, Reply] = {}
         self.count = 0  # asked in this run
+        self.has_failed = False  # the client gave an error, or nothing that is an answer
 
     def can_ask(self) -> bool:
         return False
@@ -70,6 +71,12 @@ class CallQuestions:
     def ask(self, message: str, model: type[M]) -> M | None:
         """Raises: QuestionPending; ToolError, where nobody can be asked or the answer does not fit."""
         self.count += 1
+        if self.has_failed:
+            raise ToolError(
+                ErrorCode.NOT_SUPPORTED,
+                "The tool has to ask the user a question, and the client answered it with an error. "
+                "Use a client that shows questions, or tell the user.",
+            )
         if not self.can_ask():
             raise ToolError(
                 ErrorCode.NOT_SUPPORTED,

@@ -1,11 +1,16 @@
-"""Calls that are answered without running a tool, explained or refused, and recorded like every other."""
+"""Calls and requests that are answered without running a tool, and recorded like every other."""
 
 from collections.abc import Mapping
 from typing import Final
 
+from handfast.clock import Clock
 from handfast.core.answers.outcome import Failed, Outcome
-from handfast.core.call.exchange import Detail, Status
-from handfast.core.call.policy import Violation
+from handfast.core.call import rules
+from handfast.core.call.caller import Caller
+from handfast.core.call.exchange import Detail, Record, Recorder, RecordType, Status
+from handfast.core.call.policy import ToolPolicy, Violation
+from handfast.core.words.redaction import scrub_name, scrub_sentence
+from handfast.tool_call import CallPath
 from handfast.toolkit.running.dispatch import Answer, Dispatcher, RegisteredTool, ToolCaller, note_failure, text_of
 from handfast.toolkit.running.outcome_counts import count_as
 
@@ -50,3 +55,28 @@ async def refuse_call(
     dispatcher.counts.add(tool.spec.name, count_as(told))
     note_failure(call, told)
     return dispatcher.rendered(tool, told)
+
+
+async def record_unlisted(
+    path: CallPath, *, server: str, tool: str, arguments: bytes | None, caller: Caller, policy: ToolPolicy, text: str
+) -> None:
+    """Puts a call of a tool that does not exist on record as refused. Raises: RecordingFailed."""
+    call = path.open(server=server, tool=scrub_name(tool), policy=policy, caller=caller)
+    with path.recorded(call):
+        await path.refuse(call, arguments, Violation(rules.CONTRACT_UNLISTED, text))
+
+
+def record_refused_request(recorder: Recorder, *, server: str, caller: Caller, rule: str, text: str) -> None:
+    """Puts a request on record that is wrong in itself, so that no call was read from it. Raises: RecordingFailed."""
+    clock = Clock()
+    record = Record(
+        id=clock.new_id(),
+        time=clock.now(),
+        type=RecordType.DIAGNOSTIC,
+        status=Status.BLOCKED,
+        server=server,
+        rule=rule,
+        reason=scrub_sentence(f"A request was refused: {text}"),
+        actor=caller.actor,
+    )
+    recorder.record_refusal(caller.label, record)

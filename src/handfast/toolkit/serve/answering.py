@@ -45,7 +45,6 @@ class ClientQuestions(CallQuestions):
         super().__init__()
         self._context = context
         self._is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
-        self._has_failed = False
         params: Mapping[str, Any] = context.params or {}
         state = params.get("requestState")
         if self._is_modern and isinstance(state, str):
@@ -59,7 +58,7 @@ class ClientQuestions(CallQuestions):
     def can_ask(self) -> bool:
         session = self._context.session
         declared = session.client_capabilities
-        if declared is None or declared.elicitation is None or self._has_failed:
+        if declared is None or declared.elicitation is None:
             return False
         shows_forms = declared.elicitation.form is not None or declared.elicitation.url is None
         return shows_forms and (self._is_modern or session.can_send_request)
@@ -72,7 +71,7 @@ class ClientQuestions(CallQuestions):
                 question.message, question.schema, related_request_id=self._context.request_id
             )
         except (MCPError, ValidationError):
-            self._has_failed = True  # which the tool learns where it asks
+            self.has_failed = True  # which the tool learns where it asks
         else:
             self.answers[question.key] = answer.model_dump(mode="json")
 

@@ -9,6 +9,8 @@ from mcp.shared.exceptions import MCPError
 from starlette.requests import Request
 from starlette.responses import Response
 
+from handfast.core.call import rules
+from handfast.core.call.exchange import RecordingFailed
 from handfast.core.call.strict_json import Ambiguous, decode_arguments
 from handfast.toolkit.running.call_result import result_of
 from handfast.toolkit.running.dispatch import ToolCaller
@@ -27,12 +29,14 @@ Send = Callable[[Event], Awaitable[None]]
 
 
 def is_plain(text: bytes) -> bool:
-    """Whether every parser reads the message alike, and a call's arguments are an object or absent."""
+    """Whether it is an object that every parser reads alike, and a call's arguments are an object or absent."""
     try:
         value = decode_arguments(text)
     except Ambiguous:
         return False
-    if not isinstance(value, dict) or value.get("method") != "tools/call":
+    if not isinstance(value, dict):
+        return False
+    if value.get("method") != "tools/call":
         return True
     params = value.get("params")
     if not isinstance(params, dict):
@@ -48,23 +52,45 @@ class OddAnswer(NamedTuple):
 
 async def answer_odd(text: bytes, toolbox: ServedToolbox, request: Any = None) -> OddAnswer | None:  # Any: of Starlette
     """The answer to a message that is not plain: an error or a refused call; None if it needs no answer."""
+    context = SimpleNamespace(request=request)
     try:
         message = read_message(text)
     except BadMessage as problem:
-        return _error(problem.id, problem.code, problem.reason)
+        return _recorded(toolbox, context, rules.REQUEST_REFUSED, problem.id, problem.code, problem.reason)
     if not message.is_request:
         return None
+    rule = rules.MESSAGE_AMBIGUOUS
     try:
         refused = _refused_call(message)
-        if refused is None:
-            decode_arguments(text)
+        if refused is not None:
+            return await _refuse(message, *refused, toolbox, context)
+        decode_arguments(text)
+        rule, told = rules.REQUEST_REFUSED, _NO_REQUEST
     except (AmbiguousKeys, NotJson) as problem:
-        return _error(message.id, INVALID_REQUEST, f"The request is ambiguous: {problem}. Send each key once.")
+        told = f"The request is ambiguous: {problem}. Send each key once."
     except Ambiguous as problem:
-        return _error(message.id, INVALID_REQUEST, f"The request is ambiguous: {problem}. Send plain JSON.")
-    if refused is None:
-        return _error(message.id, INVALID_REQUEST, _NO_REQUEST)
-    return await _refuse(message, *refused, toolbox, SimpleNamespace(request=request))
+        told = f"The request is ambiguous: {problem}. Send plain JSON."
+    if message.method != "tools/call":
+        return _error(message.id, INVALID_REQUEST, told)
+    return _recorded(toolbox, context, rule, message.id, INVALID_REQUEST, told)
+
+
+def _recorded(
+    toolbox: ServedToolbox,
+    context: Any,  # Any: as in `actor_of`
+    rule: str,
+    request_id: RequestId | None,
+    code: int,
+    text: str,
+) -> OddAnswer:
+    """The error for a message that is a call or may be one, once it is on record."""
+    try:
+        toolbox.registry.record_refused_request(rule, text, actor=actor_of(toolbox, context))
+    except MCPError as problem:
+        return _error(request_id, problem.error.code, problem.error.message)
+    except RecordingFailed:
+        pass  # it is refused even so
+    return _error(request_id, code, text)
 
 
 def _error(request_id: RequestId | None, code: int, text: str) -> OddAnswer:

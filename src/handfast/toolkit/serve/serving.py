@@ -4,6 +4,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from threading import Lock
 from typing import Any
 
 import anyio
@@ -18,6 +19,7 @@ from handfast.toolkit.serve.misread_messages import Event, MisreadBodies, Receiv
 from handfast.toolkit.serve.sdk_call_middleware import SdkCallMiddleware, is_tried
 from handfast.toolkit.serve.sealed_states import SealedStates
 from handfast.toolkit.serve.stdio import Incoming, Outgoing, stdio_streams
+from handfast.toolkit.writing.schemas import ContractError
 
 # The list is the same for all callers and while the server runs; this is how long a restart may go unnoticed.
 LIST_TTL_MS = 60_000
@@ -31,11 +33,27 @@ class ToolboxServer(Server[Any]):  # Any: its lifespan
     toolbox: ServedToolbox
 
     def streamable_http_app(self, **more: Any) -> Starlette:  # Any: the SDK's own keywords
+        making = Lock()  # loops may begin in several threads
         app = super().streamable_http_app(**more)
         bodies = self.session_manager.asgi_app
-        started = StartedByFirstRequest(MisreadBodies(bodies.app, self.toolbox), app.router.lifespan_context)
+
+        def make() -> tuple[App, Lifespan]:
+            with making:
+                fresh = super(ToolboxServer, self).streamable_http_app(**more)
+                return MisreadBodies(self.session_manager.asgi_app.app, self.toolbox), fresh.router.lifespan_context
+
+        started = StartedByFirstRequest(make)
         bodies.app, app.router.lifespan_context = started, started.lifespan
         return app
+
+    def add_request_handler(self, method: str, params_type: type[Any], handler: Any) -> None:  # Any: the SDK's own
+        """Adds a handler, such as one for resources. Raises: ContractError, for tools/call."""
+        if method == "tools/call":
+            raise ContractError(
+                f"'{self.name}' answers tools/call itself, so that every call is judged and recorded. Register the "
+                "tool with the toolbox, or serve your handler with a server of its own and under_contract()."
+            )
+        super().add_request_handler(method, params_type, handler)
 
 
 def build_server(toolbox: ServedToolbox) -> ToolboxServer:
@@ -74,40 +92,47 @@ def build_server(toolbox: ServedToolbox) -> ToolboxServer:
 class StartedByFirstRequest:
     """`lifespan` stands in for the app's own: where it was not run by the first request, that one begins it.
 
-    It then ends with the event loop, which cancels what still runs.
+    It then ends with the event loop, which cancels what still runs. Each loop has an app of its own, because the SDK's
+    runs once: a test client has a new loop for every request.
     """
 
-    def __init__(self, app: App, lifespan: Lifespan) -> None:
-        self._app = app
-        self._lifespan = lifespan
-        self._is_running = False
-        self._start: asyncio.Task[None] | None = None
-        self._begun: asyncio.Future[None] | None = None
+    def __init__(self, make: Callable[[], tuple[App, Lifespan]]) -> None:
+        self._make = make
+        self._running: dict[asyncio.AbstractEventLoop, App] = {}
+        self._begun: dict[asyncio.AbstractEventLoop, tuple[asyncio.Future[App], asyncio.Task[None]]] = {}
 
     @asynccontextmanager
     async def lifespan(self, app: Any) -> AsyncIterator[Any]:  # Any: as in Lifespan
-        async with self._lifespan(app) as given:
-            self._is_running = True
-            yield given
+        loop = asyncio.get_running_loop()
+        served, lifespan = self._make()
+        async with lifespan(app) as given:
+            self._running[loop] = served
+            try:
+                yield given
+            finally:
+                if self._running.get(loop) is served:
+                    del self._running[loop]
 
     async def __call__(self, scope: Event, receive: Receive, send: Send) -> None:
-        if not self._is_running:
-            await self._begin(scope.get("app"))
-        await self._app(scope, receive, send)
+        loop = asyncio.get_running_loop()
+        served = self._running.get(loop)
+        if served is None:
+            if loop not in self._begun:
+                begun: asyncio.Future[App] = loop.create_future()
+                self._begun[loop] = begun, loop.create_task(self._run(scope.get("app"), begun))
+            served = await asyncio.shield(self._begun[loop][0])
+        await served(scope, receive, send)
 
-    async def _begin(self, app: Any) -> None:  # Any: as above
-        if self._begun is None:
-            self._begun = asyncio.get_running_loop().create_future()
-            self._start = asyncio.create_task(self._run(app, self._begun))
-        await asyncio.shield(self._begun)
-
-    async def _run(self, app: Any, begun: "asyncio.Future[None]") -> None:  # Any: as above
+    async def _run(self, app: Any, begun: asyncio.Future[App]) -> None:  # Any: as above
+        loop = asyncio.get_running_loop()
         try:
             async with self.lifespan(app):
-                begun.set_result(None)
+                begun.set_result(self._running[loop])
                 await asyncio.Event().wait()
-        except Exception as problem:  # noqa: BLE001 - every request is told of it
+        except Exception as problem:  # noqa: BLE001 - every request that waits is told of it, and the next tries again
             begun.set_exception(problem)
+        finally:
+            del self._begun[loop]
 
 
 def run_stdio(server: ToolboxServer) -> None:

@@ -4,11 +4,12 @@ import asyncio
 import sys
 import sysconfig
 import traceback
+from asyncio import runners
 from pathlib import Path
 from typing import Any, NoReturn
 
 from handfast.core.answers.errors import ToolError
-from handfast.toolkit.testing.blocked_loops import LoopBlocked, interrupted_when_blocked
+from handfast.toolkit.testing.blocked_loops import LoopBlocked, ended_or_left, interrupted_when_blocked
 from handfast.toolkit.writing.call import Call
 from handfast.toolkit.writing.spec import Run, ToolSpec
 
@@ -36,11 +37,9 @@ class Watch:
         run = spec.run
         assert run is not None  # the registry accepts no other
 
-        async def run_noted(model: Any, arguments: dict[str, Any], call: Call) -> Any:  # Any: as of Run
-            self.ran = True
+        async def noted(model: Any, arguments: dict[str, Any], call: Call) -> Any:  # Any: as of Run
             try:
-                with interrupted_when_blocked(self._patience_s):
-                    return await run(model, arguments, call)
+                return await run(model, arguments, call)
             except asyncio.CancelledError as error:
                 task = asyncio.current_task()
                 if task is not None and task.cancelling():
@@ -48,9 +47,18 @@ class Watch:
                 self._escape(error)
             except (SystemExit, LoopBlocked) as error:
                 self._escape(error)
+            except KeyboardInterrupt as error:
+                if _is_users(error):
+                    raise
+                self._escape(error)
             except Exception as error:
                 self.raised = error
                 raise
+
+        async def run_noted(model: Any, arguments: dict[str, Any], call: Call) -> Any:  # Any: as of Run
+            self.ran = True
+            with interrupted_when_blocked(self._patience_s):
+                return await ended_or_left(asyncio.create_task(noted(model, arguments, call)))
 
         return run_noted
 
@@ -92,6 +100,12 @@ class Watch:
         if inner is None or _is_authors(type(inner)):
             return ""
         return type(inner).__name__ if len(str(inner)) > 3 and str(inner) in f"{error.message} {error.details}" else ""
+
+
+def _is_users(error: KeyboardInterrupt) -> bool:
+    """Whether the user raised it, with Ctrl-C, and not the tool."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return bool(frames) and frames[-1].filename == runners.__file__
 
 
 def _is_authors(kind: type[BaseException]) -> bool:

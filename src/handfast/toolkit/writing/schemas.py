@@ -19,6 +19,10 @@ _ABOUT_KEYS = frozenset(
 )
 _FIELD = re.compile(r'Field "([^"]+)"')
 _COME_ALONG = ("#/$defs/", "#/definitions/")
+# The engine of pydantic reads no look-around; patterns of the explicit form are judged by another one.
+_BY_VALIDATOR = "Check it in a validator of the model, or define the tool in the explicit form."
+OLD_TYPED_DICT = "typed-dict-version"  # pydantic's code for a typing.TypedDict before Python 3.12
+FOR_TYPED_DICT = "take typing_extensions.TypedDict in place of typing.TypedDict, or a model."
 _NOTES = frozenset(("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"))
 
 
@@ -43,10 +47,15 @@ def input_schema_of(model: type[BaseModel], tool: str) -> Json:
         model.model_rebuild()  # Args are built here, where the tool is known that they are for
     except SchemaError as problem:
         field, why = ".".join(_FIELD.findall(str(problem))), str(problem).strip().rpartition("\n")[2]
-        message = (
-            f"The field '{field}' of '{tool}' cannot be checked: {why.removeprefix('error: ')}. Correct the field."
-        )
+        remedy = _BY_VALIDATOR if "not supported" in why else "Correct the field."
+        message = f"The field '{field}' of '{tool}' cannot be checked: {why.removeprefix('error: ')}. {remedy}"
         raise UnusableSchema(message) from None
+    except PydanticUserError as problem:
+        if problem.code == OLD_TYPED_DICT:
+            raise ContractError(
+                f"The arguments of '{tool}' cannot be described by a schema; {FOR_TYPED_DICT}"
+            ) from None
+        raise
     return _described(TypeAdapter(model), "validation", model.__name__)
 
 

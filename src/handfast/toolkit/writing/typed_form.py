@@ -10,7 +10,15 @@ from handfast.core.call.guardrails import GUARDRAIL_PROPERTIES
 from handfast.toolkit.writing.blocking import BLOCKING
 from handfast.toolkit.writing.call import Call, NoArgs
 from handfast.toolkit.writing.reply import Reply, ToolResult
-from handfast.toolkit.writing.schemas import ContractError, Json, adapter_of, input_schema_of, output_schema_of
+from handfast.toolkit.writing.schemas import (
+    FOR_TYPED_DICT,
+    OLD_TYPED_DICT,
+    ContractError,
+    Json,
+    adapter_of,
+    input_schema_of,
+    output_schema_of,
+)
 from handfast.toolkit.writing.spec import Kind, Run, ToolSpec
 
 _HOW = "Write `async def tool(args: Model, call: Call) -> Result`; args and call may be left out."
@@ -116,9 +124,10 @@ def _result(hints: dict[str, Any], returns: Any, tool: str) -> tuple[TypeAdapter
         raise ContractError(f"'{tool}' hides what it returns in a {kind.__name__}; add returns=Model beside it.")
     try:
         adapter = adapter_of(kind)
-    except (PydanticSchemaGenerationError, PydanticUserError):
-        message = f"What '{tool}' returns cannot be described by a schema; return a model, or plain JSON types."
-        raise ContractError(message) from None
+    except (PydanticSchemaGenerationError, PydanticUserError) as problem:
+        is_old = getattr(problem, "code", None) == OLD_TYPED_DICT
+        remedy = FOR_TYPED_DICT if is_old else "return a model, or plain JSON types."
+        raise ContractError(f"What '{tool}' returns cannot be described by a schema; {remedy}") from None
     return adapter, output_schema_of(adapter, f"The result of '{tool}'")
 
 

@@ -3,12 +3,16 @@
 import re
 import warnings
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
 from hypothesis.strategies import SearchStrategy
+
+from handfast.core.schema.compiled import build_slow_validator
 
 _PLAIN = "abcxyzABC019 -_.@"
 TEXT = st.characters(codec="utf-8")  # no lone surrogates, which are not text and never reach a tool
@@ -52,15 +56,37 @@ def texts(schema: Mapping[str, Any]) -> SearchStrategy[str] | None:  # Any: JSON
 
 
 def _matching(pattern: str) -> SearchStrategy[str] | None:
-    """A strategy for a pattern; `\\d` and the like mean ASCII, as in the judging engine. None if Python refuses it."""
-    scoped = f"(?a:{pattern})"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python warns of future set syntax, which does not concern test runs
-        try:
-            re.compile(scoped)
-        except (re.error, OverflowError, RecursionError):
-            return None
-    return st.from_regex(scoped, alphabet=TEXT)
+    """A strategy for a pattern; `\\d` and the like mean ASCII, as in the judging engine. None if Python refuses it.
+
+    Texts are made from the parsed pattern and judged by the engine that judges calls: Python's `re`, by which
+    `from_regex` filters, takes years over a text that nearly matches `^(a+)+$`.
+    """
+    try:
+        is_match = build_slow_validator({"pattern": pattern}).validator.is_valid
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python warns of future set syntax, which does not concern test runs
+            made = _from_parsed(re.compile(pattern, re.ASCII))
+    except (ValueError, re.error, OverflowError, RecursionError, InvalidArgument, ImportError):
+        return None
+    between = st.just("") | st.text(TEXT)
+    return st.tuples(between, made, between).map(partial(_padded, is_match)).filter(is_match)
+
+
+def _from_parsed(pattern: re.Pattern[str]) -> SearchStrategy[str]:
+    """Texts for a parsed pattern, of which nearly all match. Raises: InvalidArgument, ImportError."""
+    # Not public: a release of Hypothesis without these costs the texts of patterns alone.
+    from hypothesis.strategies._internal.lazy import unwrap_strategies
+    from hypothesis.strategies._internal.regex import base_regex_strategy
+
+    alphabet = unwrap_strategies(TEXT)  # type: ignore[no-untyped-call]  # it has no annotations
+    made: SearchStrategy[str] = base_regex_strategy(pattern, alphabet=alphabet)
+    return made
+
+
+def _padded(is_match: Callable[[str], bool], parts: tuple[str, str, str]) -> str:
+    """The text with others around it where the pattern allows them: it may have no anchors."""
+    before, text, after = parts
+    return next((each for each in (before + text + after, before + text, text + after) if is_match(each)), text)
 
 
 def _offset(minutes: int) -> str:
