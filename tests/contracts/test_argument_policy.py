@@ -86,6 +86,7 @@ def test_what_fits_leaves_no_decision_in_warn_nor_in_strict(seen: Seen, which: C
 
 
 STRICT_WRAPPED = case("strict_wrapped", COUNTED, calls=[WRAPPED], input_mode="strict")
+TWICE = "Remove 'data': \"count\" was sent already."
 BOTH = case("both_wrong", COUNTED, calls=['{"count": "many", "data": {"count": 1}}'], input_mode="strict")
 BOTH_ALL = case(
     "both_all",
@@ -99,7 +100,8 @@ BOTH_ALL = case(
 @pytest.mark.requirement("D5")
 @pytest.mark.parametrize("which", [STRICT_WRAPPED, BOTH, BOTH_ALL], ids=lambda which: which.tool)
 def test_the_wrapper_text_is_the_answer_whatever_else_is_wrong(seen: Seen, which: Case) -> None:
-    assert seen[which].refused(WRAPPED_TEXT)
+    twice = WRAPPED_TEXT.replace('Unwrap \'data\': send "count" directly, not inside "data".', TWICE)
+    assert seen[which].refused(twice if which is BOTH else WRAPPED_TEXT)
     assert seen[which].decision["rule"] == "arguments.nested_wrapper"
 
 

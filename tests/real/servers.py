@@ -1,5 +1,6 @@
 """The real servers, and what each is asked: calls that are right, calls that fail, calls that would lose an object."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,9 +33,13 @@ class RealServer:
 
 def refusal(server: RealServer) -> str:
     """The text that an agent gets for the lossy call."""
-    fields = [f'"{key}"' for key in server.lossy["call"]["arguments"][server.lost]]
+    sent = server.lossy["call"]["arguments"]
+    declared = [key for key in sent[server.lost] if f'"{key}"' in server.declared]
+    fields = [f'"{key}"' for key in declared if key not in sent]
     cure = f"Remove '{server.lost}': none of its fields is declared."
-    if any(field in server.declared for field in fields):
+    if declared:
+        cure = f"Remove '{server.lost}': {', '.join(map(json.dumps, declared))} was sent already."
+    if fields:
         cure = f"Unwrap '{server.lost}': send {', '.join(fields)} directly, not inside \"{server.lost}\"."
     return (
         f"Argument '{server.lost}' is not a declared field and its value is a nested object.\n"

@@ -73,3 +73,13 @@ def test_the_schema_asks_for_the_same() -> None:
     reason = GUARDRAIL_PROPERTIES["reason"]
     assert (reason["type"], reason["minLength"], reason["pattern"]) == ("string", 1, r".*\S.*")
     json.dumps(dict(GUARDRAIL_PROPERTIES))
+
+
+@pytest.mark.requirement("003-9")
+def test_at_a_dispatcher_the_text_says_where_it_goes() -> None:
+    confirm = check_guardrails({}, has_actor=True, inside="arguments")
+    reason = check_guardrails({"confirm": True}, has_actor=True, inside="arguments")
+    assert confirm is not None
+    assert confirm.message.endswith('send confirm: true (no string) inside "arguments" and call again.')
+    assert reason is not None
+    assert reason.message.endswith('Say in `reason` inside "arguments" why this is done, and call again.')

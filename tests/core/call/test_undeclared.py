@@ -96,3 +96,12 @@ def test_any_value_can_be_looked_at_and_a_schema_that_says_nothing_finds_nothing
     for one in find_undeclared(value, TREE):
         assert one.key not in one.place.names
     assert list(find_undeclared(value, read_tree({"type": "object"}))) == []
+
+
+def test_what_was_sent_beside_a_wrapper_below_the_root_is_not_to_be_sent_again() -> None:
+    inner = {"type": "object", "properties": {"city": {}}, "additionalProperties": False}
+    tree = read_tree({"properties": {"address": inner}, "additionalProperties": False})
+    found = list(find_undeclared({"address": {"city": "x", "data": {"city": "y"}}}, tree))
+    violation = check_inside(found, InputPolicy())
+    assert violation is not None
+    assert "Remove 'address.data': \"city\" was sent already." in violation.message

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.core.call.arguments import check_unknown, nested_wrapper_message
+from handfast.core.call.arguments import check_unknown
 from handfast.core.call.policy import InputPolicy, Violation
+from handfast.core.call.wrappers import nested_wrapper_message
 from handfast.core.dispatcher.checks import (
     action_missing,
     action_unknown,
@@ -140,4 +141,47 @@ def test_arguments_that_are_no_object_say_what_to_send() -> None:
     assert not_an_object() == Violation(
         "dispatch.arguments",
         '"arguments" must be a JSON object with the fields of the action. Send one, not a text of it, and call again.',
+    )
+
+
+def test_what_is_inside_the_arguments_stays_there() -> None:
+    refused = check_beside({"first_name": 1, "email": 2}, "create", CONTACT, within=["email"])
+    assert refused is not None
+    assert refused.message.endswith(
+        'Send {"action": "create", "arguments": {"email": …, "first_name": …}} and call again.'
+    )
+    wrapped = check_beside({"data": {"email": 1}}, "create", CONTACT, within=["email"])
+    assert wrapped is not None
+    assert "Remove 'data': \"email\" was sent already." in wrapped.message
+
+
+def test_a_wrong_resource_beside_a_right_action_is_what_is_told() -> None:
+    names = ["contacts__create", "invoices__create", "contacts__delete", "ping"]
+    assert action_unknown("contact__create", names, resource="contact") == Violation(
+        "dispatch.unknown_action",
+        'There is no such "resource" for this action. Nearest: contacts. Send {"action": "help"} for the list.',
+    )
+    assert "Resources: contacts, invoices." in action_unknown("zzz__create", names, resource="zzz").message
+    assert action_unknown("contacts__ping", names, resource="contacts") == Violation(
+        "dispatch.unknown_action",
+        'There is no such "resource" for this action. Leave "resource" out and call again.',
+    )
+    # Here the action is the fault.
+    assert action_unknown("contacts__crate", names, resource="contacts") == action_unknown("contacts__crate", names)
+
+
+def test_a_call_in_a_wrapper_is_to_be_unwrapped() -> None:
+    whole = {"data": {"action": "create", "arguments": {}}}
+    assert action_missing(["create"], whole) == Violation(
+        "dispatch.action",
+        '"action" must be the name of an action. '
+        'Unwrap \'data\': send "action", "arguments" directly, not inside "data".',
+    )
+    assert action_missing(["create"], {"data": {}, "x": 1}) == action_missing(["create"])
+
+
+@pytest.mark.parametrize("actual", ["an array", "a number", "a boolean"])
+def test_what_was_sent_in_place_of_an_object_is_named(actual: str) -> None:
+    assert not_an_object(actual).message == (
+        f'"arguments" must be a JSON object with the fields of the action, not {actual}. Send one and call again.'
     )

@@ -4,9 +4,11 @@ import json
 import time
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import UNSET
 
 from handfast.core.schema.compiled import CompiledSchema, compile_schema
 from handfast.core.words.wording import Fact, Wording
@@ -59,9 +61,27 @@ TAGGED = {
         ({"minProperties": 1}, {}, "must have at least 1 property"),
         ({"maxProperties": 0}, {"s3cret": 1}, "must have at most 0 properties"),
         ({"uniqueItems": True}, [1, 1], "must not have the same item twice"),
-        ({"contains": {"const": 1}}, [2], "must have an item of the kind the schema asks for"),
+        ({"contains": {"const": 1}}, [2], "must have an item of the kind the schema asks for (1)"),
         ({"prefixItems": [True], "unevaluatedItems": False}, [1, 2, 3], "has 2 items too many"),
-        ({"not": {"type": "string"}}, "s3cret", "is of a kind the schema rules out"),
+        ({"not": {"type": "string"}}, "s3cret", "must not be a string"),
+        ({"not": {"const": "admin"}}, "admin", "must not be 'admin'"),
+        ({"not": {"enum": [1, 2]}}, 2, "must not be one of 1, 2"),
+        ({"not": {"type": "string", "minLength": 2}}, "s3cret", "is of a kind the schema rules out"),
+        (
+            {"contains": {"const": "x"}, "minContains": 2},
+            ["x"],
+            "must have at least 2 items of the kind the schema asks for ('x')",
+        ),
+        (
+            {"contains": {"const": "x"}, "maxContains": 1},
+            ["x", "x"],
+            "must have at most 1 item of the kind the schema asks for ('x')",
+        ),
+        (
+            {"properties": {"a": True}, "patternProperties": {"^X-": True, "^Y-": True}, "additionalProperties": False},
+            {"s3cret": 1},
+            "has 1 property that is not allowed, allowed: 'a' and names that match ^X- or ^Y-",
+        ),
         (False, "s3cret", "is not allowed here"),
         (
             {"propertyNames": {"maxLength": 3}},
@@ -73,7 +93,7 @@ TAGGED = {
         ({"anyOf": [{"type": "string"}, {"type": "null"}]}, 1, "must be a string or null, not an integer"),
         ({"anyOf": [{"minimum": 5}, {"multipleOf": 7}]}, 1, "fits none of the 2 alternatives allowed here"),
         (TAGGED, {"kind": "a", "x": "no"}, "x: must be an integer, not a string"),
-        (TAGGED, {"kind": "c", "x": "no"}, "fits none of the 2 alternatives allowed here"),
+        (TAGGED, {"kind": "c", "x": "no"}, "kind: must be one of 'a', 'b'"),
         ({"anyOf": [{"type": "string", "maxLength": 1}, {"type": "null"}]}, "ab", "must have at most 1 character"),
     ],
 )
@@ -175,7 +195,7 @@ def test_violations_are_facts_for_programs_as_well() -> None:
     parts = compiled({**CLOSED, "required": ["a/b"]}).describe_parts(value, show_names=True)
     assert [fact for part in parts for fact in part.facts] == [
         Fact("/lines/0/count", "type", "integer"),
-        Fact("/lines/0/sku", "required", "a string"),
+        Fact("/lines/0/sku", "required", {"type": "string"}),
         Fact("/lines/0/cuont", "additionalProperties"),
         Fact("/a~1b", "required"),
     ]
@@ -256,3 +276,196 @@ def test_words_that_fit_in_place_come_quickly(keywords: list[Any], value: Any) -
     schema.describe(value)
     # 10 ms is what was measured at worst; a busy machine gets more.
     assert time.process_time() - started < 0.1
+
+
+JOINED = {
+    "type": "object",
+    "allOf": [
+        {"properties": {"a": {"type": "string"}}, "required": ["a"]},
+        {"properties": {"b": {"type": "integer"}}, "required": ["b"]},
+        {"$ref": "#/$defs/C"},
+    ],
+    "unevaluatedProperties": False,
+    "$defs": {"C": {"properties": {"colour": {"type": "string"}}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ({"a": 1, "b": 2}, ("a: must be a string, not an integer",)),
+        ({"a": "x"}, ("must have the property 'b' (an integer)",)),
+        (
+            {"a": "x", "b": 1, "color": 2},
+            ("has 1 property that is not allowed: 'color' (did you mean 'colour'?), allowed: 'a', 'b', 'colour'",),
+        ),
+        (
+            {"a": 1, "b": 2, "zzz": 3},
+            (
+                "a: must be a string, not an integer",
+                "has 1 property that is not allowed: 'zzz', allowed: 'a', 'b', 'colour'",
+            ),
+        ),
+    ],
+)
+def test_a_declared_name_is_never_called_not_allowed(value: object, told: tuple[str, ...]) -> None:
+    assert words(JOINED, value, show_names=True) == told
+    parts = compiled(JOINED).describe_parts(value, show_names=True)
+    assert Fact("/a", "unevaluatedProperties") not in [fact for part in parts for fact in part.facts]
+
+
+def test_a_declared_name_that_only_an_alternative_judges_is_said_to_be_unfit() -> None:
+    schema = {
+        "anyOf": [
+            {"properties": {"a": {"type": "string"}}},
+            {"properties": {"b": {"type": "integer"}, "a": {"type": "string"}}},
+        ],
+        "unevaluatedProperties": False,
+    }
+    value = {"a": "x", "b": "s3cret"}
+    assert words(schema, value) == ("has a property that does not fit what is declared: 'b' (an integer)",)
+    (part,) = compiled(schema).describe_parts(value, show_names=True)
+    assert part.facts == (Fact("/b", "unevaluatedProperties"),)
+
+
+def closed(required: list[str], **properties: object) -> dict[str, object]:
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+INTEGER, STRING = {"type": "integer"}, {"type": "string"}
+CAT = closed(["kind", "lives"], kind={"const": "cat"}, lives=INTEGER)
+DOG = closed(["kind", "breed"], kind={"const": "dog"}, breed=STRING)
+BY_ENUM = closed(["kind", "lives"], kind={"enum": ["cat"]}, lives=INTEGER)
+PETS = {"oneOf": [BY_ENUM, {"$ref": "#/$defs/Dog"}], "$defs": {"Dog": DOG}}
+UNTAGGED = {"anyOf": [closed(["id"], id=INTEGER), closed(["name"], name=STRING, note=STRING)]}
+TITLED = {"oneOf": [{"const": "a", "title": "A"}, {"const": "b", "title": "B"}]}
+NEEDS_ONE = {"properties": {"id": INTEGER, "x": STRING}, "anyOf": [{"required": ["id"]}, {"required": ["name", "x"]}]}
+MISSING_TAG = "must have the property 'kind' (one of 'cat', 'dog')"
+
+
+@pytest.mark.parametrize("schema", [{"oneOf": [CAT, DOG]}, PETS])
+@pytest.mark.parametrize(
+    ("value", "told", "fact"),
+    [
+        ({"kind": "bird"}, "kind: must be one of 'cat', 'dog'", Fact("/kind", "enum", ["cat", "dog"])),
+        ({"lives": 9}, MISSING_TAG, Fact("/kind", "required", {"enum": ["cat", "dog"]})),
+        ({"kind": "cat", "lives": "9"}, "lives: must be an integer, not a string", Fact("/lives", "type", "integer")),
+    ],
+)
+def test_a_wrong_tag_is_named_and_of_a_right_one_its_alternative(
+    schema: object, value: object, told: str, fact: Fact
+) -> None:
+    (part,) = compiled(schema).describe_parts(value, show_names=True)
+    assert str(part) == told
+    assert part.facts == (fact,)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "told", "expected"),
+    [
+        (TITLED, "c", "must be one of 'a', 'b'", ["a", "b"]),
+        (NEEDS_ONE, {}, "must have the properties 'id' (an integer) or 'name' and 'x' (a string)", UNSET),
+        (UNTAGGED, {"id": "3"}, "id: must be an integer, not a string", "integer"),
+        (UNTAGGED, {"note": "x"}, "must have the property 'name' (a string)", {"type": "string"}),
+        ({"anyOf": [INTEGER, {"type": "null"}]}, "x", "must be an integer or null, not a string", ["integer", "null"]),
+    ],
+)
+def test_of_alternatives_what_was_meant_is_told(schema: object, value: object, told: str, expected: object) -> None:
+    (part,) = compiled(schema).describe_parts(value, show_names=True)
+    assert str(part) == told
+    assert [fact.expected for fact in part.facts] == [expected]
+
+
+def test_alternatives_that_nothing_tells_apart_are_said_in_brief() -> None:
+    none = "fits none of the {} alternatives allowed here"
+    each = "an object with 'id' (an integer), or an object with 'name' (a string)"
+    assert words(UNTAGGED, {"nam": "x"}) == (f"{none.format(2)}: {each}",)
+    (text,) = words({"anyOf": [closed([f"f{n}"], **{f"f{n}": STRING}) for n in range(9)]}, {"nam": "x"})
+    assert text.endswith(", or an object with 'f2' (a string), ...")
+    long = [closed([f"{number}{letter * 50}" for number in range(4)]) for letter in "xy"]
+    assert words({"anyOf": long}, {"nam": "x"}) == (none.format(2),)
+
+
+BY_TYPE = {
+    "properties": {"type": {"enum": ["a", "b"]}, "x": INTEGER, "y": STRING, "card": STRING},
+    "required": ["type"],
+    "if": {"properties": {"type": {"const": "a"}}},
+    "then": {"required": ["x"]},
+    "else": {"$ref": "#/$defs/Else"},
+    "dependentSchemas": {"card": {"required": ["y"]}},
+    "$defs": {"Else": {"required": ["y"]}},
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ({"type": "a"}, "must have the property 'x' (an integer)"),
+        ({"type": "b"}, "must have the property 'y' (a string)"),
+        ({"type": "a", "x": 1, "card": "c"}, "must have the property 'y' (a string)"),
+        # A wrong tag decides nothing, so nothing is demanded for it.
+        ({"type": "c"}, "type: must be one of 'a', 'b'"),
+    ],
+)
+def test_what_depends_on_another_value_is_named_with_its_kind(value: object, told: str) -> None:
+    assert words(BY_TYPE, value) == (told,)
+
+
+def test_of_many_options_the_nearest_is_named_to_who_sent_one() -> None:
+    many = {"enum": [*(f"option_{number:02}_of_many" for number in range(28)), "published"]}
+    (text,) = words(many, "publish", show_names=True)
+    assert text.endswith(", ... (did you mean 'published'?)")
+    assert len(text) < 200
+    assert words(many, "publish") == words(many, "s3cret")  # of a result nothing is said that its value shows
+
+
+def test_a_pattern_is_whole_or_said_to_be_cut() -> None:
+    assert words({"pattern": f"^[a-z]{'x' * 140}$"}, "A") == (f"must match the pattern ^[a-z]{'x' * 140}$",)
+    (text,) = words({"pattern": "^[a-z]" + "x" * 300}, "A")
+    assert text == f"must match the pattern that begins with ^[a-z]{'x' * 58} and has 306 characters"
+
+
+def test_violations_beyond_the_fifth_are_counted() -> None:
+    names = [f"f{number}" for number in range(12)]
+    told = words({"required": names}, {})
+    assert told[3:] == ("must have the property 'f3'", "must have the property 'f4'; and 7 more")
+    assert words({"items": {"type": "string"}}, list(range(300)))[-1].endswith("; and many more")
+
+
+SECRET_OPTION = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789AAAA"
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "fact"),
+    [
+        ({"properties": {"a": False}}, {"a": 1}, Fact("/a", "false")),
+        ({"properties": {"items": False}}, {"items": 1}, Fact("/items", "false")),
+        ({"items": False}, [1], Fact("/0", "items")),
+        (False, 1, Fact("", "false")),
+        ({"propertyNames": {"pattern": "^[a-z]+$"}}, {"AB": 1}, Fact("/AB", "propertyNames", {"pattern": "^[a-z]+$"})),
+        ({"const": None}, 1, Fact("", "const", None)),
+        ({"not": {"const": "x"}}, "x", Fact("", "not", {"const": "x"})),
+        ({"contains": {"const": 1}, "minContains": 2}, [1], Fact("", "minContains", 2)),
+        ({"enum": [SECRET_OPTION, "b"]}, "c", Fact("", "enum", ["[redacted]", "b"])),
+        (
+            {"properties": {"a": {"$ref": "#/$defs/A"}}, "required": ["a"], "$defs": {"A": STRING}},
+            {},
+            Fact("/a", "required", STRING),
+        ),
+        ({"enum": ["x" * 400]}, "c", Fact("", "enum")),
+    ],
+)
+def test_a_fact_says_what_the_text_says_as_a_value(schema: object, value: object, fact: Fact) -> None:
+    (part,) = compiled(schema).describe_parts(value, show_names=True)
+    assert part.facts == (fact,)
+    assert ("[redacted]" in part.text) == ("[redacted]" in str(fact.expected))
+
+
+def test_null_is_a_value_that_a_fact_can_expect() -> None:
+    facts = [Fact("", "const", None), Fact("", "minimum", 1), Fact("/a", "false")]
+    assert json.loads(msgspec.json.encode(facts)) == [
+        {"pointer": "", "rule": "const", "expected": None},
+        {"pointer": "", "rule": "minimum", "expected": 1},
+        {"pointer": "/a", "rule": "false"},
+    ]
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(facts), type=list[Fact]) == facts

@@ -109,7 +109,7 @@ SAME = [
     (tuple[int, int], [1, 2, 3], "must have at most 2 items"),
     (StrictInt | str, [], "must be an integer or a string, not an array"),
     (StrictInt | list[StrictInt], ["s3cret"], "0: must be an integer, not a string"),
-    (Cat | Dog, {"kind": "cow"}, "fits none of the 2 alternatives allowed here"),
+    (Cat | Dog, {"kind": "cow"}, "kind: must be one of 'cat', 'dog'"),
     (Cat | Dog, {"kind": "dog"}, "must have the property 'age' (an integer)"),
     (Cat | StrictInt, {"kind": "cat"}, "must have the property 'name' (a string)"),
 ]  # fmt: skip

@@ -56,7 +56,10 @@ def bad_calls(server: str) -> list[tuple[str, Json, str]]:
         "Likely cause: REST-style wrapper — send fields flat at the top level.\n"
         f'Unwrap \'data\': send "{field}" directly, not inside "data".\n{line}'
     )
-    meant = "Did you mean 'params'? It is declared and takes an object; 'data' is not."
+    meant = (
+        "None of the fields in 'data' is declared: "
+        'send it as a declared field that takes an object ("params"), or leave it out.'
+    )
     removed = "Remove 'data': none of its fields is declared."
     beside = "\n".join([*wrapped.splitlines()[:2], meant if "params" in declared else removed, line])
     return [

@@ -25,22 +25,33 @@ MISSING_ACTOR = Violation(
     rules.ACCESS_MISSING_ACTOR,
     "This tool needs a known caller, and this call has none. Ask the operator to sign you in.",
 )
-MISSING_CONFIRM = Violation(
-    rules.ACCESS_MISSING_CONFIRM,
-    "This tool needs a confirmation. If this is really wanted, send confirm: true (no string) and call again.",
-)
-MISSING_REASON = Violation(
-    rules.ACCESS_MISSING_REASON, "This tool needs a reason. Say in `reason` why this is done, and call again."
-)
 
 
-def check_guardrails(arguments: Mapping[str, object], *, has_actor: bool) -> Violation | None:
-    """The first of the three that is missing. Only a literal true confirms, and only visible text is a reason."""
+def _missing_confirm(where: str = "") -> Violation:
+    text = f"This tool needs a confirmation. If this is really wanted, send confirm: true (no string){where}"
+    return Violation(rules.ACCESS_MISSING_CONFIRM, f"{text} and call again.")
+
+
+def _missing_reason(where: str = "") -> Violation:
+    text = f"This tool needs a reason. Say in `reason`{where} why this is done, and call again."
+    return Violation(rules.ACCESS_MISSING_REASON, text)
+
+
+MISSING_CONFIRM = _missing_confirm()
+MISSING_REASON = _missing_reason()
+
+
+def check_guardrails(arguments: Mapping[str, object], *, has_actor: bool, inside: str = "") -> Violation | None:
+    """The first of the three that is missing. Only a literal true confirms, and only visible text is a reason.
+
+    `inside` is the field of a dispatcher that holds the arguments.
+    """
+    where = f' inside "{inside}"' if inside else ""
     if not has_actor:
         return MISSING_ACTOR
     if arguments.get(CONFIRM) is not True:
-        return MISSING_CONFIRM
-    return None if has_text(arguments.get(REASON)) else MISSING_REASON
+        return _missing_confirm(where)
+    return None if has_text(arguments.get(REASON)) else _missing_reason(where)
 
 
 def has_text(value: object) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from handfast.core.call import rules
-from handfast.core.call.arguments import declared_line
+from handfast.core.call.field_lists import declared_line
 from handfast.core.call.policy import Violation
 from handfast.core.schema.declared import Declared
 from handfast.core.words.redaction import scrub_names

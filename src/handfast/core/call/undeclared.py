@@ -1,12 +1,13 @@
 """Undeclared arguments at any depth: found with a tree of declared names that is built once for a schema."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from handfast.core.call import rules
-from handfast.core.call.arguments import find_nested_wrappers, nested_wrapper_message, unknown_message
+from handfast.core.call.arguments import unknown_message
 from handfast.core.call.policy import InputPolicy, UnknownArguments, Violation
+from handfast.core.call.wrappers import find_nested_wrappers, nested_wrapper_message
 from handfast.core.schema.costs import mapping
 from handfast.core.schema.declared import Declared
 from handfast.core.schema.references import Node
@@ -29,8 +30,9 @@ class NameTree:
 
     @property
     def declared(self) -> Declared:
-        objects = tuple(name for name, inner in self.names.items() if inner.names)
-        return Declared(tuple(self.names), declares_nothing_said=False, is_open_to_all=False, objects=objects)
+        inside = {name: frozenset(inner.names) for name, inner in self.names.items() if inner.names}
+        names, objects = tuple(self.names), tuple(inside)
+        return Declared(names, declares_nothing_said=False, is_open_to_all=False, objects=objects, inside=inside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class Undeclared:
     key: str
     value: object
     place: NameTree
+    beside: Mapping[str, object]  # the object that it is in
 
     @property
     def name(self) -> str:
@@ -104,7 +107,7 @@ def find_undeclared(value: object, tree: NameTree, path: str = "") -> Iterator[U
             if known is not None:
                 yield from find_undeclared(inner, known, f"{path}.{scrub_name(key)}" if path else scrub_name(key))
             elif not tree.is_open:
-                yield Undeclared(path, key, inner, tree)
+                yield Undeclared(path, key, inner, tree, value)
     elif isinstance(value, list) and tree.items is not None:
         for place, inner in enumerate(value):
             yield from find_undeclared(inner, tree.items, f"{path}[{place}]")
@@ -127,7 +130,7 @@ def _check_place(place: NameTree, found: list[Undeclared], policy: InputPolicy) 
     # Names are shown with their path, so that an agent finds them; the listed fields are those of that place.
     sent = {one.name: one.value for one in found if one.key not in policy.ignore}
     if find_nested_wrappers(sent, place.declared, frozenset()):
-        wrapped = nested_wrapper_message(sent, place.declared)
+        wrapped = nested_wrapper_message(sent, place.declared, sent=found[0].beside.keys())
         return Violation(rules.ARGUMENTS_NESTED_WRAPPER, str(wrapped))
     if policy.unknown_arguments is UnknownArguments.REJECT_ALL and sent:
         return Violation(rules.ARGUMENTS_UNKNOWN, unknown_message(list(sent), place.declared))

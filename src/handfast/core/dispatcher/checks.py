@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Final
 
 from handfast.core.call import rules
-from handfast.core.call.arguments import declared_line, nested_wrapper_message
+from handfast.core.call.field_lists import declared_line
 from handfast.core.call.policy import Violation
+from handfast.core.call.wrappers import nested_wrapper_message
 from handfast.core.schema.declared import Declared
 from handfast.core.words.nearest import nearest
 from handfast.core.words.redaction import scrub_name, scrub_names
@@ -30,19 +31,25 @@ def tool_name(action: str, resource: str | None) -> str:
     return action if resource is None else f"{resource}__{action}"
 
 
-def check_beside(beside: Mapping[str, object], tool: str, declared: Declared | None) -> Violation | None:
+def check_beside(
+    beside: Mapping[str, object], tool: str, declared: Declared | None, within: Iterable[str] = ()
+) -> Violation | None:
     """The violation for keys beside the dispatcher's own, which no tool would ever receive.
 
     `declared` is what the tool itself declares. A tool that allows additional keys does not open the dispatcher.
+    `within` are the names inside "arguments".
     """
     if not beside:
         return None
     closed = replace(declared or _NOTHING_DECLARED, declares_nothing_said=False, is_open_to_all=False, _patterns=None)
-    wrapped = nested_wrapper_message(beside, closed, inside=ARGUMENTS)
+    inside = dict.fromkeys(within)
+    wrapped = nested_wrapper_message(beside, closed, inside=ARGUMENTS, sent=inside.keys())
     if wrapped is not None:
         return Violation(rules.ARGUMENTS_NESTED_WRAPPER, wrapped)
     if set(beside) <= set(closed.names):
-        return Violation(rules.DISPATCH_FLAT, _flat_text(list(beside), tool))
+        return Violation(
+            rules.DISPATCH_FLAT, _flat_text([*inside, *(key for key in beside if key not in inside)], tool)
+        )
     return Violation(
         rules.DISPATCH_UNKNOWN_KEY, _unknown_text([key for key in beside if key not in closed.names], closed)
     )
@@ -61,14 +68,26 @@ def _unknown_text(keys: list[str], declared: Declared) -> str:
     return f'{what} not allowed beside "action". {advice} {declared_line(declared)}'
 
 
-def action_missing(names: Iterable[str]) -> Violation:
+def action_missing(names: Iterable[str], beside: Mapping[str, object] | None = None) -> Violation:
+    """`beside` are the other keys that were sent: one of them may hold the whole call."""
+    for key, value in (beside or {}).items():
+        if isinstance(value, Mapping) and ACTION in value:
+            own = ", ".join(json.dumps(name) for name in (ACTION, RESOURCE, ARGUMENTS) if name in value)
+            name = scrub_name(key)
+            text = f"Unwrap '{name}': send {own} directly, not inside {json.dumps(name, ensure_ascii=False)}."
+            return Violation(rules.DISPATCH_ACTION, f'"action" must be the name of an action. {text}')
     text = f'"action" must be the name of an action. Actions: {_listed(names)}. {_ASK_FOR_HELP}'
     return Violation(rules.DISPATCH_ACTION, text)
 
 
-def action_unknown(wanted: str, names: Iterable[str]) -> Violation:
-    """The violation for an unknown action. Names similar actions, never the one that was sent."""
+def action_unknown(wanted: str, names: Iterable[str], *, resource: str | None = None) -> Violation:
+    """The violation for an unknown action. Names similar actions, never the one that was sent.
+
+    `resource` is the part of `wanted` that was sent as such, and may be what is wrong.
+    """
     known = list(names)
+    if resource is not None and (text := _resource_text(wanted, resource, known)):
+        return Violation(rules.DISPATCH_UNKNOWN_ACTION, text)
     near = nearest(wanted, known, _NEAREST, least=_LEAST_LIKENESS, among=_MOST_COMPARED) or _containing(
         wanted.casefold(), known
     )
@@ -76,11 +95,26 @@ def action_unknown(wanted: str, names: Iterable[str]) -> Violation:
     return Violation(rules.DISPATCH_UNKNOWN_ACTION, f"There is no action of this name. {shown}. {_ASK_FOR_HELP}")
 
 
-def not_an_object() -> Violation:
-    text = (
-        '"arguments" must be a JSON object with the fields of the action. Send one, not a text of it, and call again.'
-    )
-    return Violation(rules.DISPATCH_ARGUMENTS, text)
+def _resource_text(wanted: str, resource: str, known: list[str]) -> str:
+    """The text where the action is there, but not with this resource; empty where the action is the fault."""
+    action = wanted.removeprefix(tool_name("", resource))
+    if action in known:
+        return 'There is no such "resource" for this action. Leave "resource" out and call again.'
+    end = tool_name(action, "")
+    others = [name.removesuffix(end) for name in known if name.endswith(end)]
+    if not others:
+        return ""
+    near = nearest(resource, others, _NEAREST, least=_LEAST_LIKENESS, among=_MOST_COMPARED)
+    shown = f"Nearest: {_listed(near)}" if near else f"Resources: {_listed(others)}"
+    return f'There is no such "resource" for this action. {shown}. {_ASK_FOR_HELP}'
+
+
+def not_an_object(actual: str = "a string") -> Violation:
+    """`actual` is what was sent, such as `an array`."""
+    text = '"arguments" must be a JSON object with the fields of the action'
+    is_text = actual == "a string"  # models send an object as the text of one
+    advice = ". Send one, not a text of it, and call again." if is_text else f", not {actual}. Send one and call again."
+    return Violation(rules.DISPATCH_ARGUMENTS, text + advice)
 
 
 def _containing(word: str, known: list[str]) -> list[str]:

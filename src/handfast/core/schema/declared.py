@@ -34,6 +34,8 @@ class Declared:
     _patterns: jsonschema_rs.Validator | None = field(default=None, repr=False, compare=False)
     required: tuple[str, ...] = ()  # by the root itself, whatever its alternatives ask for
     objects: tuple[str, ...] = ()  # the names whose value may be an object
+    inside: Mapping[str, frozenset[str]] = field(default_factory=dict, compare=False)  # the names that such a one has
+    patterns: tuple[str, ...] = field(default=(), compare=False)  # of names that are allowed as well
     known: frozenset[str] = field(init=False, repr=False, compare=False)  # the names as a set
     folded: Mapping[str, str] = field(init=False, repr=False, compare=False)  # the names by their folded form
 
@@ -69,7 +71,7 @@ def read_declared(schema: object) -> Declared:
         patterns.update(dict.fromkeys(mapping(part, "patternProperties")))
         is_open_to_all = is_open_to_all or any(part.get(keyword, False) is not False for keyword in _REST)
     matching, are_all = _any_pattern(list(patterns))
-    objects = tuple(name for name, part in names.items() if parts.takes_object(part))
+    inside = {name: inner for name, part in names.items() if (inner := parts.names_inside(part)) is not None}
     is_open_to_all = is_open_to_all or not parts.are_all_known or not are_all
     root: Node = schema if isinstance(schema, dict) else {}
     required = root.get("required")
@@ -79,7 +81,9 @@ def read_declared(schema: object) -> Declared:
         is_open_to_all,
         matching,
         tuple(name for name in (required if isinstance(required, list) else ()) if name in names),
-        objects,
+        tuple(inside),
+        inside,
+        tuple(patterns),
     )
 
 
@@ -109,21 +113,22 @@ class _Parts:
             yield part
             pending.extend(reversed([*self._targets(part), *_applied_in_place(part)]))
 
-    def takes_object(self, schema: object) -> bool:
-        """Whether it says that a value may be an object, itself or through references and alternatives."""
-        pending, seen = [schema], set[int]()
+    def names_inside(self, schema: object) -> frozenset[str] | None:
+        """The names of an object that a value may be, also through references and alternatives; None if it is none."""
+        pending, seen, names = [schema], set[int](), set[str]()
+        is_object = False
         while pending and self._room > 0:
             part = pending.pop()
             if not isinstance(part, dict) or id(part) in seen:
                 continue
             seen.add(id(part))
             self._room -= 1
-            if "object" in (part.get("type") or ()) or "properties" in part:
-                return True
+            is_object = is_object or "object" in (part.get("type") or ()) or "properties" in part
+            names.update(mapping(part, "properties"))
             with suppress(UnresolvedReference):
                 pending += [target for name in _references_of(part) for target in self._references.targets(name)]
             pending += _applied_in_place(part)
-        return False
+        return frozenset(names) if is_object else None
 
     def _targets(self, part: Node) -> Iterator[Node]:
         for reference in _references_of(part):

@@ -11,6 +11,7 @@ from typing import Any
 
 from handfast.core.words import model_error_texts as texts
 from handfast.core.words import wording
+from handfast.core.words.alternatives import Tag, brief, wrong_tag
 from handfast.core.words.schema_parts import SchemaParts
 from handfast.core.words.wording import MOST_NESTED, MOST_READ, MOST_VIOLATIONS, Wording
 
@@ -36,13 +37,10 @@ def describe_model_errors(
     """Words the first few of pydantic's `errors()`, in the order of their places; equal texts only once."""
     words = _ModelErrorWords(value, schema, names, show_names=show_names)
     words.undeclared_at = Counter(tuple(error["loc"][:-1]) for error in errors if error["type"] in _UNDECLARED)
-    found: dict[Wording, None] = {}
     read = sorted(map(_read, islice(errors, MOST_READ)), key=lambda problem: _order(value, problem))
-    for told in words.of(read):
-        found[told] = None
-        if len(found) == MOST_VIOLATIONS:
-            break
-    return tuple(found)
+    found = list(dict.fromkeys(words.of(read)))
+    left = max(0, len(found) - MOST_VIOLATIONS)
+    return wording.with_count(found[:MOST_VIOLATIONS], left, is_all=len(read) < MOST_READ)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,19 +127,28 @@ class _ModelErrorWords:
         branches: dict[Part, list[_Located]] = {}
         for one in group:
             branches.setdefault(one.rest[0], []).append(self.locate(one.problem, steps, one.rest[1:]))
+        known = self.parts.branches_at(steps)
+        tag = wrong_tag(known, self.at(steps))
         close = [branch for branch in branches.values() if not any(self.is_wrong_type(one, steps) for one in branch)]
-        if len(close) > 1:
+        if len(close) > 1 and tag is None:
             close = [branch for branch in close if not any(_is_wrong_tag(one, steps) for one in branch)] or close
-        if len(branches) == 1:  # of a tagged union pydantic tries only the alternative that is named
+            for unlikely in (_UNDECLARED, _MISSING):
+                close = [branch for branch in close if not _has(unlikely, branch, steps)] or close
+        if tag is not None and len(close) > 1:
+            yield self.tag_fault(tag, steps)
+        elif len(branches) == 1:  # of a tagged union pydantic tries only the alternative that is named
             yield from self.tell(next(iter(branches.values())), nested)
         elif len(close) == 1 and nested < MOST_NESTED:
             yield from self.tell(close[0], nested + 1)
         elif close:
-            yield Wording(self.path(steps), wording.no_alternative(len(branches)))
+            yield Wording(self.path(steps), wording.no_alternative(len(branches), brief(known, self.parts)))
         else:
             wrong = [one for branch in branches.values() for one in branch if self.is_wrong_type(one, steps)]
             types = dict.fromkeys(name for one in wrong for name in texts.JSON_TYPES[one.problem.kind])
             yield Wording(self.path(steps), wording.wrong_type(types, self.actual(steps)))
+
+    def tag_fault(self, tag: Tag, steps: tuple[Part, ...]) -> Wording:
+        return Wording(self.path(steps if tag.is_missing else (*steps, tag.name), {tag.name}), tag.text)
 
     def is_wrong_type(self, one: _Located, steps: tuple[Part, ...]) -> bool:
         is_here = one.steps == steps and not one.rest and not one.problem.is_of_a_name
@@ -190,6 +197,10 @@ class _ModelErrorWords:
 
     def actual(self, steps: tuple[Part, ...]) -> str:
         return _type_of(self.at(steps))
+
+
+def _has(kinds: frozenset[str], branch: list[_Located], steps: tuple[Part, ...]) -> bool:
+    return any(one.problem.kind in kinds and one.steps == steps and not one.rest for one in branch)
 
 
 def _is_wrong_tag(one: _Located, steps: tuple[Part, ...]) -> bool:

@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Final
 
 import msgspec
@@ -16,6 +17,9 @@ MOST_NAMES = 8  # of keys that are not allowed
 MOST_LISTED = 300  # characters of the options or names of one list: what an agent can choose from
 MOST_HINTED = 100  # the same where it only says what is missing
 MOST_SHOWN = 64  # characters of any one name, option or pattern
+MOST_OF_PATTERN = 150  # characters of a pattern: longer ones are not read by anybody
+MOST_PATTERNS = 3
+_MOST_OPTIONS = 2000  # that are compared with what was sent: some 5 ms
 MOST_READ = 200  # errors that are read: enough to distinguish alternatives, within a few milliseconds
 MOST_NESTED = 8  # levels of nested alternatives that are read
 
@@ -51,8 +55,24 @@ class Fact(msgspec.Struct, frozen=True, omit_defaults=True):
 
     pointer: str  # a JSON pointer into what was judged
     rule: str
-    expected: object = None
+    expected: object = msgspec.UNSET  # a value of JSON, as the keyword has it; null is one, too
     nearest: str = ""
+
+
+def expected_value(value: object) -> object:
+    """What a schema asks for as a fact has it: with the secrets masked that a text masks, and nothing that is long."""
+    text = json.dumps(value, default=str, ensure_ascii=False)
+    if value is msgspec.UNSET or len(text) > MOST_LISTED:
+        return msgspec.UNSET
+    return _masked(value)
+
+
+def _masked(value: object) -> object:
+    if isinstance(value, dict):
+        return {mask_known(str(name)): _masked(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_masked(inner) for inner in value]
+    return mask_known(value) if isinstance(value, str) else value
 
 
 def pointer_of(steps: Iterable[str | int], names: frozenset[str], *, show_names: bool) -> str:
@@ -112,15 +132,36 @@ def undeclared(
     count: int = 0,
     allowed: Sequence[str] = (),
     sent: Container[str] = (),
+    patterns: Sequence[str] = (),
 ) -> str:
-    """The text for undeclared names; `count` is set if there are more. `allowed` are declared, `sent` some of them."""
+    """The text for undeclared names; `count` is set if there are more. `allowed` are declared, `sent` some of them.
+
+    `patterns` are those of names that are allowed as well.
+    """
     count = count or len(names)
     text = "has 1 property that is not allowed" if count == 1 else f"has {count} properties that are not allowed"
     if show_names:
         first = ", ".join(f"'{scrubbed_name(name)}'" for name in names[:MOST_NAMES])
         text += f": {first}{', ...' if count > MOST_NAMES else ''}"
         text += _did_you_mean(names[:MOST_NAMES], [name for name in allowed if name not in sent])
-    return f"{text}, allowed: {_listed(map(shown, allowed), MOST_LISTED)}" if allowed else text
+    told = [_listed(map(shown, allowed), MOST_LISTED)] if allowed else []
+    told += [f"names that match {names_pattern(patterns)}"] if patterns else []
+    return f"{text}, allowed: {' and '.join(told)}" if told else text
+
+
+def names_pattern(patterns: Sequence[str]) -> str:
+    """Such as `^x_ or ^y_`."""
+    more = ["..."] if len(patterns) > MOST_PATTERNS else []
+    return " or ".join([*(_pattern(text) for text in patterns[:MOST_PATTERNS]), *more])
+
+
+def unfit(kinds: Mapping[str, str]) -> str:
+    """For declared names whose values are not what they are declared to be; each with its kind, if that can be said."""
+    first = islice(kinds.items(), MOST_NAMES)
+    names = ", ".join(f"'{scrubbed_name(name)}'" + (f" ({kind})" if kind else "") for name, kind in first)
+    more = ", ..." if len(kinds) > MOST_NAMES else ""
+    what = "a property that does" if len(kinds) == 1 else "properties that do"
+    return f"has {what} not fit what is declared: {names}{more}"
 
 
 def _did_you_mean(names: Sequence[str], free: Sequence[str]) -> str:
@@ -131,12 +172,22 @@ def _did_you_mean(names: Sequence[str], free: Sequence[str]) -> str:
     return f" (did you mean {', '.join(pairs)}?)" if pairs else ""
 
 
-def no_alternative(count: int) -> str:
-    return f"fits none of the {count} alternatives allowed here"
+def no_alternative(count: int, told: str = "") -> str:
+    """`told` are the alternatives in brief."""
+    return f"fits none of the {count} alternatives allowed here" + (f": {told}" if told else "")
 
 
 def one_of(options: Sequence[object], most: int = MOST_LISTED) -> str:
     return f"must be one of {_listed(map(shown, options), most)}"
+
+
+def one_of_many(options: Sequence[object], sent: object) -> str:
+    """The same, with the option that is nearest to what was sent where not all of them are listed."""
+    text = one_of(options)
+    if not isinstance(sent, str) or not text.endswith(", ..."):
+        return text
+    near = nearest(sent, (option for option in options if isinstance(option, str)), among=_MOST_OPTIONS)
+    return f"{one_of(options, MOST_HINTED)} (did you mean {shown(near[0])}?)" if near else text
 
 
 def _listed(items: Iterable[str], most: int) -> str:
@@ -174,7 +225,23 @@ def wrong_form(name: str) -> str:
 
 
 def pattern(text: str) -> str:
-    return f"must match the pattern {_of_schema(text)}"
+    return f"must match the pattern {_pattern(text)}"
+
+
+def _pattern(text: str) -> str:
+    """A long one is cut, and what is cut off is said in words: an ellipsis would be three of any character."""
+    masked = mask_known(text[: 2 * MOST_OF_PATTERN])
+    if len(masked) <= MOST_OF_PATTERN:
+        return scrubbed(masked, MOST_OF_PATTERN)
+    return f"that begins with {scrubbed(masked[:MOST_SHOWN])} and has {len(text)} characters"
+
+
+def with_count(told: Sequence[Wording], left: int, *, is_all: bool) -> tuple[Wording, ...]:
+    """The violations, and after the last how many more there are; `is_all` if they were all counted."""
+    if not left:
+        return tuple(told)
+    more = str(left) if is_all else "many"
+    return (*told[:-1], replace(told[-1], text=f"{told[-1].text}; and {more} more"))
 
 
 def counted(count: int, noun: str) -> str:

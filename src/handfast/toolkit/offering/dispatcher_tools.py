@@ -8,15 +8,26 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
+import msgspec
+
 from handfast.core.answers.envelopes import Envelope
 from handfast.core.answers.outcome import Succeeded
 from handfast.core.call import rules
 from handfast.core.call.policy import Blocked
 from handfast.core.call.strict_json import Ambiguous, decode_arguments
 from handfast.core.dispatcher.asked import DispatcherCall, DispatcherRefused, Wishes, ambiguous, read_asked, read_wishes
-from handfast.core.dispatcher.checks import HELP, action_missing, action_unknown, check_beside, not_an_object, tool_name
+from handfast.core.dispatcher.checks import (
+    ARGUMENTS,
+    HELP,
+    action_missing,
+    action_unknown,
+    check_beside,
+    not_an_object,
+    tool_name,
+)
 from handfast.core.dispatcher.descriptions import NARROW, dispatcher_schema, how_to_call, list_actions, render_use
 from handfast.core.words.redaction import scrub_names
+from handfast.core.words.wording import type_of
 from handfast.toolkit.offering.protocol_calls import about, declared_by
 from handfast.toolkit.running.dispatch import Answer, Dispatcher, RegisteredTool, ToolCaller, text_of
 from handfast.toolkit.running.unrun import answer_with_help, refuse_call
@@ -153,18 +164,19 @@ class DispatcherTool:
             return await refuse_call(
                 dispatcher, self.tool, arguments, caller, told=told_no, rule=decision.rule, details=details
             )
-        return await dispatch(action.spec.name, asked.arguments, caller)
+        return await dispatch(action.spec.name, asked.arguments, msgspec.structs.replace(caller, inside=ARGUMENTS))
 
     def _require_action(self, asked: DispatcherCall[object]) -> RegisteredTool:
         """The tool of the action. Raises: DispatcherRefused."""
         if asked.tool is None:
-            raise DispatcherRefused(action_missing(self.actions))
+            raise DispatcherRefused(action_missing(self.actions, asked.beside))
         action = self.actions.get(asked.tool)
         if action is None:
-            raise DispatcherRefused(action_unknown(asked.tool, self.actions))
-        violation = check_beside(asked.beside, asked.tool, declared_by(action))
+            raise DispatcherRefused(action_unknown(asked.tool, self.actions, resource=asked.resource))
+        within = asked.arguments if isinstance(asked.arguments, dict) else ()
+        violation = check_beside(asked.beside, asked.tool, declared_by(action), within)
         if violation is None and not isinstance(asked.arguments, dict | None):
-            violation = not_an_object()
+            violation = not_an_object(type_of(asked.arguments))
         if violation is not None:
             raise DispatcherRefused(violation)
         return action

@@ -132,6 +132,7 @@ class ToolCaller(msgspec.Struct, frozen=True, kw_only=True):
     context: Any = None  # Any: the SDK's request context
     sees: Callable[[str], bool] | None = None  # whether the caller sees a tool; None: all tools
     questions: CallQuestions | None = None  # how the user is asked; None: there is nobody to ask
+    inside: str = ""  # the argument of a dispatcher that holds those of the tool, which texts name
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,17 +149,16 @@ _NO_WISHES = ProtocolArguments()
 class _Asked:
     """The terms of one call: guardrails, then the tool's own model, whose instance is kept for the handler."""
 
-    __slots__ = ("actor", "arguments", "ignored", "is_admin", "model", "policy", "spec", "tool", "tree", "wishes")
+    __slots__ = ("arguments", "caller", "ignored", "is_admin", "model", "policy", "spec", "tool", "wishes")
 
-    def __init__(self, tool: "RegisteredTool", actor: object, wanted: Wanted | None, policy: ToolPolicy) -> None:
+    def __init__(self, tool: "RegisteredTool", caller: ToolCaller, wanted: Wanted | None, policy: ToolPolicy) -> None:
         self.spec = tool.spec
         self.is_admin = tool.spec.kind is Kind.ADMIN
         self.tool = tool
-        self.actor = actor
+        self.caller = caller
         self.wishes = _NO_WISHES if wanted is None else wanted.wishes
         self.model: BaseModel | None = None
         self.arguments: dict[str, Any] = {}  # Any: JSON; this call's own copy
-        self.tree = tool.tree
         self.policy = policy.input
         self.ignored: list[Undeclared] = []
 
@@ -166,11 +166,11 @@ class _Asked:
         self.arguments = arguments
         refusal = None
         if self.is_admin:
-            refusal = check_guardrails(arguments, has_actor=is_known(self.actor))
+            refusal = check_guardrails(arguments, has_actor=is_known(self.caller.actor), inside=self.caller.inside)
         if refusal is None and isinstance(self.wishes, Violation):
             return self.wishes  # before the other arguments are judged
-        if refusal is None and self.tree is not None:
-            refusal = self._look_inside(arguments, self.tree)
+        if refusal is None and self.tool.tree is not None:
+            refusal = self._look_inside(arguments, self.tool.tree)
         return refusal
 
     def _look_inside(self, arguments: dict[str, object], tree: NameTree) -> Violation | None:
@@ -257,7 +257,7 @@ class Dispatcher:
     async def _answer(
         self, call: Exchange, tool: RegisteredTool, arguments: object, caller: ToolCaller, wanted: Wanted | None
     ) -> Answer:
-        asked = _Asked(tool, caller.actor, wanted, self.policy)
+        asked = _Asked(tool, caller, wanted, self.policy)
 
         questions = caller.questions or CallQuestions()
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handfast.core.dispatcher.asked import DispatcherCall, DispatcherRefused, Wishes
-from handfast.gateway.translate.compact.asked import has_object, read_asked, read_wishes
+from handfast.gateway.translate.compact.asked import has_object, names_within, read_asked, read_wishes, type_sent
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12)
 JSON = st.recursive(
@@ -92,3 +92,12 @@ def test_what_can_be_read_in_two_ways_or_none_is_refused(text: bytes, rule: str)
 )
 def test_help_is_asked_for_in_a_few_ways_and_tells_what_it_ignores(text: bytes, wishes: Wishes) -> None:
     assert read_wishes(read_asked(text)) == wishes
+
+
+def test_what_stands_within_the_arguments_is_known_by_name_and_type() -> None:
+    assert names_within(read_asked(b'{"action": "a", "arguments": {"x": [1], "y": {}}}')) == ["x", "y"]
+    assert names_within(read_asked(b'{"action": "a"}')) == []
+    assert names_within(read_asked(b'{"action": "a", "arguments": [1]}')) == []
+    assert names_within(read_asked(b'{"action": "a", "arguments": {"x": 1, "x": 2}}')) == []
+    for text, kind in ((b'"x"', "a string"), (b"[]", "an array"), (b"true", "a boolean"), (b"-1", "a number")):
+        assert type_sent(read_asked(b'{"action": "a", "arguments": %s}' % text)) == kind

@@ -9,6 +9,8 @@ from handfast.core.dispatcher.checks import ACTION, ARGUMENTS, HELP, OWN_KEYS, R
 from handfast.wire.message import AmbiguousKeys, Members, read_level
 from handfast.wire.scan import NotJson
 
+_TYPES = {b'"': "a string", b"[": "an array", b"t": "a boolean", b"f": "a boolean"}
+
 
 def read_asked(text: bytes | None) -> DispatcherCall[bytes]:
     """Raises: DispatcherRefused."""
@@ -34,6 +36,19 @@ def read_asked(text: bytes | None) -> DispatcherCall[bytes]:
 def has_object(asked: DispatcherCall[bytes]) -> bool:
     """Whether the arguments of the action are an object, or absent."""
     return asked.arguments is None or asked.arguments.startswith(b"{")
+
+
+def type_sent(asked: DispatcherCall[bytes]) -> str:
+    """What was sent as the arguments of the action, such as `an array`."""
+    return _TYPES.get((asked.arguments or b"")[:1], "a number")
+
+
+def names_within(asked: DispatcherCall[bytes]) -> list[str]:
+    """The names that the arguments of the action have, as far as they can be read."""
+    try:
+        return [] if asked.arguments is None or not has_object(asked) else list(read_level(asked.arguments))
+    except (AmbiguousKeys, NotJson):
+        return []
 
 
 def read_wishes(asked: DispatcherCall[bytes], *, has_own_help: bool = False) -> Wishes:

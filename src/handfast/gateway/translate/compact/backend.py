@@ -16,7 +16,7 @@ from handfast.core.dispatcher.checks import HELP, action_missing, action_unknown
 from handfast.core.schema.declared import Declared
 from handfast.gateway.calls.server_side import ServerSide
 from handfast.gateway.translate.backend import Backend, Requester, leave
-from handfast.gateway.translate.compact.asked import has_object, read_asked, read_wishes
+from handfast.gateway.translate.compact.asked import has_object, names_within, read_asked, read_wishes, type_sent
 from handfast.gateway.translate.compact.help import render_action, render_overview
 from handfast.gateway.translate.compact.offer import dispatcher_name, render_tool
 from handfast.gateway.translate.compact.own_answers import OwnAnswers
@@ -127,23 +127,25 @@ class CompactBackend:
     async def _check(self, asked: DispatcherCall[bytes], message: Message, origin: Requester) -> None:
         """Whether the call can be forwarded with everything that came. Raises: DispatcherRefused, ListRefused."""
         if asked.tool is None:
-            raise DispatcherRefused(action_missing((await self._lists.find(message, origin)).tools))
-        unknown = None if self._is_known(asked.tool) else await self._unknown(asked.tool, message, origin)
+            raise DispatcherRefused(action_missing((await self._lists.find(message, origin)).tools, asked.beside))
+        unknown = (
+            None if self._is_known(asked.tool) else await self._unknown(asked.tool, asked.resource, message, origin)
+        )
         violation = unknown
         if violation is None and asked.beside:
-            violation = check_beside(asked.beside, asked.tool, self._declared(asked.tool))
+            violation = check_beside(asked.beside, asked.tool, self._declared(asked.tool), names_within(asked))
         if violation is None and not has_object(asked):
-            violation = not_an_object()
+            violation = not_an_object(type_sent(asked))
         if violation is not None:
             raise DispatcherRefused(violation)
 
-    async def _unknown(self, tool: str, message: Message, origin: Requester) -> Violation | None:
+    async def _unknown(self, tool: str, resource: str | None, message: Message, origin: Requester) -> Violation | None:
         try:
             found = await self._lists.find(message, origin, knowing=tool)
         except ListRefused:
             return None  # the call itself will show what is wrong with the server
         is_missing = found.is_whole and tool not in found.tools
-        return action_unknown(tool, found.tools) if is_missing else None
+        return action_unknown(tool, found.tools, resource=resource) if is_missing else None
 
     def _declared(self, tool: str) -> Declared | None:
         contract = self._server.learner.contracts.find(tool)
