@@ -8,8 +8,8 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils import timezone
 
+from handfast.core.access.scopes import Scope, ScopeError, parse_scopes
 from handfast.core.call.guardrails import has_text
-from handfast.core.scopes import Scope, ScopeError, parse_scopes
 
 _DIGEST: Final = 64  # characters of a SHA-256 in hex
 LONGEST_OWNER: Final = 256  # characters, the most that records hold of a caller

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rest_framework.test import APIRequestFactory, force_authenticate
 from rest_framework.views import APIView
 
-from handfast.core.scopes import Scope
+from handfast.core.access.scopes import Scope
 from handfast.django.access import ApiCaller, CallerRefused, identify_caller, issue, label, revoke
 from handfast.django.models import AgentToken
 from handfast.toolkit.writing.actor import Actor, label_of

@@ -15,7 +15,7 @@ from rest_framework import authentication, permissions, viewsets
 from rest_framework.routers import SimpleRouter
 from rest_framework.versioning import URLPathVersioning
 
-from handfast.core.scopes import Scope, kind_of
+from handfast.core.access.scopes import Scope, kind_of
 from handfast.django.access import ApiCaller, identify_caller, is_in_scope, issue, may_use, usable_tools
 from handfast.django.discovery import ViewTool, discover
 from handfast.django.models import AgentToken

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 from django.http import HttpRequest
 from rest_framework.settings import api_settings
 
+from handfast.core.access.scopes import Scope, ScopeError
 from handfast.core.call.guardrails import has_text
 from handfast.core.events import SECURITY_AUTH_FAILED
-from handfast.core.scopes import Scope, ScopeError
 from handfast.django.access import tokens
 from handfast.django.access.authentication import Authentication
 

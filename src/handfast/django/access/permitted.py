@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
 
-from handfast.core.scopes import kind_of, match
+from handfast.core.access.scopes import kind_of, match
 from handfast.django.access.authentication import REFUSALS, Authentication, make_probe_request
 from handfast.django.access.callers import ApiCaller
 from handfast.django.conf import read_settings

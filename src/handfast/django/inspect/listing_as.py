@@ -7,7 +7,7 @@ from django.contrib.auth import get_user_model
 from django.core.exceptions import ObjectDoesNotExist
 from django.http import HttpRequest
 
-from handfast.core.scopes import Scope, ScopeError
+from handfast.core.access.scopes import Scope, ScopeError
 from handfast.django.access import ApiCaller, usable_tools
 from handfast.django.discovery.tool import ViewTool
 

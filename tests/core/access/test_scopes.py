@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from handfast.core.scopes import KINDS, Scope, ScopeError, ScopeKind, kind_of, match, parse_scope, parse_scopes
+from handfast.core.access.scopes import KINDS, Scope, ScopeError, ScopeKind, kind_of, match, parse_scope, parse_scopes
 
 NAMES = st.text(alphabet="ab_-.", min_size=1, max_size=8)
 PATTERNS = st.text(alphabet="ab_*", min_size=1, max_size=8)
