@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handfast.cli.call import fit_to_schema, read_arguments
-from handfast.cli.console import CommandFailed
+from handfast.cli.shared.console import CommandFailed
 from tests.cli.conftest import DemoGateway, Ran
 from tests.gateway.running import eventually, read_records
 

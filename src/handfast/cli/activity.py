@@ -14,8 +14,8 @@ from functools import partial
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from handfast.activity.state_folder import state_folder
-from handfast.cli import console
-from handfast.cli.options import utf8_text
+from handfast.cli.shared import console
+from handfast.cli.shared.options import utf8_text
 
 if TYPE_CHECKING:  # at run time imported by the commands, so that --help stays fast
     from handfast.activity.query import RecordFilter

@@ -11,7 +11,7 @@ from typing import TextIO
 from handfast.activity.chain import FIELDS
 from handfast.activity.reports import Group, ListReport, RecordReport, SummaryReport, VerifyReport
 from handfast.activity.store import StoredRecord
-from handfast.cli import console
+from handfast.cli.shared import console
 
 COLUMNS = (*FIELDS, "seq")
 CHAINED = (*COLUMNS, "previous", "hash")

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from handfast.cli.console import CommandFailed, paint, run_command, write
-from handfast.cli.options import add_config_flag, add_state_flag, add_timeout_flag, utf8_text, within
+from handfast.cli.shared.console import CommandFailed, paint, run_command, write
+from handfast.cli.shared.options import add_config_flag, add_state_flag, add_timeout_flag, utf8_text, within
 from handfast.core.words.printable import escape, escape_text, json_text
 
 if TYPE_CHECKING:  # at run time imported by the command, so that --help stays fast
-    from handfast.cli.gateway_session import GatewaySession
+    from handfast.cli.shared.gateway_session import GatewaySession
 
 _EXAMPLES = """\
 examples:
@@ -57,7 +57,7 @@ def add_connection_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from handfast.cli.running import run_async
+    from handfast.cli.shared.running import run_async
 
     def call() -> int:
         target = read_target(args.server, [*([] if args.tool is None else [args.tool]), *args.arguments])
@@ -165,7 +165,7 @@ async def _fit(session: "GatewaySession", tool: str, arguments: Any) -> Any:  # 
 
 
 async def _call(args: argparse.Namespace, target: CallTarget, arguments: Any) -> int:  # Any: JSON
-    from handfast.cli.gateway_session import open_session, reason_of
+    from handfast.cli.shared.gateway_session import open_session, reason_of
 
     async with open_session(args, target.server, target.path) as session:
         arguments = await _fit(session, target.tool, arguments)

@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Iterator
 
-from handfast.cli.console import write
+from handfast.cli.shared.console import write
 
 _SHELLS = ("bash", "zsh", "fish")
 _BASH = """\

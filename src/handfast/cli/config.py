@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from handfast.cli import console
+from handfast.cli.shared import console
 
 if TYPE_CHECKING:
     from handfast.core.call.policy import ToolPolicy

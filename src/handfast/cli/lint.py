@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from handfast.cli.call import add_connection_flags
-from handfast.cli.console import CommandFailed, escape, paint, print_hint, run_command, write
-from handfast.cli.options import utf8_text
+from handfast.cli.shared.console import CommandFailed, escape, paint, print_hint, run_command, write
+from handfast.cli.shared.options import utf8_text
 from handfast.core.words.printable import json_text
 
 if TYPE_CHECKING:

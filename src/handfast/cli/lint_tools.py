@@ -15,13 +15,13 @@ from traceback import walk_tb
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from handfast.cli.console import CommandFailed
+from handfast.cli.shared.console import CommandFailed
 from handfast.lint.findings import Finding, make_finding
 from handfast.lint.tools.definitions import Definitions, read_definitions, read_registered
 from handfast.regular_file import read_regular
 
 if TYPE_CHECKING:
-    from handfast.cli.gateway_session import GatewaySession
+    from handfast.cli.shared.gateway_session import GatewaySession
 
 _UNCOMPILABLE = "tool-schema-uncompilable"
 _logger = logging.getLogger("handfast.cli")
@@ -37,7 +37,7 @@ def read_file(path: Path) -> Definitions:
 
 def ask_server(args: argparse.Namespace, name: str) -> Definitions:
     """What a server of the settings lists, through the gateway. Raises: CommandFailed."""
-    from handfast.cli.gateway_session import open_session
+    from handfast.cli.shared.gateway_session import open_session
 
     return _ask(open_session(args, name), name, args.timeout)
 
@@ -53,8 +53,8 @@ def ask_command(command: list[str], seconds: float) -> Definitions:
 def _ask(opening: "contextlib.AbstractAsyncContextManager[GatewaySession]", name: str, seconds: float) -> Definitions:
     import msgspec
 
-    from handfast.cli.options import within
-    from handfast.cli.running import run_async
+    from handfast.cli.shared.options import within
+    from handfast.cli.shared.running import run_async
     from handfast.cli.tools import fetch_tools
 
     async def ask() -> list[dict[str, Any]]:  # Any: JSON
@@ -66,9 +66,9 @@ def _ask(opening: "contextlib.AbstractAsyncContextManager[GatewaySession]", name
 
 @contextlib.asynccontextmanager
 async def _session_with(command: list[str], name: str) -> AsyncIterator["GatewaySession"]:
-    from handfast.cli.gateway_session import GatewaySession
-    from handfast.cli.options import read_settings
-    from handfast.cli.running import waiting_for
+    from handfast.cli.shared.gateway_session import GatewaySession
+    from handfast.cli.shared.options import read_settings
+    from handfast.cli.shared.running import waiting_for
     from handfast.gateway.runtime import Runtime
     from handfast.gateway.serving import address_of, bind, gateway
     from handfast.gateway.settings import ServerSettings, Transport

@@ -5,8 +5,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from handfast.cli.console import CommandFailed, has_colours, log_to_stderr, run_command
-from handfast.cli.options import add_config_flag, add_state_flag, read_settings, settings_path
+from handfast.cli.shared.console import CommandFailed, has_colours, log_to_stderr, run_command
+from handfast.cli.shared.options import add_config_flag, add_state_flag, read_settings, settings_path
 
 if TYPE_CHECKING:  # at run time imported by the command, so that --help stays fast
     from handfast.gateway.settings import Settings
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
 def _serve(args: argparse.Namespace) -> int:
     from handfast.activity.state_folder import state_folder
     from handfast.activity.store import StoreError
-    from handfast.cli.running import run_async
+    from handfast.cli.shared.running import run_async
     from handfast.gateway.http.client import UrlUnusable
     from handfast.gateway.process.own_process import raise_open_files
     from handfast.gateway.runtime import Runtime

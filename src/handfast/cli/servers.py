@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from handfast.cli.call import add_connection_flags
-from handfast.cli.console import (
+from handfast.cli.shared.console import (
     Cell,
     CommandFailed,
     cut,
@@ -17,7 +17,7 @@ from handfast.cli.console import (
     terminal_width,
     write,
 )
-from handfast.cli.options import read_settings, settings_path, within
+from handfast.cli.shared.options import read_settings, settings_path, within
 
 if TYPE_CHECKING:  # at run time imported by what reads them, so that --help stays fast
     from handfast.gateway.settings import Settings
@@ -69,8 +69,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _servers(args: argparse.Namespace) -> int:
-    from handfast.cli.gateway_session import gateway_address, named_gateway, read_health
-    from handfast.cli.running import run_async
+    from handfast.cli.shared.gateway_session import gateway_address, named_gateway, read_health
+    from handfast.cli.shared.running import run_async
 
     named = named_gateway(args)
     base = named or gateway_address(args)

@@ -4,12 +4,12 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from handfast.cli.call import add_connection_flags
-from handfast.cli.console import CommandFailed, print_error, render_table, run_command, terminal_width, write
-from handfast.cli.options import utf8_text, within
+from handfast.cli.shared.console import CommandFailed, print_error, render_table, run_command, terminal_width, write
+from handfast.cli.shared.options import utf8_text, within
 from handfast.core.words.printable import json_text
 
 if TYPE_CHECKING:
-    from handfast.cli.gateway_session import GatewaySession
+    from handfast.cli.shared.gateway_session import GatewaySession
 
 
 _MOST_TOOLS = 100_000  # ten times what the gateway offers of one server
@@ -28,7 +28,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def run(args: argparse.Namespace) -> int:
-    from handfast.cli.running import run_async
+    from handfast.cli.shared.running import run_async
 
     return run_command(lambda: run_async(within(args.timeout, _list(args))))
 
@@ -61,8 +61,8 @@ async def _servers(args: argparse.Namespace) -> list[str]:
     """The one that was named, else all behind the named gateway, else all of the settings."""
     if args.server:
         return [args.server]
-    from handfast.cli.gateway_session import named_gateway, served_names
-    from handfast.cli.options import read_settings, settings_path
+    from handfast.cli.shared.gateway_session import named_gateway, served_names
+    from handfast.cli.shared.options import read_settings, settings_path
 
     base = named_gateway(args)
     if base is not None:
@@ -75,7 +75,7 @@ async def _servers(args: argparse.Namespace) -> list[str]:
 
 
 async def _tools(args: argparse.Namespace, server: str) -> list[dict[str, Any]]:  # Any: JSON
-    from handfast.cli.gateway_session import open_session
+    from handfast.cli.shared.gateway_session import open_session
 
     async with open_session(args, server) as session:
         return await fetch_tools(session)
@@ -83,7 +83,7 @@ async def _tools(args: argparse.Namespace, server: str) -> list[dict[str, Any]]:
 
 async def fetch_tools(session: "GatewaySession") -> list[dict[str, Any]]:  # Any: JSON
     """The tools on every page of a server's list. Raises: CommandFailed."""
-    from handfast.cli.gateway_session import reason_of
+    from handfast.cli.shared.gateway_session import reason_of
 
     found: list[dict[str, Any]] = []  # Any: JSON
     params: dict[str, Any] = {}  # Any: JSON

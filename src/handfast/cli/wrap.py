@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from handfast.cli.console import CommandFailed, log_to_stderr, print_error, run_command
-from handfast.cli.options import MODES, add_config_flag, add_state_flag, read_settings, settings_path
+from handfast.cli.shared.console import CommandFailed, log_to_stderr, print_error, run_command
+from handfast.cli.shared.options import MODES, add_config_flag, add_state_flag, read_settings, settings_path
 
 if TYPE_CHECKING:
     from handfast.gateway.relay.wrap import Misfit
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 def _wrap(args: argparse.Namespace, command: list[str]) -> int:
     from handfast.activity.state_folder import state_folder
     from handfast.activity.store import StoreError
-    from handfast.cli.running import run_async
+    from handfast.cli.shared.running import run_async
     from handfast.gateway.process.child import ChildStartFailed
     from handfast.gateway.reload import watching
     from handfast.gateway.runtime import Runtime

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from handfast.cli.running import run_async, waiting_for
+from handfast.cli.shared.running import run_async, waiting_for
 
 
 async def loop_module() -> str:
@@ -26,7 +26,7 @@ def test_without_uvloop_it_runs_on_asyncio(monkeypatch: pytest.MonkeyPatch) -> N
 
 _SLOW = """
 import asyncio
-from handfast.cli.running import waiting_for
+from handfast.cli.shared.running import waiting_for
 
 async def work():
     async with waiting_for("memory"):

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from handfast import __version__
-from handfast.cli.console import CommandFailed
-from handfast.cli.running import waiting_for
+from handfast.cli.shared.console import CommandFailed
+from handfast.cli.shared.running import waiting_for
 from handfast.gateway.http.client import HttpClient, Response, UpstreamFailed, UrlUnusable
 from handfast.wire.eras import LEGACY_REVISION, META_CAPABILITIES, META_CLIENT, META_VERSION, MODERN_REVISION
 from handfast.wire.headers import encode_header
@@ -190,7 +190,7 @@ def named_gateway(args: Any) -> str | None:  # Any: argparse's namespace
 
 def gateway_address(args: Any) -> str:  # Any: argparse's namespace
     """Where a gateway on these settings would listen."""
-    from handfast.cli.options import read_settings, settings_path
+    from handfast.cli.shared.options import read_settings, settings_path
 
     path = settings_path(args.config)
     settings = read_settings(path if path.exists() else None, {}, needs_servers=False)
@@ -208,7 +208,7 @@ async def running_gateway(args: Any) -> str | None:  # Any: argparse's namespace
 async def _own_gateway(args: Any) -> AsyncIterator[str]:  # Any: argparse's namespace
     from handfast.activity.state_folder import state_folder
     from handfast.activity.store import StoreError
-    from handfast.cli.options import read_settings, settings_path
+    from handfast.cli.shared.options import read_settings, settings_path
     from handfast.gateway.runtime import Runtime
     from handfast.gateway.serving import address_of, bind, gateway
 

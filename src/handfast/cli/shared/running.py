@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Coroutine
 from time import monotonic
 from typing import Any, TypeVar
 
-from handfast.cli.console import escape
+from handfast.cli.shared.console import escape
 
 Result = TypeVar("Result")
 _AFTER_S = 1.0

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from handfast.cli.console import CommandFailed
-from handfast.cli.options import read_settings, settings_path, utf8_text
+from handfast.cli.shared.console import CommandFailed
+from handfast.cli.shared.options import read_settings, settings_path, utf8_text
 
 
 def test_the_settings_file_is_the_flags_then_the_environments_then_the_folders(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handfast.cli import console
+from handfast.cli.shared import console
 
 
 @given(st.text())
@@ -67,7 +67,7 @@ def test_a_failed_command_ends_with_a_line_for_each_problem_and_its_code(capsys:
 @pytest.mark.requirement("S10")
 def test_what_is_logged_holds_no_secret_of_an_exception_and_drives_no_terminal() -> None:
     program = (
-        "import logging\nfrom handfast.cli.console import log_to_stderr\nlog_to_stderr()\n"
+        "import logging\nfrom handfast.cli.shared.console import log_to_stderr\nlog_to_stderr()\n"
         "try: raise KeyError('token=sk-abcdefghijklmnop')\n"
         "except KeyError: logging.getLogger('asyncio').exception('odd \\x9b2J thing')"
     )

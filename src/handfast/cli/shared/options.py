@@ -6,7 +6,7 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from handfast.cli.console import CommandFailed
+from handfast.cli.shared.console import CommandFailed
 
 if TYPE_CHECKING:
     from handfast.gateway.settings import Settings

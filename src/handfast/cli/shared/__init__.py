@@ -1,0 +1,1 @@
+"""What several commands share: output, flags, running coroutines, and a session through a gateway."""
