@@ -199,15 +199,17 @@ class HttpGateway(Gateway):
                 headers["Mcp-Name"] = name
         return headers
 
+    def listening_headers(self) -> dict[str, str]:
+        return {"Accept": EVENTS, "Mcp-Session-Id": self.session or ""}
+
     @contextmanager
-    def listening(self) -> Iterator[None]:
+    def listening(self) -> Iterator[http.client.HTTPResponse]:
         """Hold the client's own stream open, so that what the server announces can pass."""
         address = urlsplit(self.base)
         connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=ANSWER_SECONDS)
         try:
-            connection.request("GET", self.path, headers={"Accept": EVENTS, "Mcp-Session-Id": self.session or ""})
-            connection.getresponse()
-            yield
+            connection.request("GET", self.path, headers=self.listening_headers())
+            yield connection.getresponse()
         finally:
             connection.close()
 

@@ -26,9 +26,9 @@ from tests.gateway.running import (
 from tests.stubs.run import answer, tool, write_stub
 
 
-def serve(folder: Path, listen: str, **servers: object) -> "subprocess.CompletedProcess[str]":
+def serve(folder: Path, listen: str, *, mode: str = "none", **servers: object) -> "subprocess.CompletedProcess[str]":
     config = folder / "handfast.json"
-    config.write_text(json.dumps({"mcpServers": servers or {"up": {"command": "true"}}}))
+    config.write_text(json.dumps({"mcpServers": servers or {"up": {"command": "true"}}, "auth": {"mode": mode}}))
     command = [*HANDFAST, "serve", "--config", str(config), "--listen", listen, "--state", str(folder / "state")]
     return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
 
@@ -44,8 +44,17 @@ def test_a_port_in_use_is_one_line_and_a_failure(tmp_path: Path) -> None:
 
 
 def test_an_address_that_is_not_ours_is_one_line_too(tmp_path: Path) -> None:
-    done = serve(tmp_path, "192.0.2.1:80")
+    done = serve(tmp_path, "192.0.2.1:80", mode="token")
     assert (done.returncode, done.stderr.count("\n"), "cannot listen on 192.0.2.1:80" in done.stderr) == (1, 1, True)
+
+
+def test_a_name_that_leads_off_this_machine_needs_callers_that_sign_in(tmp_path: Path) -> None:
+    """Only when the socket is bound is it known where a name leads."""
+    listen = f"{socket.gethostname()}:0"
+    if socket.gethostbyname(socket.gethostname()).startswith("127."):
+        listen = "0.0.0.0:0"
+    done = serve(tmp_path, listen)
+    assert (done.returncode, done.stderr.count("\n"), "open to other machines" in done.stderr) == (1, 1, True)
 
 
 def test_a_url_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import NoReturn
 from handfast import __version__
 from handfast.core.words.printable import escape
 
-COMMANDS = ("wrap", "serve", "call", "tools", "servers", "activity", "config", "lint", "completion")
+COMMANDS = ("wrap", "serve", "call", "tools", "servers", "token", "activity", "config", "lint", "completion")
 
 _EPILOG = """\
 exit codes: 0 fine; 1 something failed or was found; 2 wrong usage. `wrap` exits with the code of the command it wraps,

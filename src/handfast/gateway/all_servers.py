@@ -26,22 +26,23 @@ class AllServers:
         """Raises: HttpProblem."""
         version, session = http.header(b"mcp-protocol-version"), http.header(b"mcp-session-id")
         front = self._modern if is_modern(message, version, session) else self._legacy
-        await front.post(http, message, self._choose(http.query))  # late: servers may change while a body arrives
+        await front.post(http, message, self._choose(http))  # late: servers may change while a body arrives
 
     async def get(self, http: HttpExchange) -> None:
         """Raises: HttpProblem."""
-        await self._legacy.get(http, self._choose(http.query))
+        await self._legacy.get(http, self._choose(http))
 
     async def delete(self, http: HttpExchange) -> None:
         """Raises: HttpProblem."""
-        await self._legacy.delete(http, self._choose(http.query))
+        await self._legacy.delete(http, self._choose(http))
 
-    def check(self, query: bytes) -> None:
+    def check(self, http: HttpExchange) -> None:
         """Checks that the query of the address selects servers that exist. Raises: HttpProblem."""
-        self._choose(query)
+        self._choose(http)
 
-    def _choose(self, query: bytes) -> CombinedBackend:
+    def _choose(self, http: HttpExchange) -> CombinedBackend:
         """Returns the backend of the servers that the query selects. Raises: HttpProblem."""
+        query = http.query
         if not query:
             return self.combined
         try:
@@ -51,7 +52,7 @@ class AllServers:
         if set(wanted) != {"servers"}:
             raise HttpProblem(400, "The address may only choose servers, as in /mcp?servers=a,b. Leave the rest out.")
         names = frozenset(name.strip() for part in wanted["servers"] for name in part.split(",") if name.strip())
-        return self.combined.subset(names)
+        return self.combined.subset(names, http.caller)
 
     def quiesce(self) -> None:
         self._modern.quiesce()

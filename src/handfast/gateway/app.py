@@ -6,19 +6,23 @@ from typing import Protocol
 
 import msgspec
 
+from handfast.core.access.identity import Identity
 from handfast.core.call import rules
 from handfast.crashes import describe_crash
 from handfast.gateway.admission.draining import STOPPING, Drain
+from handfast.gateway.calls.rights import deny_request
 from handfast.gateway.edge.trusted_hosts import check_host, check_origin
 from handfast.gateway.http.exchange import JSON, ClientLeft, HttpExchange, HttpProblem
 from handfast.gateway.http.headers import check_described, check_repeated
-from handfast.gateway.refused_calls import record_refused
+from handfast.gateway.refused_calls import record_blocked, record_refused
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.servers import Servers
+from handfast.gateway.sign_in import SignIn
 from handfast.turns import LARGE_BYTES, take_turn
-from handfast.wire.codes import INTERNAL_ERROR, UPSTREAM_FAILED
-from handfast.wire.message import BadMessage, Message, read_message
+from handfast.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, UPSTREAM_FAILED
+from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_message
 from handfast.wire.replies import error_reply
+from handfast.wire.scan import NotJson
 
 _log = logging.getLogger("handfast.gateway")
 _PREFIX = "/mcp/"
@@ -36,7 +40,9 @@ class Upstream(Protocol):
 
 class GatewayApp:
     def __init__(self, runtime: Runtime, upstreams: Servers, drain: Drain) -> None:
+        """Raises: StoreError, if callers have to sign in and their tokens cannot be read."""
         self._runtime = runtime
+        self.sign_in = SignIn(runtime)
         self._upstreams = upstreams
         self._drain = drain
         self._welcome: tuple[object, ...] = ()  # the settings, Host and Origin that passed the checks last
@@ -76,13 +82,15 @@ class GatewayApp:
             check_host(caller[1], settings)
             check_origin(caller[2], settings)
             self._welcome = caller
+        if http.path == "/health":
+            return self._health(http)
+        if self.sign_in.is_needed:
+            self.sign_in.admit(http, _server_of(http))
         if name := _server_of(http):
             return self._mcp(http, self._upstreams.find(name))
         if http.path in ("/mcp", _PREFIX):
-            self._upstreams.all.check(http.query)  # before its body is read
+            self._upstreams.all.check(http)  # before its body is read
             return self._mcp(http, self._upstreams.all)
-        if http.path == "/health":
-            return self._health(http)
         known = ", ".join(self._upstreams.names()) or "none"
         raise HttpProblem(404, f"There is nothing here. Use /mcp, or /mcp/<server>; servers: {known}.")
 
@@ -110,6 +118,8 @@ class GatewayApp:
             return
         if len(body) >= LARGE_BYTES:
             await take_turn()  # reading it was the first piece of work
+        if http.caller.identity is not None and await self._is_denied(http, message, http.caller.identity):
+            return
         if message.method == "initialize" and len(body) > _LARGEST_OPENING:
             text = f"The initialize is over the limit of {_LARGEST_OPENING} bytes. Say less of the client."
             raise HttpProblem(413, text, rule=rules.REQUEST_BODY_TOO_LARGE)
@@ -134,13 +144,36 @@ class GatewayApp:
         finally:
             drain.left()
 
+    async def _is_denied(self, http: HttpExchange, message: Message, identity: Identity) -> bool:
+        """Answers a request to which the caller has no right with 403, as far as that is known here.
+
+        What is not known yet, such as a tool's kind before its list was read, is decided on the request's own path.
+        """
+        server, tool = _server_of(http), message.called_tool()
+        try:
+            if tool is not None:
+                server, tool, denied = self._upstreams.deny_call(server, tool, identity)
+            else:
+                denied = deny_request(server, message, identity) if server else None
+        except (AmbiguousKeys, NotJson):
+            return False  # refused where it is read
+        if denied is None:
+            return False
+        await record_blocked(
+            self._runtime, message, http.caller, server=server, tool=tool, rule=rules.ACCESS_SCOPE, reason=denied.text
+        )
+        challenge = self.sign_in.challenge(_server_of(http), "insufficient_scope", denied.text, scope=denied.scope)
+        await http.respond(403, [JSON, challenge], error_reply(message.id, INVALID_REQUEST, denied.text))
+        return True
+
     async def _health(self, http: HttpExchange) -> None:
         recorder = self._runtime.recorder
-        report = {
+        report: dict[str, object] = {
             "status": "stopping" if self._drain.is_draining else "failing" if recorder.is_failing else "ok",
             "recording": "failing" if recorder.is_failing else "ok",
-            "servers": self._upstreams.health(),
         }
+        if not self.sign_in.is_needed or self.sign_in.is_known(http):  # names and errors are not for strangers
+            report["servers"] = self._upstreams.health()
         await http.respond(200 if report["status"] == "ok" else 503, [JSON], msgspec.json.encode(report))
 
 

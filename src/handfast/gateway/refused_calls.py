@@ -48,15 +48,29 @@ def record_left(runtime: Runtime, message: Message, caller: Caller) -> None:
 
 async def record_unrouted(runtime: Runtime, message: Message, origin: Requester, rule: str, reason: str) -> None:
     """Records a request that reached no server of the combined endpoint; a rule means that it was blocked."""
-    caller = origin.caller
     if not rule:
-        record_refused(runtime, message, caller, rule=rules.COMBINED_REFUSED, reason=reason)
+        record_refused(runtime, message, origin.caller, rule=rules.COMBINED_REFUSED, reason=reason)
         return
-    tool = message.called_tool()
+    await record_blocked(runtime, message, origin.caller, rule=rule, reason=reason)
+
+
+async def record_blocked(
+    runtime: Runtime,
+    message: Message,
+    caller: Caller,
+    *,
+    server: str = "",
+    tool: str | None = None,
+    rule: str,
+    reason: str,
+) -> None:
+    """Records a request that was blocked before it reached a server. `tool` is the server's own name for the tool."""
+    tool = tool or message.called_tool()
     if tool is None:
         runtime.journal.note(
             RecordType.DIAGNOSTIC,
             Status.BLOCKED,
+            server=server,
             rule=rule,
             reason=reason,
             details={"method": message.method},
@@ -64,8 +78,8 @@ async def record_unrouted(runtime: Runtime, message: Message, origin: Requester,
             is_refusal=True,
         )
         return
-    policy = runtime.settings.policy("", tool)
-    call = runtime.path.open(server="", tool=scrub_name(tool), policy=policy, caller=caller)
+    policy = runtime.settings.policy(server, tool)
+    call = runtime.path.open(server=server, tool=scrub_name(tool), policy=policy, caller=caller)
     given = message.params().get("arguments")
     with suppress(RecordingFailed), runtime.path.recorded(call):  # the call is refused even so
         await runtime.path.refuse(call, None if given is None else bytes(given), Violation(rule, reason))

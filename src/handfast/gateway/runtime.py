@@ -30,6 +30,7 @@ class Runtime:
 
     def __init__(self, settings: Settings, folder: Path, *, actor: str = "") -> None:
         self.settings = settings
+        self.folder = folder
         self.clock = Clock()
         activity = settings.activity
         goes_on = activity.on_failure is OnFailure.CONTINUE

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
+from handfast.core.access.identity import Identity
+from handfast.core.access.permissions import Denied, deny_call, deny_entry, may_call, may_enter
 from handfast.gateway.admission.call_places import CLOSED
 from handfast.gateway.admission.server_health import HealthReport, State
 from handfast.gateway.build import build_all_servers, build_endpoint, build_server
@@ -15,6 +17,7 @@ from handfast.gateway.runtime import Runtime
 from handfast.gateway.settings import Settings
 from handfast.gateway.settings.changes import ServerChanges, changed_servers
 from handfast.gateway.translate.backend import Backend
+from handfast.gateway.translate.combined.names import public_server, split_name
 
 RESTARTED = "The server was restarted by a change of settings before it answered. Repeat the call if that is safe."
 STOPPED = "The gateway stopped before the server answered. The call may have run: repeat it only if that is safe."
@@ -68,6 +71,27 @@ class Servers:
         """Returns the backend of each server; a restart or a change of surface replaces it with another object."""
         servers = self._runtime.settings.servers
         return {name: served.built.choose_backend(servers[name].surface) for name, served in self._by_name.items()}
+
+    def deny_call(self, server: str, tool: str, identity: Identity) -> tuple[str, str, Denied | None]:
+        """The server and its own name for a tool, and why the caller may not call it; None where that is not known.
+
+        Without a server the tool's name is one of the combined endpoint.
+        """
+        if not server:
+            prefix, rest = split_name(tool) or ("", "")
+            server = next((name for name in self.names() if public_server(name) == prefix), "")
+            if not server:
+                return "", tool, None
+            tool = rest
+        served = self._by_name.get(server)
+        if served is None:
+            return server, tool, None
+        if not may_enter(identity, server):
+            return server, tool, deny_entry(server)
+        contract = served.built.side.learner.contracts.find(tool)
+        if contract is None or may_call(identity, server, tool, contract.kind):
+            return server, tool, None
+        return server, tool, deny_call(server, tool, contract.kind)
 
     def health(self) -> dict[str, HealthReport]:
         """Returns the health of each server of the settings, by name."""

@@ -6,6 +6,7 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable
+from ipaddress import ip_address
 from pathlib import Path
 
 from handfast.gateway.admission.draining import Drain
@@ -16,7 +17,8 @@ from handfast.gateway.process.own_process import settle_memory
 from handfast.gateway.reload import watching
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.servers import Servers
-from handfast.gateway.settings import Settings
+from handfast.gateway.settings import Settings, open_to_all
+from handfast.gateway.settings.blocks import AuthMode
 
 _ENDING_SECONDS = 1  # for answers that report the end of a server, which take milliseconds
 _GOODBYE_SECONDS = 2  # for what is left to be sent once the servers are gone
@@ -35,6 +37,12 @@ def bind(settings: Settings) -> socket.socket:
         listener = socket.socket(family, kind)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
+        if (
+            settings.auth.mode is AuthMode.NONE
+            and not ip_address(listener.getsockname()[0].partition("%")[0]).is_loopback
+        ):
+            listener.close()
+            raise AddressUnavailable(open_to_all(settings.listen))
     except OSError as problem:
         if listener is not None:
             listener.close()
@@ -58,11 +66,13 @@ async def gateway(runtime: Runtime, listener: socket.socket, *, drain: Drain | N
     drain = drain or Drain()
     app = GatewayApp(runtime, upstreams, drain)
     clients = HttpListener(app.handle, limits=lambda: runtime.settings.limits, note=app.note)
+    app.sign_in.start(clients.end_requests)
     await clients.start(listener)
     upstreams.start()
     try:
         yield upstreams
     finally:
+        app.sign_in.close()
         # Calls under way may finish first; then their servers close, and calls that still wait end with that reason.
         drain.begin()
         runtime.places.close()

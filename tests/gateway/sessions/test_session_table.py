@@ -5,11 +5,9 @@ import http.server
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from http.client import HTTPConnection
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -53,14 +51,8 @@ class NamedClient(HttpGateway):
     def headers(self, message: bytes) -> dict[str, str]:
         return {**super().headers(message), "X-Caller": self.name}
 
-    @contextmanager
-    def listening(self) -> Iterator[None]:
-        address = urlsplit(self.base)
-        headers = {"X-Caller": self.name, "Mcp-Session-Id": self.session or "", "Accept": "text/event-stream"}
-        with closing(HTTPConnection(address.hostname or "", address.port, timeout=60)) as connection:
-            connection.request("GET", self.path, headers=headers)
-            assert connection.getresponse().status == 200
-            yield
+    def listening_headers(self) -> dict[str, str]:
+        return {**super().listening_headers(), "X-Caller": self.name}
 
     def status(self, method: str, session: str | None, **more: str) -> Response:
         headers = {"X-Caller": self.name, "Mcp-Session-Id": session or "", **more}

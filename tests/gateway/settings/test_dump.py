@@ -124,7 +124,7 @@ SETTINGS = st.builds(
     activity=ACTIVITY,
     limits=LIMITS,
     start=st.sampled_from(Start),
-    listen=st.sampled_from(["127.0.0.1:8480", "[::]:0", "a-b.example:65535"]),
+    listen=st.sampled_from(["127.0.0.1:8480", "[::1]:0", "a-b.example:65535"]),
     allowed_hosts=st.lists(st.sampled_from(["a.example", "b:81", "[::1]:80"]), max_size=2).map(tuple),
     allowed_origins=st.lists(st.sampled_from(["https://a.example", "vscode-webview://x"]), max_size=2).map(tuple),
 )

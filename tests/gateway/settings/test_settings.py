@@ -117,6 +117,7 @@ def test_defaults_are_those_that_are_documented() -> None:
             "uncompilable_schema": None,
             "guards_without_schema": False,
         },
+        "auth": {"mode": "none"},
         "activity": {
             "store": "sqlite",
             "durability": "decisions",
@@ -256,9 +257,25 @@ def test_an_address_to_listen_on_is_host_and_port(tmp_path: Path, wrong: object)
     [("[::1]:65535", ("::1", 65535)), ("0.0.0.0:0", ("0.0.0.0", 0)), ("my-host:80", ("my-host", 80))],
 )
 def test_a_good_address_is_taken_apart(tmp_path: Path, good: str, address: tuple[str, int]) -> None:
-    settings = load_settings(write(tmp_path, {"mcpServers": {}, "listen": good}), environ={})
+    document = {"mcpServers": {}, "listen": good, "auth": {"mode": "token"}}
+    settings = load_settings(write(tmp_path, document), environ={})
 
     assert settings.listen_address == address
+
+
+@pytest.mark.parametrize("listen", ["0.0.0.0:8480", "[::]:8480", "192.0.2.1:80", "[2001:db8::1]:80"])
+def test_an_address_that_others_reach_needs_callers_that_sign_in(tmp_path: Path, listen: str) -> None:
+    (said,) = problems(tmp_path, {"mcpServers": {}, "listen": listen})
+    assert "anybody there could call every tool" in said
+    assert 'set auth.mode to "token", or listen on 127.0.0.1' in said
+    flags = {"listen": listen}
+    with pytest.raises(SettingsError, match="open to other machines"):
+        load_settings(write(tmp_path, {"mcpServers": {}}), environ={}, flags=flags)
+    asked = load_settings(write(tmp_path, {"mcpServers": {}}), environ={"HANDFAST_AUTH_MODE": "token"}, flags=flags)
+    assert asked.listen == listen
+    assert (
+        load_settings(write(tmp_path, {"mcpServers": {}, "listen": "127.0.0.9:1"}), environ={}).listen_address[1] == 1
+    )
 
 
 @pytest.mark.parametrize(

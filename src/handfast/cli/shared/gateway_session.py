@@ -34,7 +34,7 @@ class _Health(msgspec.Struct):
     """The members of a gateway's `/health` that are read here."""
 
     recording: str
-    servers: dict[str, dict[str, Any]]  # Any: JSON
+    servers: dict[str, dict[str, Any]] | None = None  # Any: JSON. None: the gateway asks who we are
 
 
 class GatewaySession:
@@ -43,6 +43,7 @@ class GatewaySession:
     def __init__(self, url: str) -> None:
         self._client = HttpClient(url)
         self._ids = count(1)
+        self._token = token_header()
         self._headers: list[tuple[bytes, bytes]] = []
         self._meta: Mapping[str, Any] | None = None  # Any: decoded JSON
 
@@ -81,17 +82,27 @@ class GatewaySession:
         if any(name == b"mcp-session-id" for name, _ in self._headers):
             with contextlib.suppress(UpstreamFailed, TimeoutError):
                 async with asyncio.timeout(_CLOSING_S):
-                    await (await self._client.request("DELETE", self._headers, response_timeout=None)).read(_LIMIT)
+                    headers = [*self._token, *self._headers]
+                    await (await self._client.request("DELETE", headers, response_timeout=None)).read(_LIMIT)
         await self._client.close()
 
     async def _post(self, body: bytes, headers: list[tuple[bytes, bytes]] | None = None) -> tuple[Answer, Response]:
         try:
-            response = await self._client.request(
-                "POST", [*_HEADERS, *(self._headers if headers is None else headers)], body, response_timeout=None
-            )
+            sent = [*_HEADERS, *self._token, *(self._headers if headers is None else headers)]
+            response = await self._client.request("POST", sent, body, response_timeout=None)
             return await _read_answer(response), response
         except UpstreamFailed as problem:
             raise CommandFailed(str(problem)) from None
+
+
+def token_header() -> list[tuple[bytes, bytes]]:
+    """The header that says who calls, from HANDFAST_TOKEN. Raises: CommandFailed."""
+    token = os.environ.get("HANDFAST_TOKEN", "").strip()
+    if not token:
+        return []
+    if not (token.isascii() and token.isprintable() and " " not in token):
+        raise CommandFailed("HANDFAST_TOKEN is no token. Set it to the text that `handfast token create` printed.", 2)
+    return [(b"authorization", b"Bearer " + token.encode())]
 
 
 async def _read_answer(response: Response) -> Answer:
@@ -113,7 +124,7 @@ async def _read_answer(response: Response) -> Answer:
         # A gateway answers everything in MCP, so there is none at this address.
         text = f"the answer has HTTP status {response.status} and is not an MCP message; check the address"
         raise CommandFailed(text)
-    if response.status in (403, 404) and "error" in answer and answer.get("id") is None:
+    if response.status in (401, 403, 404) and "error" in answer and answer.get("id") is None:
         raise CommandFailed(reason_of(answer))
     return answer
 
@@ -167,19 +178,27 @@ async def served_names(base: str) -> list[str] | None:
 
 async def read_health(base: str) -> dict[str, Any] | None:  # Any: JSON
     """The state of each server behind a gateway; None where no gateway answers. Raises: CommandFailed."""
+    report = await _read_report(base)
+    if report is not None and report.servers is None:
+        text = f"the gateway at {base} tells its servers only to callers that it knows. Set HANDFAST_TOKEN to a token."
+        raise CommandFailed(text)
+    return None if report is None else report.servers
+
+
+async def _read_report(base: str) -> _Health | None:
+    """Raises: CommandFailed for a bad address."""
     try:
         client = HttpClient(f"{base.rstrip('/')}/health", connect_timeout=2)
     except UrlUnusable as problem:
         raise CommandFailed(str(problem), 2) from None
     try:
         async with asyncio.timeout(_CLOSING_S):
-            response = await client.request("GET", [], response_timeout=None)
-            report = msgspec.json.decode(await response.read(_LIMIT), type=_Health)
+            response = await client.request("GET", token_header(), response_timeout=None)
+            return msgspec.json.decode(await response.read(_LIMIT), type=_Health)
     except (UpstreamFailed, TimeoutError, msgspec.DecodeError, RecursionError):
         return None
     finally:
         await client.close()
-    return report.servers
 
 
 def named_gateway(args: Any) -> str | None:  # Any: argparse's namespace
@@ -201,7 +220,7 @@ def gateway_address(args: Any) -> str:  # Any: argparse's namespace
 async def running_gateway(args: Any) -> str | None:  # Any: argparse's namespace
     """The address of the gateway on these settings, if one runs."""
     base = gateway_address(args)
-    return base if await served_names(base) is not None else None
+    return base if await _read_report(base) is not None else None
 
 
 @contextlib.asynccontextmanager

@@ -31,6 +31,10 @@ class Scope:
         tool = "" if self.tool == "*" else f"/{self.tool}"
         return f"{self.server}{tool}{f':{self.kind}' if self.kind else ''}"
 
+    def names(self, server: str) -> bool:
+        """Whether it is about this server."""
+        return _fits(self.server, server)
+
     def allows(self, *, server: str, tool: str, kind: str) -> bool:
         is_its_kind = self.kind is None or self.kind == kind
         return is_its_kind and _fits(self.server, server) and _fits(self.tool, tool)

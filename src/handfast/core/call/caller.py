@@ -7,6 +7,8 @@ from ipaddress import ip_address
 
 import msgspec
 
+from handfast.core.access.identity import Identity
+
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """The party for which a request is made.
@@ -20,6 +22,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     peer: str = ""  # the address of its connection, without the port, which every connection changes
     client: bytes = b""  # its clientInfo, as it was sent
     _digest: str = ""
+    identity: Identity | None = None  # of a caller who signed in; its rights are those of the request it came with
 
     @property
     def key(self) -> Hashable:
@@ -71,7 +74,17 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def in_session(self, session: str) -> "Caller":
         """The same caller in a session. Keeps a digest of its clientInfo, which may be too long to hold that long."""
         digest = self._digest_of_client() if self.peer or self.client else self._digest
-        return Caller(actor=self.actor, session=session, peer=self.peer, _digest=digest)
+        return Caller(actor=self.actor, session=session, peer=self.peer, _digest=digest, identity=self.identity)
+
+    def signed_in(self, identity: Identity) -> "Caller":
+        """The caller on the same connection as this one, once it has shown who it is."""
+        return Caller(actor=identity.actor, peer=self.peer, identity=identity)
+
+    def with_rights_of(self, request: "Caller") -> "Caller":
+        """The same caller with the rights of one of its requests: in one session the tokens may change."""
+        if self.identity is request.identity:
+            return self
+        return msgspec.structs.replace(self, identity=request.identity)
 
     def _digest_of_client(self) -> str:
         """A digest of address and clientInfo, whose length a client chooses; computed on first use."""

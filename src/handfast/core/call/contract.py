@@ -6,6 +6,7 @@ from hashlib import sha256
 
 import msgspec
 
+from handfast.core.access.scopes import ScopeKind, kind_of
 from handfast.core.call import rules
 from handfast.core.call.policy import Violation
 from handfast.core.call.strict_json import Ambiguous, decode_arguments, decode_judged
@@ -77,16 +78,30 @@ class CompiledContract:
     @cached_property
     def is_repeatable(self) -> bool:
         """Whether the annotations say that a second call has no further effect."""
-        try:
-            hints = decode_judged(self.contract.annotations or b"null")
-        except Ambiguous:
-            return False
-        return isinstance(hints, dict) and any(hints.get(name) is True for name in ("readOnlyHint", "idempotentHint"))
+        hints = _hints(self.contract.annotations)
+        return any(hints.get(name) is True for name in ("readOnlyHint", "idempotentHint"))
+
+    @cached_property
+    def kind(self) -> ScopeKind:
+        return kind_of_tool(self.contract.annotations)
 
     @cached_property
     def output(self) -> CompiledSchema | UncompilableSchema | None:
         text = self.contract.output_schema
         return None if text is None else compile_schema(text, self._bounds)
+
+
+def kind_of_tool(annotations: bytes | None) -> ScopeKind:
+    """The kind of a tool by its annotations, as JSON text. What cannot be read counts as destructive."""
+    return kind_of(_hints(annotations))
+
+
+def _hints(annotations: bytes | None) -> dict[str, object]:
+    try:
+        hints = decode_judged(annotations or b"null")
+    except Ambiguous:
+        return {}
+    return hints if isinstance(hints, dict) else {}
 
 
 def _promise_alike(one: ToolContract, other: ToolContract) -> bool:

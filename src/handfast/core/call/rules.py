@@ -22,12 +22,16 @@ def _refusal(rule: str) -> str:
 
 ACCESS_FOREIGN: Final = _refusal("access.foreign")
 """A request named a task or state of another caller. Use the ids that this client was given itself."""
+ACCESS_HIDDEN: Final = "access.hidden"
+"""A list was shown without what its caller may not use. Nothing; give the caller more scopes if it needs them."""
 ACCESS_MISSING_ACTOR: Final = _refusal("access.missing_actor")
 """An admin tool was called by a caller who is not known. Sign the caller in."""
 ACCESS_MISSING_CONFIRM: Final = _refusal("access.missing_confirm")
 """An admin tool was called without `confirm: true`. Send it if the operation is really wanted."""
 ACCESS_MISSING_REASON: Final = _refusal("access.missing_reason")
 """An admin tool was called without a readable `reason`. Say why the operation is done."""
+ACCESS_SCOPE: Final = _refusal("access.scope")
+"""A token lacks the scope for what was asked. Give the caller a token with the scope that `reason` names."""
 
 # --- activity --------------------------------------------------------------------------------------------------------
 
@@ -54,6 +58,31 @@ ARGUMENTS_SCHEMA: Final = "arguments.schema"
 """The arguments break the input schema; forwarded in `warn`, refused in `strict`. Correct what `reason` names."""
 ARGUMENTS_UNKNOWN: Final = _refusal("arguments.unknown")
 """Arguments were sent that the tool does not declare. Remove them, or allow them with `unknown_arguments`."""
+
+# --- auth: callers that could not sign in ----------------------------------------------------------------------------
+
+AUTH_AUDIENCE: Final = _refusal("auth.audience")
+"""A token was made for another gateway or endpoint. Use one that was made for this address."""
+AUTH_CLAIMS: Final = _refusal("auth.claims")
+"""A signed token lacks claims, or has others than it may. See who makes the tokens."""
+AUTH_EXPIRED: Final = _refusal("auth.expired")
+"""A token has expired. Make a new one with `handfast token rotate`."""
+AUTH_ISSUER: Final = _refusal("auth.issuer")
+"""A token names an issuer that is not trusted here. Send one of this gateway."""
+AUTH_MALFORMED: Final = _refusal("auth.malformed")
+"""What was sent in `Authorization` is no token. Send `Bearer` and the whole text of the token."""
+AUTH_MISSING: Final = _refusal("auth.missing")
+"""A request came without a token. Give the client one: `handfast token create`."""
+AUTH_NOT_YET: Final = _refusal("auth.not_yet")
+"""A token is not valid yet. Compare the clocks of the two machines."""
+AUTH_QUERY: Final = _refusal("auth.query")
+"""A token came in the address, where logs keep it. Revoke it, and send the next one as a header."""
+AUTH_REVOKED: Final = _refusal("auth.revoked")
+"""A revoked token was used. Give the client a new one, or find out who still has the old one."""
+AUTH_SIGNATURE: Final = _refusal("auth.signature")
+"""A token's signature is wrong, or of an algorithm that is not used here. Find out who forges tokens."""
+AUTH_UNKNOWN_KEY: Final = _refusal("auth.unknown_key")
+"""A token was signed by a key that is not known, or is not kept any more. Make a new one here."""
 
 # --- calls, clients, connections -------------------------------------------------------------------------------------
 

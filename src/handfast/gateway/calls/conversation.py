@@ -9,6 +9,7 @@ from secrets import token_hex
 import msgspec
 
 from handfast.catalog.contracts import short_key
+from handfast.core.access.permissions import Denied
 from handfast.core.call import rules
 from handfast.core.call.caller import Caller
 from handfast.core.call.exchange import Status
@@ -16,14 +17,15 @@ from handfast.gateway.calls.call_time import find_overdue
 from handfast.gateway.calls.judged_calls import LEFT, NOTHING, AskForPage, Client, JudgedCalls, Step
 from handfast.gateway.calls.learnt_lists import learn_list
 from handfast.gateway.calls.pending import Pending
+from handfast.gateway.calls.rights import deny_request, hide_items, note_denied, note_hidden
 from handfast.gateway.calls.server_side import ServerSide
 from handfast.gateway.calls.task_results import read_task_id
 from handfast.gateway.settings.blocks import Limits
 from handfast.wire.alias import Alias
 from handfast.wire.codes import INVALID_REQUEST, UPSTREAM_FAILED
 from handfast.wire.eras import META_CAPABILITIES, META_CLIENT, META_VERSION
-from handfast.wire.message import AmbiguousKeys, BadMessage, Message, RequestId, id_in_head
-from handfast.wire.methods import TASK_NOTIFICATIONS, TASK_REQUESTS
+from handfast.wire.message import AmbiguousKeys, BadMessage, Message, RequestId, id_in_head, read_message
+from handfast.wire.methods import LIST_KINDS, TASK_NOTIFICATIONS, TASK_REQUESTS
 from handfast.wire.replies import error_reply, request
 from handfast.wire.scan import NotJson
 from handfast.wire.splice import replace_values
@@ -177,11 +179,14 @@ class Conversation(JudgedCalls):
             text = f"{_OPEN_REQUESTS} requests are open. Wait for answers before sending more."
             return self.turn_away(message, rules.CALLS_FULL, text)
         pending = self._open(message, message.method)
+        if client is not None:
+            pending.caller = self.caller.with_rights_of(client.caller)
         if message.method == "tools/list":
             pending.cursor = _cursor(message)
         self.open_requests[message.id] = pending  # after all that may refuse the request, or its id would stay in use
         if message.method != "tools/call":
-            return Step(to_server=message.raw)
+            denied = deny_request(self._server.name, message, pending.caller.identity)
+            return Step(to_server=message.raw) if denied is None else self._deny(message.id, pending, denied)
         try:
             step = await self.admit_call(message, pending, client)
         except BaseException:
@@ -195,16 +200,22 @@ class Conversation(JudgedCalls):
                 return Step(to_client=error_reply(message.id, UPSTREAM_FAILED, pending.ended))
         return step
 
+    def _deny(self, request_id: RequestId, pending: Pending, denied: Denied) -> Step:
+        """Refuses a request that its caller has no right to, on record."""
+        del self.open_requests[request_id]
+        note_denied(self._server, pending.method, pending.caller, denied)
+        return Step(to_client=error_reply(request_id, INVALID_REQUEST, denied.text))
+
     def _discover(self) -> None:
         self._server.learner.discover(self._list_page, self._view, asker=self.caller.key)
 
     def _open(self, message: Message, method: str) -> Pending:
         meta = message.meta() if message.may_mention("_meta") else {}
         now = self._server.now()
-        pending = Pending(method, META_VERSION in meta, touched=now, began=now)
+        pending = Pending(method, META_VERSION in meta, self.caller, touched=now, began=now)
         if pending.is_modern:
             self._view = _view(meta.get(META_CAPABILITIES))
-            self.caller = self.caller.introduced(bytes(meta.get(META_CLIENT, b"")))
+            self.caller = pending.caller = self.caller.introduced(bytes(meta.get(META_CLIENT, b"")))
             self._meta = {key: meta[key] for key in (META_VERSION, META_CAPABILITIES, META_CLIENT) if key in meta}
             if method != "server/discover" and not self._server.learner.has_discovered:
                 # Only a probe so far: a legacy server would refuse a modern tools/list, or answer with half of one.
@@ -247,9 +258,30 @@ class Conversation(JudgedCalls):
             return await self._server.tasks.settle_answer(
                 message, pending.task_id, pending.method, self.caller, is_modern=pending.is_modern
             )
-        if pending.method == "tools/list" and not message.has_error:
-            return await learn_list(self._server, message, cursor=pending.cursor, view=self._view)
+        if pending.method in LIST_KINDS and not message.has_error:
+            return await self._answer_list(pending, message)
         return message.raw
+
+    async def _answer_list(self, pending: Pending, message: Message) -> bytes:
+        raw = message.raw
+        if pending.method == "tools/list":
+            raw = await learn_list(self._server, message, cursor=pending.cursor, view=self._view)
+        return raw if pending.caller.identity is None else self._shown(pending, message, raw)
+
+    def _shown(self, pending: Pending, message: Message, raw: bytes) -> bytes:
+        """A list without what its caller may not use."""
+        assert pending.caller.identity is not None
+        if raw is not message.raw:
+            message = read_message(raw)
+        try:
+            raw, hidden = hide_items(
+                self._server.name, pending.method, message.result() or {}, raw, pending.caller.identity
+            )
+        except (AmbiguousKeys, NotJson) as problem:
+            return self.fail(message.id or "", pending, f"The server's list could not be used: {problem}")
+        if hidden:
+            note_hidden(self._server, pending.method, pending.caller, hidden)
+        return raw
 
     def find_sent(self, number: RequestId | None) -> Alias | None:
         """The open request that an HTTP server knows by this number."""

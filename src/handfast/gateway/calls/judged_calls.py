@@ -8,11 +8,13 @@ from collections.abc import Awaitable, Callable
 from math import inf
 from typing import Any, NamedTuple, Protocol
 
+from handfast.core.access.identity import Identity
+from handfast.core.access.permissions import Denied, deny_call, may_call
 from handfast.core.call import rules
 from handfast.core.call.caller import Caller
 from handfast.core.call.contract import LIST_UNAVAILABLE, UNLISTED
 from handfast.core.call.exchange import RAN_UNRECORDED, Exchange, RecordingFailed, Status
-from handfast.core.call.policy import Allowed, Blocked, Decision, InputErrors, ToolPolicy
+from handfast.core.call.policy import Allowed, Blocked, Decision, InputErrors, ToolPolicy, Violation
 from handfast.core.call.result import ResultView, ambiguous_violation, blocked_text
 from handfast.core.words.redaction import scrub_name
 from handfast.core.words.wording import META_VIOLATIONS
@@ -45,6 +47,8 @@ NOTHING = Step()
 class Client(Protocol):
     """The connection of the client that waits for an answer; it says when the client leaves."""
 
+    caller: Caller
+
     def watch(self, on_left: Callable[[], None]) -> None: ...
     def unwatch(self) -> None: ...
 
@@ -68,7 +72,7 @@ class JudgedCalls:
         server = self._server
         place = None if server.places is None else server.places.open(server.name, self.caller.key)
         policy = server.policy_of(tool)
-        call = server.path.open(server=server.name, tool=scrub_name(tool), policy=policy, caller=self.caller)
+        call = server.path.open(server=server.name, tool=scrub_name(tool), policy=policy, caller=pending.caller)
         pending.call, pending.tool = call, tool
         self.has_called = True
         call.release = None if place is None else place.release
@@ -90,14 +94,16 @@ class JudgedCalls:
             return self.turn_away(message, problem.rule, str(problem), code=UPSTREAM_FAILED)
         policy = call.policy
         is_strict = policy.blocks_unknown_tools
-        if (policy.judges or is_strict) and not await self._find_contract(call, tool, client, must_be_listed=is_strict):
+        needs_contract = policy.judges or is_strict or pending.caller.identity is not None
+        if needs_contract and not await self._find_contract(call, tool, client, must_be_listed=is_strict):
             return NOTHING  # cancelled, given up, or its client left meanwhile
         pending.asks_for_task = "task" in params
         given = params.get("arguments")
         arguments = None if given is None else bytes(given)
         try:
-            if call.contract is None and is_strict:
-                return Step(to_client=await self._refuse_unknown(message.id, call, arguments))
+            refused = await self._refuse_unjudged(message.id, pending, arguments, is_strict=is_strict)
+            if refused is not None:
+                return Step(to_client=refused)
             decision = await server.path.admit(call, arguments)
         except RecordingFailed as problem:
             server.path.conclude(call, Status.ERROR, rule=rules.RECORDING_FAILED, reason=str(problem))
@@ -116,6 +122,19 @@ class JudgedCalls:
         if call.end is not None:
             return NOTHING  # cancelled while it waited, or its time was over while it was judged
         return Step(to_server=message.raw)
+
+    async def _refuse_unjudged(
+        self, request_id: RequestId, pending: Pending, arguments: bytes | None, *, is_strict: bool
+    ) -> bytes | None:
+        """Refuses a call whose caller has no right to it, or whose tool is unknown and must not be; else None."""
+        call, identity = pending.call, pending.caller.identity
+        assert call is not None
+        if identity is not None and (denied := _deny_call(self._server.name, pending.tool, call, identity)) is not None:
+            await self._server.path.refuse(call, arguments, Violation(rules.ACCESS_SCOPE, denied.text))
+            return tool_error(request_id, denied.text, is_modern=pending.is_modern)
+        if call.contract is None and is_strict:
+            return await self._refuse_unknown(request_id, call, arguments)
+        return None
 
     async def _refuse_unknown(self, request_id: RequestId, call: Exchange, arguments: bytes | None) -> bytes:
         """Refuses a call without a contract, because its policy blocks unknown tools."""
@@ -259,6 +278,12 @@ class JudgedCalls:
             except RecordingFailed as failure:
                 return self.fail(request_id, pending, str(failure), code=RECORDING_FAILED, rule=rules.RECORDING_FAILED)
         return error_reply(request_id, problem.code, text)
+
+
+def _deny_call(server: str, tool: str, call: Exchange, identity: Identity) -> Denied | None:
+    # A tool that is not known may do anything.
+    kind = "admin" if call.contract is None else call.contract.kind
+    return None if may_call(identity, server, tool, kind) else deny_call(server, tool, kind)
 
 
 def _refusal(request_id: RequestId, refused: Blocked, policy: ToolPolicy, *, is_modern: bool) -> bytes:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from handfast.core.call.caller import Caller
 from handfast.core.call.exchange import Exchange
 from handfast.gateway.admission.call_places import Place
 from handfast.wire.alias import Alias
@@ -15,6 +16,7 @@ class Pending:
 
     method: str
     is_modern: bool
+    caller: Caller
     alias: Alias | None = None  # the id that an HTTP server knows it by, once it was sent
     call: Exchange | None = None
     tool: str = ""  # of a tools/call, as the server knows it

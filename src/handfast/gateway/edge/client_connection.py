@@ -1,6 +1,7 @@
 """One connection from a client: reads and answers one request at a time, and keeps the deadlines."""
 
 import asyncio
+from collections.abc import Callable
 from typing import cast
 
 from handfast.core.call import rules
@@ -57,6 +58,10 @@ class ClientConnection(PacedBody):
         if self._task is not None and self._arriving is None:
             return False
         return self._transport is None or not self._transport.get_write_buffer_size()
+
+    def is_answering(self, is_one: Callable[[Caller], bool]) -> bool:
+        """Whether a request of such a caller is under way here."""
+        return self._http is not None and is_one(self._http.caller)
 
     # --- what the event loop calls -----------------------------------------------------------------------------------
 

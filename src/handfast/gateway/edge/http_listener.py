@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from handfast.core.call import rules
-from handfast.core.call.caller import network_of
+from handfast.core.call.caller import Caller, network_of
 from handfast.gateway.edge.acceptor import Acceptor
 from handfast.gateway.edge.body_places import BodyPlaces
 from handfast.gateway.edge.client_connection import ClientConnection
@@ -125,6 +125,12 @@ class HttpListener:
 
     def _all(self) -> list[ClientConnection]:
         return [*self._connections, *self._refused]
+
+    def end_requests(self, is_over: Callable[[Caller], bool]) -> None:
+        """Ends the requests of callers who may go on no longer, with their connections."""
+        for connection in [*self._connections]:
+            if connection.is_answering(is_over):
+                connection.abort()
 
     # --- what a connection calls -------------------------------------------------------------------------------------
 

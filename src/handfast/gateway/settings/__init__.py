@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from ipaddress import ip_address
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from handfast.core.call.policy import InputPolicy, OutputPolicy, ToolPolicy, resolve
-from handfast.gateway.settings.blocks import Activity, Limits, Listening, Start
+from handfast.gateway.settings.blocks import Activity, Auth, AuthMode, Limits, Listening, Start
 from handfast.gateway.settings.check import check_block, take_value
 from handfast.gateway.settings.document import read_document
 from handfast.gateway.settings.environment import environment_values, flag_values
@@ -26,6 +27,7 @@ __all__ = [
     "Transport",
     "find_settings_file",
     "load_settings",
+    "open_to_all",
     "trace_settings",
 ]
 
@@ -50,6 +52,7 @@ class Settings:
     servers: Mapping[str, ServerSettings] = field(default_factory=lambda: MappingProxyType({}))
     input_validation: InputPolicy = field(default_factory=InputPolicy)
     output_validation: OutputPolicy = field(default_factory=OutputPolicy)
+    auth: Auth = field(default_factory=Auth)
     activity: Activity = field(default_factory=Activity)
     limits: Limits = field(default_factory=Limits)
     listen: str = _DEFAULT_LISTENING.listen
@@ -83,8 +86,8 @@ class Settings:
     @property
     def listen_address(self) -> tuple[str, int]:
         """Host and port; an IPv6 address without its brackets."""
-        host, _, port = self.listen.rpartition(":")
-        return host.strip("[]"), int(port)
+        host, port = _host_and_port(self.listen)
+        return host, int(port)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +138,14 @@ def trace_settings(
     return TracedSettings(_build(servers, values), MappingProxyType(origins))
 
 
+def open_to_all(listen: str) -> str:
+    """Says why the gateway does not listen there, and what to do."""
+    return (
+        f"listen {listen} is open to other machines, and auth.mode is none, so anybody there could call every tool;"
+        ' set auth.mode to "token", or listen on 127.0.0.1'
+    )
+
+
 def find_settings_file(chosen: str | None, *, environ: Mapping[str, str], folder: Path | None = None) -> Path:
     """Returns the settings file to use: the chosen one, HANDFAST_CONFIG, the folder's, the user's; it may not exist."""
     named = chosen or environ.get("HANDFAST_CONFIG")
@@ -165,7 +176,22 @@ def _file_values(document: Mapping[str, object], findings: Findings) -> dict[str
     return values
 
 
+def _host_and_port(listen: str) -> tuple[str, str]:
+    host, _, port = listen.rpartition(":")
+    return host.strip("[]"), port
+
+
+def _is_open(host: str) -> bool:
+    """Whether other machines reach what listens there; a name is looked up when the socket is bound."""
+    try:
+        return not ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def _check_together(values: Mapping[str, Any], findings: Findings) -> None:  # Any: values of many types
+    if values["auth.mode"] is AuthMode.NONE and _is_open(_host_and_port(values["listen"])[0]):
+        findings.note(open_to_all(values["listen"]))
     if values["limits.body_bytes"] > values["limits.message_bytes"]:
         findings.note("limits.body_bytes must not be above limits.message_bytes, which every message is held to")
 
@@ -178,6 +204,7 @@ def _build(servers: Mapping[str, ServerSettings], values: Mapping[str, Any]) -> 
         servers=servers,
         input_validation=InputPolicy(**block("input_validation")),
         output_validation=OutputPolicy(**block("output_validation")),
+        auth=Auth(**block("auth")),
         activity=Activity(**block("activity")),
         limits=Limits(**block("limits")),
         **{name: values[name] for name in TOP_KEYS},

@@ -46,6 +46,25 @@ class Bridge(StrEnum):
     OFF = "off"
 
 
+class AuthMode(StrEnum):
+    """How callers say who they are."""
+
+    NONE = "none"
+    TOKEN = "token"  # noqa: S105 - a word of the settings
+
+
+class Auth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who may use the gateway at all."""
+
+    mode: Annotated[
+        AuthMode,
+        Meta(
+            description="`token` asks every caller for a token that `handfast token create` has made; `none` asks"
+            " nobody, and the gateway then listens on loopback only."
+        ),
+    ] = AuthMode.NONE
+
+
 class Activity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is kept about calls, and how surely."""
 

@@ -8,8 +8,8 @@ from handfast.gateway.settings.problems import Findings, Rank, nearest, quoted
 
 PREFIX = "HANDFAST_"
 VARIABLES: Mapping[str, Key] = {key.variable: key for key in GLOBAL_KEYS.values()}
-# Read elsewhere: where state and settings are, who calls over stdio, which gateway a command talks to.
-OTHERS = frozenset({"HANDFAST_STATE", "HANDFAST_CONFIG", "HANDFAST_ACTOR", "HANDFAST_URL"})
+# Read elsewhere: where state and settings are, who calls over stdio, which gateway a command talks to and as whom.
+OTHERS = frozenset({"HANDFAST_STATE", "HANDFAST_CONFIG", "HANDFAST_ACTOR", "HANDFAST_URL", "HANDFAST_TOKEN"})
 
 
 def environment_values(environ: Mapping[str, str], findings: Findings) -> dict[str, object]:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from handfast.core.call.policy import INPUT_KEYS, OUTPUT_KEYS, InputPolicy, OutputPolicy
-from handfast.gateway.settings.blocks import Activity, Limits, Listening, ServerOptions
+from handfast.gateway.settings.blocks import Activity, Auth, Limits, Listening, ServerOptions
 
 _POLICY_METAS: Mapping[str, Meta] = {
     "input.mode": Meta(
@@ -99,6 +99,7 @@ def _description(form: Any) -> str:  # Any: a typing form
 BLOCKS: Mapping[str, Mapping[str, Key]] = {
     "input_validation": _policy_keys("input", InputPolicy),
     "output_validation": _policy_keys("output", OutputPolicy),
+    "auth": _struct_keys("auth", Auth),
     "activity": _struct_keys("activity", Activity),
     "limits": _struct_keys("limits", Limits),
 }

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from handfast.core.call.caller import ANYONE
 from handfast.gateway.http.exchange import HttpProblem
 from handfast.wire.message import Message, read_message
 from handfast.wire.replies import answer, error_reply, notification
@@ -313,8 +314,8 @@ def test_news_of_a_task_during_a_call_have_its_wrapped_id() -> None:
 
 def test_a_subset_has_only_its_servers_and_is_the_same_each_time() -> None:
     rig = Rig({name: _server() for name in "abc"})
-    part = rig.combined.subset(["c", "a", "a"])
-    assert part is rig.combined.subset(["a", "c"])
+    part = rig.combined.subset(["c", "a", "a"], ANYONE)
+    assert part is rig.combined.subset(["a", "c"], ANYONE)
 
     async def ask() -> None:
         listed = await rig.ask("tools/list", backend=part)
@@ -331,7 +332,7 @@ def test_a_subset_has_only_its_servers_and_is_the_same_each_time() -> None:
 @pytest.mark.parametrize("names", [["a", "nobody"], []])
 def test_a_subset_with_an_unknown_server_is_refused_with_those_there_are(names: list[str]) -> None:
     with pytest.raises(HttpProblem) as refused:
-        Rig({"b": _server(), "a": _server()}).combined.subset(names)
+        Rig({"b": _server(), "a": _server()}).combined.subset(names, ANYONE)
     assert (refused.value.status, refused.value.text) == (
         404,
         "Not every server that was asked for is here. Servers: a, b.",
@@ -340,10 +341,10 @@ def test_a_subset_with_an_unknown_server_is_refused_with_those_there_are(names: 
 
 def test_endless_subsets_are_not_all_kept() -> None:
     rig = Rig({f"s{n}": _server() for n in range(100)})
-    first = rig.combined.subset(["s0"])
+    first = rig.combined.subset(["s0"], ANYONE)
     for n in range(100):
-        rig.combined.subset([f"s{n}"])
-    assert rig.combined.subset(["s0"]) is not first
+        rig.combined.subset([f"s{n}"], ANYONE)
+    assert rig.combined.subset(["s0"], ANYONE) is not first
 
 
 def test_an_error_reply_of_a_server_that_names_it_already_is_left_alone() -> None:

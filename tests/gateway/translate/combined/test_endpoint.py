@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from handfast.core.call.caller import ANYONE
 from handfast.gateway.translate.combined.endpoint import CombinedEndpoint
 from tests.gateway.translate.combined.scripted import SEAL, Scripted
 
@@ -20,7 +21,7 @@ def _endpoint(seconds: float, **servers: Scripted) -> CombinedEndpoint:
 
 
 def test_servers_are_in_the_order_of_their_names() -> None:
-    assert list(_endpoint(1, b=Scripted(), a=Scripted()).servers()) == ["a", "b"]
+    assert list(_endpoint(1, b=Scripted(), a=Scripted()).servers(ANYONE)) == ["a", "b"]
 
 
 def test_work_is_done_side_by_side_and_what_takes_too_long_is_given_up() -> None:

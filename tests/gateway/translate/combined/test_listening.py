@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from handfast.core.call.caller import ANYONE
 from handfast.gateway.callers.task_ids import TaskIds
 from handfast.gateway.translate.backend import Backend
 from handfast.wire.message import read_message
@@ -234,7 +235,7 @@ def test_listens_of_a_subset_hear_of_changes_too() -> None:
     rig = Rig({"a": a, "b": _server()})
 
     async def listen() -> None:
-        async with listening(rig, rig.combined.subset(["a"]), toolsListChanged=True):
+        async with listening(rig, rig.combined.subset(["a"], ANYONE), toolsListChanged=True):
             del rig.servers["a"]
             rig.combined.servers_changed()
             await until(lambda: a.cancelled)

@@ -109,8 +109,13 @@ class LegacyClient:
 
     # --- from the client -------------------------------------------------------------------------------------------
 
-    async def request(self, message: Message, send: Send, flow: Flow | None = None) -> bytes | None:
-        """The answer; None where the client cancelled the request. `send` takes the messages that come before it."""
+    async def request(
+        self, message: Message, send: Send, flow: Flow | None = None, *, caller: Caller | None = None
+    ) -> bytes | None:
+        """The answer; None where the client cancelled the request. `send` takes the messages that come before it.
+
+        `caller` has the rights of this request, where its tokens may change.
+        """
         assert message.id is not None
         if self._is_closed:
             return self._give_up(message.id)
@@ -118,7 +123,7 @@ class LegacyClient:
             rule, text, code = refusal
             self._record_refused(message, self._caller, rule, text)
             return error_reply(message.id, code, text)
-        task = asyncio.create_task(self._answer(message, send, flow), name=message.method)
+        task = asyncio.create_task(self._answer(message, send, flow, caller or self._caller), name=message.method)
         self._open[message.id] = task
         try:
             await asyncio.wait((task,))
@@ -148,7 +153,7 @@ class LegacyClient:
 
     # --- requests --------------------------------------------------------------------------------------------------
 
-    async def _answer(self, message: Message, send: Send, flow: Flow | None) -> bytes:
+    async def _answer(self, message: Message, send: Send, flow: Flow | None, caller: Caller) -> bytes:
         fault = find_ambiguity(message)
         if fault is None and message.method not in ("ping", "initialize") and not await self._is_greeted():
             fault = error_reply(message.id, INVALID_REQUEST, "There was no initialize yet. Send it first.")
@@ -159,7 +164,7 @@ class LegacyClient:
         try:
             if message.method == "initialize":
                 return await self._greet(message)
-            return await self._answer_in_session(message, send, flow)
+            return await self._answer_in_session(message, send, flow, caller)
         except CannotContinue as problem:
             return error_reply(message.id, problem.code, problem.text)
         except (AmbiguousKeys, NotJson, BadMessage):
@@ -170,7 +175,7 @@ class LegacyClient:
         """Whether the handshake succeeded; waits for it, as eager clients send requests before its answer."""
         return self._greeting is not None and await asyncio.shield(self._greeting)
 
-    async def _answer_in_session(self, message: Message, send: Send, flow: Flow | None) -> bytes:
+    async def _answer_in_session(self, message: Message, send: Send, flow: Flow | None, caller: Caller) -> bytes:
         if message.method == "logging/setLevel":
             self._set_level(message)
         elif message.method == "resources/subscribe":
@@ -180,7 +185,7 @@ class LegacyClient:
         elif message.method in ONLY_MODERN or (message.method or "").startswith("tasks/"):
             raise CannotContinue(f"There is no {message.method} here for this revision.", code=METHOD_NOT_FOUND)
         else:
-            return await self._relay(message, send, flow)
+            return await self._relay(message, send, flow, caller)
         return answer(message.id, {})
 
     def _set_level(self, message: Message) -> None:
@@ -189,13 +194,13 @@ class LegacyClient:
             raise CannotContinue(f"The level must be one of {', '.join(_LEVELS)}.", code=INVALID_PARAMS)
         self._envelope[META_LOG_LEVEL] = msgspec.Raw(msgspec.json.encode(level))
 
-    async def _relay(self, message: Message, send: Send, flow: Flow | None) -> bytes:
+    async def _relay(self, message: Message, send: Send, flow: Flow | None, caller: Caller) -> bytes:
         """Raises: CannotContinue, AmbiguousKeys, NotJson, BadMessage."""
         assert message.method is not None
         asked = message.with_meta(self._envelope)
         if message.may_mention("requestState") or message.may_mention("inputResponses"):
             asked = asked.with_members({"requestState": None, "inputResponses": None})  # not members of this revision
-        origin = Requester(self._caller, send, takes_logs=True, flow=flow)
+        origin = Requester(caller, send, takes_logs=True, flow=flow)
 
         async def repeat(more: Mapping[str, bytes]) -> Message:
             again = asked.with_members(more).with_id(f"handfast-again-{next(self._ids)}")

@@ -107,7 +107,11 @@ class LegacyFront:
         session.has_called = session.has_called or message.method in INTERACTIVE
         reply = HttpReply(http, message.id, session.log, cancels_on_leave=False)
         try:
-            await reply.run(session.client.request(message, reply.send, reply.flow))
+            await reply.run(
+                session.client.request(
+                    message, reply.send, reply.flow, caller=session.caller.with_rights_of(http.caller)
+                )
+            )
         finally:
             session.last_used = self._now()
 

@@ -60,10 +60,10 @@ class CombinedBackend:
         """The servers that were chosen; None where all of them are meant."""
         return self._endpoint.only
 
-    def subset(self, names: Iterable[str]) -> "CombinedBackend":
+    def subset(self, names: Iterable[str], caller: Caller) -> "CombinedBackend":
         """The same backend with only these servers. Raises: HttpProblem 404."""
         only = frozenset(names)
-        servers = self._endpoint.servers()
+        servers = self._endpoint.servers(caller)
         if not only or not only <= servers.keys():
             known = ", ".join(servers) or "none"
             raise HttpProblem(404, f"Not every server that was asked for is here. Servers: {known}.")
@@ -196,7 +196,7 @@ class CombinedBackend:
     # --- there and back ----------------------------------------------------------------------------------------------
 
     async def _forward(self, server: str, edits: Edits, message: Message, origin: Requester) -> Message:
-        backend = self._backend(server)
+        backend = self._backend(server, origin)
         asked = message.with_members(edits) if edits else message
 
         def send(raw: bytes) -> None:
@@ -211,8 +211,8 @@ class CombinedBackend:
             return error_message(message.id, UPSTREAM_FAILED, reason)
         return self._finish(answer, server, message, origin)
 
-    def _backend(self, server: str) -> Backend:
-        backend = self._endpoint.servers().get(server)
+    def _backend(self, server: str, origin: Requester) -> Backend:
+        backend = self._endpoint.servers(origin.caller).get(server)
         if backend is None:
             raise RequestRefused(INVALID_PARAMS, "The server that this belongs to is no longer here. Begin again.")
         return backend

@@ -96,7 +96,7 @@ async def discover_all(
 ) -> Message:
     """The answer to `server/discover` for all servers together."""
     found: dict[str, Discovered] = {}
-    servers = endpoint.servers()
+    servers = endpoint.servers(origin.caller)
     unavailable = dict.fromkeys(servers, f"It did not answer within {endpoint.seconds():g} seconds.")
 
     async def ask(server: str, backend: Backend) -> None:

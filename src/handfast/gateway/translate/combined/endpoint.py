@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeVar
 
+from handfast.core.access.permissions import may_enter
 from handfast.core.call.caller import Caller
 from handfast.crashes import describe_crash
 from handfast.gateway.callers.opaque import Seal
@@ -93,10 +94,11 @@ class CombinedEndpoint:
     """Servers that a list did not wait for any longer: clients are told when they are up."""
     leaving: set[asyncio.Task[None]] = field(default_factory=set)  # tasks that may outlive their request
 
-    def servers(self) -> Servers:
-        """The servers by name, which is the order of everything that is joined."""
+    def servers(self, caller: Caller) -> Servers:
+        """The servers of which the caller may use something, by name: the order of everything that is joined."""
         every = self.every_server()
-        return {name: every[name] for name in sorted(every) if self.only is None or name in self.only}
+        shown = (name for name in sorted(every) if self.only is None or name in self.only)
+        return {name: every[name] for name in shown if may_enter(caller.identity, name)}
 
     def has_stand_in(self, server: str, method: str) -> bool:
         """Whether the server is starting, and its answer to this method is known from its last start."""

@@ -104,7 +104,7 @@ class Listen:
     async def _follow_servers(self) -> None:
         """Starts a listen at each new server, and cancels those at servers that are gone."""
         await self._resolver.learn_uris(self._uris(), self._message, self._origin)
-        now = self._endpoint.servers()
+        now = self._endpoint.servers(self._origin.caller)
         for name in [name for name, known in self._servers.items() if now.get(name) is not known.backend]:
             _cancel(self._servers.pop(name))
         for name, backend in now.items():

@@ -4,7 +4,7 @@ An answer takes as many pages of each server as its bounds allow, nearly always 
 cursor: for each server with more, that server's own cursor.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,7 +15,8 @@ import msgspec
 from handfast.catalog.listing import SLICE
 from handfast.core.bounds import MOST_ITEMS
 from handfast.core.call import rules
-from handfast.gateway.callers.opaque import Tampered
+from handfast.gateway.callers.opaque import Seal, Tampered
+from handfast.gateway.calls.rights import may_use
 from handfast.gateway.translate.backend import Backend, Requester
 from handfast.gateway.translate.combined.ask_server import Unavailable, ask_server, own_request, whole_number
 from handfast.gateway.translate.combined.discovery import SERVER_INFO, Discoveries, render_gaps
@@ -68,7 +69,7 @@ class Lists:
 
     async def answer(self, kind: ListKind, message: Message, origin: Requester) -> Message:
         """Raises: RequestRefused."""
-        parts = _parts(self._endpoint, kind, message)
+        parts = _parts(self._endpoint.servers(origin.caller), self._endpoint.seal, kind, message)
         await self._fill(kind, parts, message, origin)
         if sum(len(part.items) for part in parts) > SLICE:
             await take_turn()
@@ -83,7 +84,7 @@ class Lists:
         return not any(part.problem or part.cursor is not None for part in parts)
 
     async def _fill(self, kind: ListKind, parts: list[Part], message: Message, origin: Requester) -> None:
-        servers = self._endpoint.servers()
+        servers = self._endpoint.servers(origin.caller)
         works = {
             part.server: self._fill_one(kind, part, servers[part.server], message, origin)
             for part in parts
@@ -97,7 +98,7 @@ class Lists:
         for part in parts:
             if not part.is_done and self._endpoint.starts.starting_for(part.server) is not None:
                 self._endpoint.awaited.add(part.server)
-                self._recall(kind, part)
+                self._recall(kind, part, origin)
             if len(part.items) > SLICE:
                 await take_turn()
             known = self._endpoint.known(origin)
@@ -115,13 +116,15 @@ class Lists:
             return 0.0
         return FIRST_LIST_SECONDS - seconds
 
-    def _recall(self, kind: ListKind, part: Part) -> None:
-        """Fill in what the server listed when it was last started."""
+    def _recall(self, kind: ListKind, part: Part, origin: Requester) -> None:
+        """Fill in what the server listed when it was last started, as far as this caller may use it."""
+        identity = origin.caller.identity
         found = self._endpoint.starts.remembered(part.server, kind.method)
         part.problem = "It is still starting. Clients that listen are told when it is up."
         if found is not None and part.starts_anew and not part.pages:
             for item in msgspec.json.decode(found, type=list[msgspec.Raw]):
-                _take_item(kind, part, bytes(item))
+                if identity is None or may_use(part.server, kind, bytes(item), identity):
+                    _take_item(kind, part, bytes(item))
             part.problem, part.is_recalled = "", True
 
     async def remember(self, server: str, backend: Backend, message: Message, origin: Requester) -> None:
@@ -210,14 +213,13 @@ def _bound(kind: ListKind) -> tuple[str, str]:
     return ("cursor", kind.method)
 
 
-def _parts(endpoint: CombinedEndpoint, kind: ListKind, message: Message) -> list[Part]:
+def _parts(servers: Iterable[str], seal: Seal, kind: ListKind, message: Message) -> list[Part]:
     """The servers to ask, and their cursors. Servers that are gone since the cursor was given out are left out."""
-    servers = endpoint.servers()
     if member(message.params(), "cursor") is None:
         return [Part(server, None, starts_anew=True) for server in servers]
     text = text_member(message.params(), "cursor")
     try:
-        cursors = dict(endpoint.seal.unwrap(_bound(kind), text, list[tuple[str, str]]))
+        cursors = dict(seal.unwrap(_bound(kind), text, list[tuple[str, str]]))
     except Tampered:
         reason = "The cursor is not one of this list. Begin again without a cursor."
         raise RequestRefused(INVALID_PARAMS, reason, rule=rules.COMBINED_FORGED) from None

@@ -50,7 +50,9 @@ class Resolver:
         await self.learn_uris([uri], message, origin)
         owner = self.owner(uri, origin)
         if owner is None:
-            reason = explain_no_owner(self._endpoint.known(origin).claims(uri, list(self._endpoint.servers())))
+            reason = explain_no_owner(
+                self._endpoint.known(origin).claims(uri, list(self._endpoint.servers(origin.caller)))
+            )
             data = {"uri": uri}  # the protocol asks servers to name the URI
             raise RequestRefused(INVALID_PARAMS, reason, rule=rules.COMBINED_UNROUTED, data=data)
         self.note_owner(uri, owner, message, origin)
@@ -58,7 +60,7 @@ class Resolver:
 
     async def template(self, text: str, message: Message, origin: Requester) -> str:
         """The server that listed the template; a plain URI may stand for itself. Raises: RequestRefused."""
-        known, servers = self._endpoint.known(origin), list(self._endpoint.servers())
+        known, servers = self._endpoint.known(origin), list(self._endpoint.servers(origin.caller))
         owners = known.template_owners(text, servers)
         if not owners:
             await self._ask_for_uris(servers, message, origin)
@@ -69,7 +71,7 @@ class Resolver:
 
     def owner(self, uri: str, origin: Requester) -> UriOwner | None:
         """The owner of a URI by what is known now."""
-        return find_owner(self._endpoint.known(origin).claims(uri, list(self._endpoint.servers())))
+        return find_owner(self._endpoint.known(origin).claims(uri, list(self._endpoint.servers(origin.caller))))
 
     def note_owner(self, uri: str, owner: UriOwner, message: Message, origin: Requester) -> None:
         """Records that a URI goes to a server by a template alone, or that another server claims it too."""
@@ -86,7 +88,7 @@ class Resolver:
         owners = [self.owner(uri, origin) for uri in uris]
         if all(owner is not None and owner.by is By.LIST for owner in owners):
             return
-        servers = list(self._endpoint.servers())
+        servers = list(self._endpoint.servers(origin.caller))
         if all(owners):
             asked, past = self._endpoint.known(origin).asked, self._endpoint.now() - _LISTED_SECONDS
             servers = [
@@ -98,14 +100,14 @@ class Resolver:
         await self._ask_for_uris([server], message, origin)
 
     async def _ask_for_uris(self, names: Iterable[str], message: Message, origin: Requester) -> None:
-        servers = self._endpoint.servers()
+        servers = self._endpoint.servers(origin.caller)
         asked = {name: servers[name] for name in names if name in servers}
         if asked:
             await asyncio.gather(*(self._lists.refresh(kind, asked, message, origin) for kind in _URI_KINDS))
 
     def _server_of(self, kind: ListKind, public: str, origin: Requester) -> tuple[str, str]:
         parts = split_name(public)
-        servers = self._endpoint.servers()
+        servers = self._endpoint.servers(origin.caller)
         if parts is not None:
             prefix, rest = parts
             if prefix in servers and public_server(prefix) == prefix:
@@ -120,14 +122,14 @@ class Resolver:
         key = (kind.key, server)
         if now < known.not_before.get(key, 0.0):
             return False
-        servers = self._endpoint.servers()
+        servers = self._endpoint.servers(origin.caller)
         is_answered = await self._lists.refresh(kind, {server: servers[server]}, message, origin)
         known.not_before[key] = 0.0 if is_answered else self._endpoint.now() + _REST_SECONDS
         return is_answered
 
     def _no_such(self, kind: ListKind, public: str, origin: Requester) -> str:
         what = kind.key.removesuffix("s")
-        servers = list(self._endpoint.servers())
+        servers = list(self._endpoint.servers(origin.caller))
         parts = split_name(public)
         near = [name for name in servers if parts is not None and public_server(name) == parts[0]]
         shown = self._endpoint.known(origin).shown(kind.key, near or servers)[:_MOST_COMPARED]

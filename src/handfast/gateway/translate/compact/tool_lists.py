@@ -8,6 +8,7 @@ import msgspec
 
 from handfast.catalog.learning import FIRST_REST
 from handfast.catalog.listing import read_tool_page
+from handfast.core.access.scopes import Scope
 from handfast.core.call.contract import ToolContract
 from handfast.gateway.translate.backend import Backend, Requester, ignore
 from handfast.wire.eras import META_CAPABILITIES
@@ -24,6 +25,10 @@ _KEPT_BYTES = 64 * 1024 * 1024  # of all lists together
 # a name that is not in it is looked for in a fresh one.
 _LEAST_SECONDS = 30.0
 _MOST_SECONDS = 3600.0
+
+
+# Tokens of one caller may have other scopes, and a legacy server may offer other tools to a client that can do more.
+Whose = tuple[str, bytes, tuple[Scope, ...]]
 
 
 @dataclass(slots=True)
@@ -52,8 +57,7 @@ class ToolLists:
         self._backend = backend
         self._now = now
         self._kept_until = 0.0
-        # By capabilities too: a legacy server may offer other tools to a client that can do more.
-        self._kept: OrderedDict[tuple[str, bytes], ToolList] = OrderedDict()
+        self._kept: OrderedDict[Whose, ToolList] = OrderedDict()
 
     def forget(self) -> None:
         """Drops the kept lists; in a storm of changes they stay for a second, or each call would fetch one."""
@@ -104,7 +108,7 @@ class ToolLists:
         found.is_whole = page.next_cursor is None  # also where the server's cursor is not a text: it cannot be followed
         return text_member(result, "nextCursor")
 
-    def _keep(self, whose: tuple[str, bytes], found: ToolList) -> None:
+    def _keep(self, whose: Whose, found: ToolList) -> None:
         found.expires = self._now() + max(min(found.ttl_ms, _MOST_SECONDS * 1000) / 1000, _LEAST_SECONDS)
         self._kept[whose] = found
         self._kept.move_to_end(whose)
@@ -112,8 +116,10 @@ class ToolLists:
             self._kept.popitem(last=False)
 
 
-def _whose(message: Message, origin: Requester) -> tuple[str, bytes]:
-    return origin.caller.name, bytes(message.meta().get(META_CAPABILITIES, b""))
+def _whose(message: Message, origin: Requester) -> Whose:
+    identity = origin.caller.identity
+    scopes = () if identity is None else identity.scopes
+    return origin.caller.name, bytes(message.meta().get(META_CAPABILITIES, b"")), scopes
 
 
 def _question(message: Message, cursor: str | None) -> Message:
