@@ -139,6 +139,7 @@ def running(
     *,
     environment: Mapping[str, str] | None = None,
     leaves_calls: bool = False,
+    port: Json = 0,
     **settings: Json,
 ) -> Iterator[Serving]:
     """`handfast serve` on a free port, its stderr gathered. `leaves_calls`: it is killed, whatever is under way.
@@ -147,7 +148,8 @@ def running(
     """
     config = folder / "handfast.json"
     config.write_text(json.dumps({"mcpServers": servers, "start": "lazy", **settings}))
-    command = [*HANDFAST, "serve", "--config", str(config), "--listen", "127.0.0.1:0", "--state", str(folder / "state")]
+    command = [*HANDFAST, "serve", "--config", str(config), "--listen", f"127.0.0.1:{port}"]
+    command += ["--state", str(folder / "state")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, env=environment) as process:
         assert process.stderr is not None
         serving = Serving("", process, folder)

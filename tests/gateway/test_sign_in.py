@@ -18,6 +18,7 @@ from tests.gateway.translate.servers.asking import LEGACY, MODERN, entry_for
 from tests.stubs.run import Stub, answer, tool, write_stub
 
 FINE = answer({"content": [{"type": "text", "text": "fine"}]})
+FINE_AND_COMPLETE = answer({"content": [{"type": "text", "text": "fine"}], "resultType": "complete"})
 READ, WRITE = {"readOnlyHint": True}, {"readOnlyHint": False, "destructiveHint": False}
 TOOLS = [
     {**tool("look"), "annotations": READ},
@@ -42,7 +43,7 @@ def stub_of(folder: Path, name: str, versions: list[str]) -> Stub:
         folder,
         name=name,
         tools=TOOLS,
-        answers=dict.fromkeys(("look", "note", "wipe"), FINE),
+        answers=dict.fromkeys(("look", "note", "wipe"), FINE if versions == LEGACY else FINE_AND_COMPLETE),
         methods=METHODS,
         versions=versions,
         capabilities={"tools": {}, "prompts": {}, "resources": {}},

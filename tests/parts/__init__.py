@@ -29,6 +29,7 @@ INSPECTOR = _OFFICIAL / "inspector" / "clients" / "launcher" / "build" / "index.
 Mode = Literal["auto", "legacy", "2026-07-28"]
 Sdk = Literal["py", "fastmcp", "ts", "ts1"]
 Target = str | Sequence[str]  # a URL, or a command line to talk to over stdio
+Json = dict[str, Any]  # Any: as the name says
 Outcome = dict[str, Any]  # Any: {"result": JSON} or {"error": {"code": …, "message": …}}
 Session = dict[str, Any]  # Any: {"target": Target, "mode": Mode, "answers": bool, "steps": [JSON]}
 
@@ -114,6 +115,47 @@ class Parts:
                 yield f"http://127.0.0.1:{port}/mcp"
             finally:
                 process.kill()
+
+    @contextmanager
+    def authorization_server(self, scopes: str) -> Iterator[str]:
+        """oidc-provider, which gives tokens for any resource; gives its URL, which is also the issuer's name."""
+        port = free_port()
+        command = [str(NODE), str(ROOT / "tests" / "parts" / "provider.mjs"), str(port), scopes]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            try:
+                wait_for_port(port, process)
+                yield f"http://127.0.0.1:{port}"
+            finally:
+                process.kill()
+
+    def oauth_client(
+        self,
+        client: str,
+        url: str,
+        who: str,
+        tools: Sequence[str],
+        *,
+        mode: str = "auto",
+        known_as: str = "",
+        bearer: str = "",
+    ) -> list[Json]:
+        """Drive a client that signs in by OAuth, or has a token; what each call gave, and what was asked for."""
+        here = ROOT / "tests" / "parts"
+        driver = (
+            [str(PYTHON), str(here / "oauth_client.py")]
+            if client == "py"
+            else [str(NODE), str(here / "oauth_client.mjs")]
+        )
+        flags = ["--mode", mode, *(["--client", known_as] if known_as else [])]
+        done = subprocess.run(
+            [*driver, *flags, url, who, *tools],
+            capture_output=True,
+            timeout=90,
+            check=False,
+            env={**os.environ, "BEARER": bearer},
+        )
+        assert done.returncode == 0, done.stderr.decode()[-3000:]
+        return [json.loads(line) for line in done.stdout.splitlines()]
 
     def sessions(self, sdk: Sdk, wanted: Sequence[Session]) -> list[list[Outcome]]:
         """Run whole sessions one after the other in one process of a client; the outcomes of each."""

@@ -85,7 +85,25 @@ class GatewayApp:
         if http.path == "/health":
             return self._health(http)
         if self.sign_in.is_needed:
-            self.sign_in.admit(http, _server_of(http))
+            metadata = self.sign_in.metadata(http.path)
+            if metadata is not None:
+                return self._tell(http, metadata)
+            signing_in = self.sign_in.admit(http, _server_of(http))
+            if signing_in is not None:
+                return self._route_then(http, signing_in)
+        return self._find(http)
+
+    async def _route_then(self, http: HttpExchange, signing_in: Awaitable[None]) -> None:
+        await signing_in
+        await self._find(http)
+
+    async def _tell(self, http: HttpExchange, metadata: dict[str, object]) -> None:
+        if http.method != "GET":
+            raise HttpProblem(405, "This address only answers GET.", headers=[(b"allow", b"GET")])
+        await http.respond(200, [JSON, (b"cache-control", b"max-age=300")], msgspec.json.encode(metadata))
+
+    def _find(self, http: HttpExchange) -> Awaitable[None]:
+        """Raises: HttpProblem."""
         if name := _server_of(http):
             return self._mcp(http, self._upstreams.find(name))
         if http.path in ("/mcp", _PREFIX):

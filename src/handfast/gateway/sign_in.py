@@ -4,9 +4,9 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from handfast.access.refused import NEEDS_EXTRA, AuthRefused
 from handfast.activity.store import StoreError
@@ -16,10 +16,14 @@ from handfast.core.call.caller import Caller
 from handfast.core.call.exchange import RecordType, Status
 from handfast.gateway.http.exchange import HttpExchange, HttpProblem
 from handfast.gateway.runtime import Runtime
-from handfast.gateway.settings.blocks import AuthMode
+from handfast.gateway.settings.blocks import Auth, AuthMode
 
 if TYPE_CHECKING:  # at run time imported once tokens are asked for: they need packages that are an extra
+    from handfast.access.issuers import Issuers
     from handfast.access.tokens import KnownTokens
+
+# Where clients look for what they need to sign in (RFC 9728); the path of the endpoint comes after it.
+METADATA: Final = "/.well-known/oauth-protected-resource"
 
 _LOOK_SECONDS: Final = 1.0  # a revoked token ends within twice that
 _MOST_KNOWN: Final = 4096  # verified tokens that are remembered
@@ -31,6 +35,10 @@ _MISSING: Final = (
     "This gateway asks who calls, and no token came. Send one as Authorization: Bearer <token>; the operator makes it"
     " with: handfast token create NAME"
 )
+_SIGN_IN: Final = (
+    "This gateway asks who calls, and no token came. Sign in with a client that follows WWW-Authenticate, or send a"
+    " token as Authorization: Bearer <token>."
+)
 _MALFORMED: Final = "Authorization is not of the form: Bearer <token>. Send the whole token, and nothing else."
 _QUERY: Final = "A token in the address ends up in logs. Send it as Authorization: Bearer <token>, and revoke this one."
 _UNREADABLE: Final = "Tokens cannot be checked at the moment. Try again later; the operator finds why in the output."
@@ -39,12 +47,14 @@ _log = logging.getLogger("handfast.gateway")
 
 
 class SignIn:
-    """Follows `auth.mode`, and what is revoked while the gateway runs."""
+    """Follows `auth` in the settings, and what is revoked while the gateway runs."""
 
     def __init__(self, runtime: Runtime) -> None:
         """Raises: StoreError."""
         self._runtime = runtime
         self._tokens: KnownTokens | None = None
+        self._issuers: Issuers | None = None
+        self._auth: Auth | None = None  # what tokens and issuers were made for
         self._known: dict[bytes, tuple[Identity, float]] = {}  # by digest of the header, with the time to look again
         self._task: asyncio.Task[None] | None = None
         if self.is_needed:
@@ -55,12 +65,18 @@ class SignIn:
         return self._runtime.settings.auth.mode is not AuthMode.NONE
 
     def _open(self) -> "KnownTokens":
-        """Raises: StoreError."""
+        """Reads the tokens, unless they were, and takes up changed settings. Raises: StoreError."""
+        auth = self._runtime.settings.auth
+        try:
+            from handfast.access.issuers import Issuers
+            from handfast.access.tokens import KnownTokens
+        except ImportError:
+            raise StoreError(NEEDS_EXTRA) from None
+        if auth != self._auth:
+            self._auth = auth
+            self._known.clear()
+            self._issuers = Issuers(auth.issuers) if auth.mode is AuthMode.OAUTH else None
         if self._tokens is None:
-            try:
-                from handfast.access.tokens import KnownTokens
-            except ImportError:
-                raise StoreError(NEEDS_EXTRA) from None
             self._tokens = KnownTokens(self._runtime.folder)
         return self._tokens
 
@@ -97,77 +113,137 @@ class SignIn:
         identity = caller.identity
         if identity is None:
             return False
-        in_force = self._tokens is not None and self._tokens.is_in_force(identity.token)
-        return not in_force or identity.expires <= time.time()
+        if identity.expires <= time.time():
+            return True
+        if identity.issuer:
+            return self._issuers is None or not self._issuers.has(identity.issuer)
+        return self._tokens is None or not self._tokens.is_in_force(identity.token)
 
     # --- one request -------------------------------------------------------------------------------------------------
 
-    def admit(self, http: HttpExchange, server: str) -> None:
-        """Makes the caller of a request known. Raises: HttpProblem 400, 401 and 503, which are on record."""
+    def admit(self, http: HttpExchange, server: str) -> Coroutine[Any, Any, None] | None:  # Any: a coroutine's types
+        """Makes the caller of a request known: at once, or by what is returned, where keys have to be fetched.
+
+        Raises: HttpProblem 400, 401 and 503, which are on record.
+        """
         try:
             if http.query and _IN_QUERY.search(http.query):
                 raise AuthRefused(rules.AUTH_QUERY, _QUERY)
-            http.caller = http.caller.signed_in(self._identify(http.header(b"authorization")))
+            header = http.header(b"authorization")
+            found = self._remembered(header, time.time())
+            if found is None:
+                bearer = self._read(header)
+                if self._issuers is not None and self._issuers.issued(bearer):
+                    return self._admit_issued(http, server, header or b"", bearer)
+                found = self._remember(header or b"", self._verify(bearer))
+            self._let_in(http, server, found)
         except AuthRefused as problem:
-            self._record(http, server, problem)
-            raise self._answer(server, problem) from None
+            raise self._refused(http, server, problem) from None
+        return None
+
+    async def _admit_issued(self, http: HttpExchange, server: str, header: bytes, bearer: bytes) -> None:
+        """Raises: HttpProblem 401."""
+        assert self._issuers is not None
+        try:
+            self._let_in(http, server, self._remember(header, await self._issuers.verify(bearer, time.time())))
+        except AuthRefused as problem:
+            raise self._refused(http, server, problem) from None
+
+    def _let_in(self, http: HttpExchange, server: str, identity: Identity) -> None:
+        """Raises: AuthRefused."""
+        if identity.audiences is not None and self.resource(server) not in identity.audiences:
+            raise AuthRefused(rules.AUTH_AUDIENCE, "The token was made for another address. Sign in for this one.")
+        http.caller = http.caller.signed_in(identity)
 
     def is_known(self, http: HttpExchange) -> bool:
-        """Whether the caller can sign in, without a record where it cannot."""
+        """Whether the caller has a token of ours, or one of an issuer that was checked before; not on record."""
+        header = http.header(b"authorization")
         try:
-            self._identify(http.header(b"authorization"))
+            return self._remembered(header, time.time()) is not None or self._verify(self._read(header)) is not None
         except (AuthRefused, HttpProblem):
             return False
-        return True
 
-    def _identify(self, header: bytes | None) -> Identity:
-        """Raises: AuthRefused, HttpProblem 503."""
+    def _remembered(self, header: bytes | None, now: float) -> Identity | None:
         if header is None:
-            raise AuthRefused(rules.AUTH_MISSING, _MISSING)
-        digest = sha256(header).digest()
-        now = time.time()
-        found = self._known.get(digest)
-        if found is not None and found[1] > now:
-            return found[0]
-        identity = self._verify(header, now)
+            return None
+        found = self._known.get(sha256(header).digest())
+        return found[0] if found is not None and found[1] > now else None
+
+    def _remember(self, header: bytes, identity: Identity) -> Identity:
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
-        self._known[digest] = (identity, min(identity.expires, now + _REMEMBERED_SECONDS))
+        until = min(identity.expires, time.time() + _REMEMBERED_SECONDS)
+        self._known[sha256(header).digest()] = (identity, until)
         return identity
 
-    def _verify(self, header: bytes, now: float) -> Identity:
+    def _read(self, header: bytes | None) -> bytes:
+        """The token of a header. Raises: AuthRefused, HttpProblem 503."""
+        if header is None:
+            raise AuthRefused(rules.AUTH_MISSING, _MISSING if self._issuers is None else _SIGN_IN)
         bearer = _BEARER.fullmatch(header)
         if bearer is None:
             raise AuthRefused(rules.AUTH_MALFORMED, _MALFORMED)
         if self._tokens is None:
             raise HttpProblem(503, _UNREADABLE)
+        return bearer[1]
+
+    def _verify(self, bearer: bytes) -> Identity:
+        """The identity of a token of this gateway. Raises: AuthRefused, HttpProblem 503."""
+        assert self._tokens is not None
         try:
-            return self._tokens.verify(bearer[1], now)
+            return self._tokens.verify(bearer, time.time())
         except AuthRefused as problem:
             if problem.rule != rules.AUTH_UNKNOWN_KEY:
                 raise
         self._look()  # it may have been made a moment ago
         if self._tokens is None:
             raise HttpProblem(503, _UNREADABLE)
-        return self._tokens.verify(bearer[1], now)
+        return self._tokens.verify(bearer, time.time())
 
-    def _answer(self, server: str, problem: AuthRefused) -> HttpProblem:
-        if problem.rule == rules.AUTH_QUERY:
-            return HttpProblem(400, problem.text, rule="")
-        # RFC 6750: no error code where no token was sent.
-        error = "" if problem.rule == rules.AUTH_MISSING else "invalid_token"
-        return HttpProblem(401, problem.text, rule="", headers=[self.challenge(server, error, problem.text)])
+    # --- what a caller is told ---------------------------------------------------------------------------------------
 
-    def challenge(self, server: str, error: str, text: str, *, scope: str = "") -> tuple[bytes, bytes]:  # noqa: ARG002
+    def resource(self, server: str) -> str:
+        """The address of an endpoint, as tokens are made for it."""
+        base = (self._runtime.settings.auth.public_url or "").rstrip("/")
+        return f"{base}/mcp/{server}" if server else f"{base}/mcp"
+
+    def metadata(self, path: str) -> dict[str, object] | None:
+        """What a client needs to sign in at an endpoint (RFC 9728); None where there is nothing of that kind.
+
+        It is the same for servers that are not here: strangers do not learn which ones are.
+        """
+        if self._runtime.settings.auth.mode is not AuthMode.OAUTH or not path.startswith(METADATA):
+            return None
+        endpoint = path.removeprefix(METADATA)
+        server = endpoint.removeprefix("/mcp/") if endpoint.startswith("/mcp/") else ""
+        if not server and endpoint not in ("", "/mcp"):
+            return None
+        auth = self._runtime.settings.auth
+        return {
+            "resource": self.resource(server),
+            "authorization_servers": [one.issuer for one in auth.issuers],
+            "bearer_methods_supported": ["header"],
+            "resource_name": f"handfast: {server}" if server else "handfast",
+            **({"scopes_supported": list(auth.scopes)} if auth.scopes else {}),
+        }
+
+    def challenge(self, server: str, error: str, text: str, *, scope: str = "") -> tuple[bytes, bytes]:
         """The header that says why a request was refused, and how to do better."""
+        auth = self._runtime.settings.auth
         said = ['realm="handfast"']
+        if auth.mode is AuthMode.OAUTH:
+            base = (auth.public_url or "").rstrip("/")
+            endpoint = self.resource(server).removeprefix(base)
+            said.append(f'resource_metadata="{_UNQUOTABLE.sub("?", base + METADATA + endpoint)}"')
+            scope = scope or " ".join(auth.scopes)
         if error:
             said += [f'error="{error}"', f'error_description="{_UNQUOTABLE.sub("?", text)}"']
         if scope:
             said.append(f'scope="{scope}"')
         return (b"www-authenticate", f"Bearer {', '.join(said)}".encode())
 
-    def _record(self, http: HttpExchange, server: str, problem: AuthRefused) -> None:
+    def _refused(self, http: HttpExchange, server: str, problem: AuthRefused) -> HttpProblem:
+        """Puts the refusal on record; what the client is answered."""
         self._runtime.journal.note(
             RecordType.AUTH_FAILURE,
             Status.BLOCKED,
@@ -178,3 +254,8 @@ class SignIn:
             details={"address": http.caller.peer},
             is_refusal=True,
         )
+        if problem.rule == rules.AUTH_QUERY:
+            return HttpProblem(400, problem.text, rule="")
+        # RFC 6750: no error code where no token was sent.
+        error = "" if problem.rule == rules.AUTH_MISSING else "invalid_token"
+        return HttpProblem(401, problem.text, rule="", headers=[self.challenge(server, error, problem.text)])

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from handfast.access.trusted import ALGORITHMS, TrustedIssuer
 from handfast.core.call.policy import (
     InputErrors,
     InputPolicy,
@@ -21,6 +22,8 @@ from handfast.core.call.recording import Durability, OnFailure
 from handfast.gateway.settings import ServerSettings, Settings, Transport, load_settings, trace_settings
 from handfast.gateway.settings.blocks import (
     Activity,
+    Auth,
+    AuthMode,
     Bodies,
     Bridge,
     Isolation,
@@ -116,8 +119,25 @@ ACTIVITY = st.builds(
     whole_refusals=st.none() | st.integers(1, 100_000),
     on_failure=st.sampled_from(OnFailure),
 )
+ISSUER = st.builds(
+    TrustedIssuer,
+    name=st.sampled_from(["corp", "lab-2"]),
+    issuer=st.sampled_from(["https://login.example/x", "http://127.0.0.1:8080"]),
+    audiences=st.lists(st.sampled_from(["a", "https://b/mcp"]), max_size=2).map(tuple),
+    jwks_url=st.none() | st.just("https://login.example/keys"),
+    algorithms=st.sampled_from([("RS256",), ALGORITHMS]),
+    groups_claim=st.sampled_from(["groups", "roles"]),
+)
+AUTH = st.builds(Auth, mode=st.sampled_from([AuthMode.NONE, AuthMode.TOKEN])) | st.builds(
+    Auth,
+    mode=st.just(AuthMode.OAUTH),
+    public_url=st.sampled_from(["https://tools.example", "http://localhost:8480/"]),
+    issuers=ISSUER.map(lambda issuer: (issuer,)),
+    scopes=st.lists(st.sampled_from(["a:read", "b"]), max_size=2).map(tuple),
+)
 SETTINGS = st.builds(
     Settings,
+    auth=AUTH,
     servers=st.lists(st.tuples(NAMES, STDIO | HTTP), max_size=3, unique_by=lambda pair: pair[0].lower()).map(dict),
     input_validation=st.builds(InputPolicy, **INPUT),
     output_validation=st.builds(OutputPolicy, **OUTPUT),

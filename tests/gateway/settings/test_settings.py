@@ -117,7 +117,7 @@ def test_defaults_are_those_that_are_documented() -> None:
             "uncompilable_schema": None,
             "guards_without_schema": False,
         },
-        "auth": {"mode": "none"},
+        "auth": {"mode": "none", "public_url": None, "issuers": [], "scopes": []},
         "activity": {
             "store": "sqlite",
             "durability": "decisions",

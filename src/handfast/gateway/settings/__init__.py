@@ -7,7 +7,9 @@ from ipaddress import ip_address
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import urlsplit
 
+from handfast.access.trusted import ALGORITHMS
 from handfast.core.call.policy import InputPolicy, OutputPolicy, ToolPolicy, resolve
 from handfast.gateway.settings.blocks import Activity, Auth, AuthMode, Limits, Listening, Start
 from handfast.gateway.settings.check import check_block, take_value
@@ -189,9 +191,28 @@ def _is_open(host: str) -> bool:
         return False
 
 
+def _check_oauth(values: Mapping[str, Any], findings: Findings) -> None:  # Any: values of many types
+    if values["auth.public_url"] is None:
+        findings.note("auth.mode oauth needs auth.public_url: clients are told it, and tokens are made for it")
+    elif urlsplit(values["auth.public_url"]).path not in ("", "/"):
+        findings.note("auth.public_url must not have a path; /mcp and /mcp/<server> come after it")
+    issuers = values["auth.issuers"]
+    if not issuers:
+        findings.note("auth.mode oauth needs auth.issuers: at least one, with its name and address")
+    for what in ("name", "issuer"):
+        if len({getattr(one, what) for one in issuers}) < len(issuers):
+            findings.note(f"auth.issuers has two with the same {what}; each needs its own")
+    for one in issuers:
+        wrong = [algorithm for algorithm in one.algorithms if algorithm not in ALGORITHMS]
+        if wrong or not one.algorithms:
+            findings.note(f"auth.issuers: algorithms of {one.name} must be some of {', '.join(ALGORITHMS)}")
+
+
 def _check_together(values: Mapping[str, Any], findings: Findings) -> None:  # Any: values of many types
     if values["auth.mode"] is AuthMode.NONE and _is_open(_host_and_port(values["listen"])[0]):
         findings.note(open_to_all(values["listen"]))
+    if values["auth.mode"] is AuthMode.OAUTH:
+        _check_oauth(values, findings)
     if values["limits.body_bytes"] > values["limits.message_bytes"]:
         findings.note("limits.body_bytes must not be above limits.message_bytes, which every message is held to")
 

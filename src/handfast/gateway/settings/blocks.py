@@ -5,6 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from handfast.access.trusted import TRUSTED_URL, TrustedIssuer
 from handfast.core.call.recording import KEEP_BYTES, WHOLE_REFUSALS, Durability, OnFailure
 from handfast.wire.methods import LIST_KINDS
 
@@ -51,6 +52,7 @@ class AuthMode(StrEnum):
 
     NONE = "none"
     TOKEN = "token"  # noqa: S105 - a word of the settings
+    OAUTH = "oauth"
 
 
 class Auth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -59,10 +61,32 @@ class Auth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     mode: Annotated[
         AuthMode,
         Meta(
-            description="`token` asks every caller for a token that `handfast token create` has made; `none` asks"
-            " nobody, and the gateway then listens on loopback only."
+            description="`token` asks every caller for a token that `handfast token create` has made, `oauth` for one"
+            " of those or of an issuer; `none` asks nobody, and the gateway then listens on loopback only."
         ),
     ] = AuthMode.NONE
+    public_url: Annotated[
+        Annotated[str, Meta(pattern=TRUSTED_URL)] | None,
+        Meta(
+            description="The address by which clients reach the gateway, without a path; with `oauth` it is part of"
+            " what tokens are made for.",
+            extra={"wanted": "an https address such as https://tools.example.com, or http on loopback"},
+        ),
+    ] = None
+    issuers: Annotated[
+        tuple[TrustedIssuer, ...],
+        Meta(
+            description="The authorization servers whose tokens are accepted with `oauth`.",
+            extra={"wanted": 'a list of issuers such as [{"name": "corp", "issuer": "https://login.example.com"}]'},
+        ),
+    ] = ()
+    scopes: Annotated[
+        tuple[Annotated[str, Meta(pattern="^[!#-\\[\\]-~]+$")], ...],
+        Meta(
+            description="Scopes that clients are told to ask their issuer for when they first sign in.",
+            extra={"wanted": "a list of scopes such as contacts:read"},
+        ),
+    ] = ()
 
 
 class Activity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from handfast.core.call.policy import Overrides
 from handfast.core.words.redaction import scrub_text
 from handfast.gateway.settings import TracedSettings
@@ -81,5 +83,7 @@ def plain_value(value: object) -> object:
     if isinstance(value, frozenset):
         return sorted(value)
     if isinstance(value, tuple):
-        return list(value)
+        return [plain_value(each) for each in value]
+    if isinstance(value, Struct):
+        return {name: plain_value(getattr(value, name)) for name in value.__struct_fields__}
     return value.value if isinstance(value, StrEnum) else value

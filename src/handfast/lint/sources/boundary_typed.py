@@ -33,6 +33,7 @@ class Boundary:
 # handfast's own boundaries. A boundary is added together with the code that makes it one, never before.
 OWN_BOUNDARIES: Final = (
     Boundary("src/handfast/access/jwt.py", "read_claims", "jwt"),
+    Boundary("src/handfast/access/issuers.py", "read_issued_claims", "jwt.issuer"),
     Boundary("src/handfast/toolkit/running/arguments_model.py", "parse_arguments", "mcp.tool"),
     # Arguments of a tool without a model are judged by its input schema, and its handler reads them one by one.
     Boundary("src/handfast/toolkit/writing/builders.py", "run_of_handler", "mcp.tool.dual_path", lenient=True),
