@@ -43,10 +43,11 @@ _INITIALIZED: Final = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 class HttpCaller:
     """One client on a connection of its own."""
 
-    def __init__(self, url: str, era: str, *, tool: str = _TOOL) -> None:
+    def __init__(self, url: str, era: str, *, tool: str = _TOOL, token: str = "") -> None:
         self._client = HttpClient(url)
         self._tool = tool
         self._era = era
+        self._signed = [(b"authorization", f"Bearer {token}".encode())] if token else []
         self._headers = _JSON
 
     async def open(self) -> None:
@@ -70,7 +71,8 @@ class HttpCaller:
     async def _post(self, message: Mapping[str, object]) -> tuple[Response, bytes]:
         body = json.dumps(message).encode()
         try:
-            response = await self._client.request("POST", self._headers, body, response_timeout=_SECONDS)
+            headers = [*self._headers, *self._signed]
+            response = await self._client.request("POST", headers, body, response_timeout=_SECONDS)
             return response, await response.read(_LIMIT)
         except UpstreamFailed as problem:
             raise BenchFailed(str(problem)) from None

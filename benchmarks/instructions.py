@@ -1,6 +1,8 @@
 """Machine instructions that the gateway executes for a call of 1 KB, by callgrind: they hardly move on a busy machine.
 
-python -m benchmarks.instructions [--base REV [--limit 1.03]] [--only WORDS] [--calls N] [--rounds N]    needs valgrind
+python -m benchmarks.instructions [--base REV [--limit 1.03] | --signed] [--only WORDS] [--calls N] [--rounds N]
+
+Needs valgrind.
 """
 
 import argparse
@@ -97,6 +99,7 @@ class Side:
 
     name: str
     source: Path
+    signs_in: bool = False  # its callers have tokens, with a scope for each server
 
     def environ(self) -> dict[str, str]:
         own = {name: value for name, value in os.environ.items() if not name.startswith("HANDFAST_")}
@@ -142,13 +145,14 @@ class Stand:
                 stack.callback(Running(command, url, self.folder / f"{name}.log").stop)
                 self._urls[name] = url
 
-    def write_settings(self, path: Path, modes: str) -> None:
+    def write_settings(self, path: Path, modes: str, *, signs_in: bool) -> None:
         servers: dict[str, object] = {name: {"url": url} for name, url in self._urls.items()}
         for era in (MODERN, LEGACY):
             servers[server_name(STDIO, era)] = {"command": sys.executable, "args": _lean(era), "cwd": str(ROOT)}
         # A slow start must not be taken for a server that tells nothing about its tools.
         settings = {"mcpServers": servers, "limits": {"learn_timeout_s": 60}}
         settings |= {"input_validation": {"mode": modes}, "output_validation": {"mode": modes}}
+        settings |= {"auth": {"mode": "token"}} if signs_in else {}
         path.write_text(json.dumps(settings))
 
 
@@ -226,7 +230,7 @@ def count_records(state: Path) -> int:
 async def start_gateway(stack: AsyncExitStack, stand: Stand, cell: Cell, side: Side) -> Gateway:
     """The gateway for this cell, and for all others of its process."""
     folder = Path(tempfile.mkdtemp(dir=stand.folder))
-    stand.write_settings(folder / "handfast.json", cell.modes)
+    stand.write_settings(folder / "handfast.json", cell.modes, signs_in=side.signs_in)
     options = ["--config", str(folder / "handfast.json"), "--state", str(folder / "state")]
     if cell.place == WRAP:
         return await _start_wrap(stack, stand, options, cell, side)
@@ -252,11 +256,12 @@ def _start_serve(stack: AsyncExitStack, stand: Stand, options: Sequence[str], si
     base = f"http://127.0.0.1:{free_port()}"
     command = stand.meter.command(["serve", *options, "--listen", base.removeprefix("http://")])
     url, log = f"{base}/mcp/{server_name(JSON, MODERN)}", state.with_name("log")
-    running = Running(command, url, log, environ=side.environ(), seconds=_START_SECONDS)
+    token = _token(state) if side.signs_in else ""
+    running = Running(command, url, log, environ=side.environ(), seconds=_START_SECONDS, token=token)
     stack.callback(running.stop)
 
     async def clients(stack: AsyncExitStack, cell: Cell) -> list[Caller]:
-        callers: list[Caller] = [_http_caller(base, cell) for _ in range(stand.plan.connections)]
+        callers: list[Caller] = [_http_caller(base, cell, token) for _ in range(stand.plan.connections)]
         for caller in callers:
             stack.push_async_callback(caller.close)
             await caller.open()
@@ -265,11 +270,25 @@ def _start_serve(stack: AsyncExitStack, stand: Stand, options: Sequence[str], si
     return Gateway(stand, state, clients, pid=running.pid, made=1)
 
 
-def _http_caller(base: str, cell: Cell) -> HttpCaller:
+def _http_caller(base: str, cell: Cell, token: str) -> HttpCaller:
     server = server_name(cell.transport, cell.era)
     if cell.place == ALL:
-        return HttpCaller(f"{base}/mcp", cell.era, tool=f"{server}__{traffic.JUDGED}")
-    return HttpCaller(f"{base}/mcp/{server}", cell.era)
+        return HttpCaller(f"{base}/mcp", cell.era, tool=f"{server}__{traffic.JUDGED}", token=token)
+    return HttpCaller(f"{base}/mcp/{server}", cell.era, token=token)
+
+
+def _token(state: Path) -> str:
+    """For the usual few scopes: a server to read, one to write, one for everything."""
+    from handfast.access.token_store import TokenStore
+    from handfast.access.tokens import issue_token
+    from handfast.core.access.scopes import parse_scopes
+
+    names = [server_name(transport, era) for transport in (JSON, SSE, STDIO) for era in (MODERN, LEGACY)]
+    scopes = parse_scopes(" ".join(f"{name}:{kind}" for name in names for kind in ("read", "write", "admin")))
+    _, text = issue_token(
+        TokenStore(state), name="bench", subject="bench", scopes=scopes, groups=(), seconds=86_400, now=time.time()
+    )
+    return text
 
 
 async def measure(
@@ -348,6 +367,9 @@ def read_command_line(arguments: Sequence[str] | None = None) -> argparse.Namesp
     parser = argparse.ArgumentParser(prog="python -m benchmarks.instructions", description=__doc__)
     parser.add_argument("--base", metavar="REV", help="also measure the source of this revision, and compare")
     parser.add_argument(
+        "--signed", action="store_true", help="callers with tokens, compared with the same source without"
+    )
+    parser.add_argument(
         "--limit", type=float, default=LIMIT, help="most that head may cost of base (default: %(default)s)"
     )
     parser.add_argument("--only", metavar="WORDS", default="", help="rows that hold these words, such as 'JSON strict'")
@@ -378,7 +400,10 @@ def run(options: argparse.Namespace, folder: Path) -> Figures:
             side.require()
         return asyncio.run(measure(stand, sides, cells=cells, progress=progress))
 
-    head = Side(HEAD, ROOT / "src")
+    head = Side(HEAD, ROOT / "src", signs_in=options.signed)
+    if options.signed:
+        cells = [cell for cell in cells if cell.place != WRAP]  # nobody signs in over stdio
+        return work([head, Side(BASE, ROOT / "src")])
     if options.base is None:
         return work([head])
     with checked_out(options.base, folder) as source:
@@ -400,7 +425,8 @@ def main() -> int:
     print(render_table(figures))
     excess = above(figures, options.limit)
     for cell in excess:
-        print(f"instructions: ({cell}) is above {options.limit} of {options.base}", file=sys.stderr)
+        base = "callers without tokens" if options.signed else options.base
+        print(f"instructions: ({cell}) is above {options.limit} of {base}", file=sys.stderr)
     return 1 if excess else 0
 
 

@@ -50,8 +50,11 @@ class Running:
         *,
         environ: Mapping[str, str] | None = None,
         seconds: float = _START_SECONDS,
+        token: str = "",
     ) -> None:
+        """`token` is that of its first caller, where it asks for one."""
         self.url = url
+        self._token = token
         self._log = log
         self._seconds = seconds
         began = time.perf_counter()
@@ -76,19 +79,21 @@ class Running:
 
     def _wait_for_call(self) -> None:
         deadline = time.monotonic() + self._seconds
-        while not first_call(self.url):
+        while not first_call(self.url, self._token):
             if self._process.poll() is not None or time.monotonic() > deadline:
                 self.stop()
                 raise BenchFailed(f"{self.url} never answered a call; it said: {self._log.read_text()[-800:]}")
             time.sleep(_POLL_SECONDS)
 
 
-def first_call(url: str) -> bool:
+def first_call(url: str, token: str = "") -> bool:
     """One call, on a connection of its own; False while nobody listens."""
     parts = urlsplit(url)
     assert parts.hostname is not None
     connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=_START_SECONDS)
     headers = {name.decode(): value.decode() for name, value in traffic.headers(traffic.JUDGED)}
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
     try:
         connection.request("POST", parts.path, traffic.call(traffic.JUDGED, 0), headers)
         answer = connection.getresponse()

@@ -7,6 +7,7 @@ from typing import Protocol
 import msgspec
 
 from handfast.core.access.identity import Identity
+from handfast.core.access.permissions import Denied
 from handfast.core.call import rules
 from handfast.crashes import describe_crash
 from handfast.gateway.admission.draining import STOPPING, Drain
@@ -17,7 +18,7 @@ from handfast.gateway.http.headers import check_described, check_repeated
 from handfast.gateway.refused_calls import record_blocked, record_refused
 from handfast.gateway.runtime import Runtime
 from handfast.gateway.servers import Servers
-from handfast.gateway.sign_in import SignIn
+from handfast.gateway.sign_in import METADATA, SignIn
 from handfast.turns import LARGE_BYTES, take_turn
 from handfast.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, UPSTREAM_FAILED
 from handfast.wire.message import AmbiguousKeys, BadMessage, Message, read_message
@@ -85,8 +86,7 @@ class GatewayApp:
         if http.path == "/health":
             return self._health(http)
         if self.sign_in.is_needed:
-            metadata = self.sign_in.metadata(http.path)
-            if metadata is not None:
+            if http.path.startswith(METADATA) and (metadata := self.sign_in.metadata(http.path)) is not None:
                 return self._tell(http, metadata)
             signing_in = self.sign_in.admit(http, _server_of(http))
             if signing_in is not None:
@@ -136,8 +136,11 @@ class GatewayApp:
             return
         if len(body) >= LARGE_BYTES:
             await take_turn()  # reading it was the first piece of work
-        if http.caller.identity is not None and await self._is_denied(http, message, http.caller.identity):
-            return
+        if http.caller.identity is not None:
+            denied = self._deny(http, message, http.caller.identity)
+            if denied is not None:
+                await self._forbid(http, message, *denied)
+                return
         if message.method == "initialize" and len(body) > _LARGEST_OPENING:
             text = f"The initialize is over the limit of {_LARGEST_OPENING} bytes. Say less of the client."
             raise HttpProblem(413, text, rule=rules.REQUEST_BODY_TOO_LARGE)
@@ -162,8 +165,8 @@ class GatewayApp:
         finally:
             drain.left()
 
-    async def _is_denied(self, http: HttpExchange, message: Message, identity: Identity) -> bool:
-        """Answers a request to which the caller has no right with 403, as far as that is known here.
+    def _deny(self, http: HttpExchange, message: Message, identity: Identity) -> tuple[str, str | None, Denied] | None:
+        """The server and tool that a caller has no right to, and why; None where it has, or that is not known here.
 
         What is not known yet, such as a tool's kind before its list was read, is decided on the request's own path.
         """
@@ -174,15 +177,18 @@ class GatewayApp:
             else:
                 denied = deny_request(server, message, identity) if server else None
         except (AmbiguousKeys, NotJson):
-            return False  # refused where it is read
-        if denied is None:
-            return False
+            return None  # refused where it is read
+        return None if denied is None else (server, tool, denied)
+
+    async def _forbid(
+        self, http: HttpExchange, message: Message, server: str, tool: str | None, denied: Denied
+    ) -> None:
+        """Answers with 403, and the scope that would do."""
         await record_blocked(
             self._runtime, message, http.caller, server=server, tool=tool, rule=rules.ACCESS_SCOPE, reason=denied.text
         )
         challenge = self.sign_in.challenge(_server_of(http), "insufficient_scope", denied.text, scope=denied.scope)
         await http.respond(403, [JSON, challenge], error_reply(message.id, INVALID_REQUEST, denied.text))
-        return True
 
     async def _health(self, http: HttpExchange) -> None:
         recorder = self._runtime.recorder

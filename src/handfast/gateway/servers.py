@@ -86,12 +86,12 @@ class Servers:
         served = self._by_name.get(server)
         if served is None:
             return server, tool, None
+        contract = served.built.side.learner.contracts.find(tool)
+        if contract is not None and may_call(identity, server, tool, contract.kind):
+            return server, tool, None
         if not may_enter(identity, server):
             return server, tool, deny_entry(server)
-        contract = served.built.side.learner.contracts.find(tool)
-        if contract is None or may_call(identity, server, tool, contract.kind):
-            return server, tool, None
-        return server, tool, deny_call(server, tool, contract.kind)
+        return server, tool, None if contract is None else deny_call(server, tool, contract.kind)
 
     def health(self) -> dict[str, HealthReport]:
         """Returns the health of each server of the settings, by name."""

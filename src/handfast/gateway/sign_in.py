@@ -5,7 +5,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Coroutine
-from hashlib import sha256
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from handfast.access.refused import NEEDS_EXTRA, AuthRefused
@@ -27,7 +27,9 @@ METADATA: Final = "/.well-known/oauth-protected-resource"
 
 _LOOK_SECONDS: Final = 1.0  # a revoked token ends within twice that
 _MOST_KNOWN: Final = 4096  # verified tokens that are remembered
+_LONGEST_KNOWN: Final = 4096  # bytes of such a header: most have one or two thousand
 _REMEMBERED_SECONDS: Final = 60.0
+_MOST_PEERS: Final = 64  # addresses from which one token is used
 _BEARER: Final = re.compile(rb"(?i:bearer) +([A-Za-z0-9._~+/=-]+)")
 _IN_QUERY: Final = re.compile(rb"(?:^|&)(?:access_token|token)=", re.IGNORECASE)
 _UNQUOTABLE: Final = re.compile(r"[^\x20\x21\x23-\x5b\x5d-\x7e]")  # RFC 6750, 3: a tool may have any name
@@ -46,6 +48,15 @@ _UNREADABLE: Final = "Tokens cannot be checked at the moment. Try again later; t
 _log = logging.getLogger("handfast.gateway")
 
 
+@dataclass(slots=True)
+class _Known:
+    """A token that was verified, as it was sent."""
+
+    identity: Identity
+    until: float  # then it is verified again
+    callers: dict[str, Caller] = field(default_factory=dict)  # who showed it, by network address
+
+
 class SignIn:
     """Follows `auth` in the settings, and what is revoked while the gateway runs."""
 
@@ -55,7 +66,7 @@ class SignIn:
         self._tokens: KnownTokens | None = None
         self._issuers: Issuers | None = None
         self._auth: Auth | None = None  # what tokens and issuers were made for
-        self._known: dict[bytes, tuple[Identity, float]] = {}  # by digest of the header, with the time to look again
+        self._known: dict[bytes, _Known] = {}  # by header
         self._task: asyncio.Task[None] | None = None
         if self.is_needed:
             self._open()
@@ -130,13 +141,13 @@ class SignIn:
             if http.query and _IN_QUERY.search(http.query):
                 raise AuthRefused(rules.AUTH_QUERY, _QUERY)
             header = http.header(b"authorization")
-            found = self._remembered(header, time.time())
-            if found is None:
+            known = None if header is None else self._known.get(header)
+            if known is None or known.until <= time.time():
                 bearer = self._read(header)
                 if self._issuers is not None and self._issuers.issued(bearer):
                     return self._admit_issued(http, server, header or b"", bearer)
-                found = self._remember(header or b"", self._verify(bearer))
-            self._let_in(http, server, found)
+                known = self._remember(header or b"", self._verify(bearer))
+            self._let_in(http, server, known)
         except AuthRefused as problem:
             raise self._refused(http, server, problem) from None
         return None
@@ -149,32 +160,41 @@ class SignIn:
         except AuthRefused as problem:
             raise self._refused(http, server, problem) from None
 
-    def _let_in(self, http: HttpExchange, server: str, identity: Identity) -> None:
+    def _let_in(self, http: HttpExchange, server: str, known: "_Known") -> None:
         """Raises: AuthRefused."""
+        identity = known.identity
         if identity.audiences is not None and self.resource(server) not in identity.audiences:
             raise AuthRefused(rules.AUTH_AUDIENCE, "The token was made for another address. Sign in for this one.")
-        http.caller = http.caller.signed_in(identity)
+        caller = known.callers.get(http.caller.peer)
+        if caller is None:
+            if len(known.callers) >= _MOST_PEERS:
+                known.callers.clear()
+            caller = known.callers[http.caller.peer] = http.caller.signed_in(identity)
+        http.caller = caller
 
     def is_known(self, http: HttpExchange) -> bool:
         """Whether the caller has a token of ours, or one of an issuer that was checked before; not on record."""
         header = http.header(b"authorization")
         try:
-            return self._remembered(header, time.time()) is not None or self._verify(self._read(header)) is not None
+            known = None if header is None else self._known.get(header)
+            if known is None or known.until <= time.time():
+                self._verify(self._read(header))
         except (AuthRefused, HttpProblem):
             return False
+        return True
 
-    def _remembered(self, header: bytes | None, now: float) -> Identity | None:
-        if header is None:
-            return None
-        found = self._known.get(sha256(header).digest())
-        return found[0] if found is not None and found[1] > now else None
-
-    def _remember(self, header: bytes, identity: Identity) -> Identity:
+    def _remember(self, header: bytes, identity: Identity) -> "_Known":
+        until = min(identity.expires, time.time() + _REMEMBERED_SECONDS)
+        known = self._known.get(header)
+        if known is not None:
+            known.until = until  # the same text says the same: sessions and what was decided go on with one object
+            return known
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
-        until = min(identity.expires, time.time() + _REMEMBERED_SECONDS)
-        self._known[sha256(header).digest()] = (identity, until)
-        return identity
+        known = _Known(identity, until)
+        if len(header) <= _LONGEST_KNOWN:
+            self._known[header] = known
+        return known
 
     def _read(self, header: bytes | None) -> bytes:
         """The token of a header. Raises: AuthRefused, HttpProblem 503."""

@@ -18,6 +18,8 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     token: str = ""  # the token's id, which is no secret
     audiences: frozenset[str] | None = None  # the addresses that the token is for; None: all of this gateway
     expires: float = inf  # seconds since 1970
+    # What its scopes were found to allow, by server, tool and kind. They are compared once for each tool, not per call.
+    decided: dict[tuple[str, str, str], bool] = msgspec.field(default_factory=dict)
 
     @property
     def actor(self) -> str:

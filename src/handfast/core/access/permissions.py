@@ -8,6 +8,7 @@ from handfast.core.words.wording import scrubbed
 
 # A tool stands for all of a server here, so that only scopes without a tool of their own count.
 _ALL: Final = "*"
+_MOST_DECIDED: Final = 4096  # of one identity; a caller may invent names of tools
 
 
 class Denied(NamedTuple):
@@ -19,11 +20,28 @@ class Denied(NamedTuple):
 
 def may_enter(identity: Identity | None, server: str) -> bool:
     """Whether a caller may use anything of a server. Without authentication everybody may."""
-    return identity is None or any(scope.names(server) for scope in identity.scopes)
+    if identity is None:
+        return True
+    found = identity.decided.get((server, "", ""))
+    return _decide(identity, server) if found is None else found
 
 
 def may_call(identity: Identity | None, server: str, tool: str, kind: ScopeKind) -> bool:
-    return identity is None or match(identity.scopes, server=server, tool=tool, kind=kind)
+    if identity is None:
+        return True
+    found = identity.decided.get((server, tool, kind))
+    return _decide(identity, server, tool, kind) if found is None else found
+
+
+def _decide(identity: Identity, server: str, tool: str = "", kind: str = "") -> bool:
+    if len(identity.decided) >= _MOST_DECIDED:
+        identity.decided.clear()
+    if kind:
+        found = match(identity.scopes, server=server, tool=tool, kind=kind)
+    else:
+        found = any(scope.names(server) for scope in identity.scopes)
+    identity.decided[server, tool, kind] = found
+    return found
 
 
 def may_read(identity: Identity | None, server: str) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 from handfast.core.access.identity import Identity
 from handfast.core.access.permissions import Denied, deny_call, may_call
+from handfast.core.access.scopes import ScopeKind
 from handfast.core.call import rules
 from handfast.core.call.caller import Caller
 from handfast.core.call.contract import LIST_UNAVAILABLE, UNLISTED
@@ -94,16 +95,17 @@ class JudgedCalls:
             return self.turn_away(message, problem.rule, str(problem), code=UPSTREAM_FAILED)
         policy = call.policy
         is_strict = policy.blocks_unknown_tools
-        needs_contract = policy.judges or is_strict or pending.caller.identity is not None
+        identity = pending.caller.identity
+        needs_contract = policy.judges or is_strict or (identity is not None and self._kind_of(tool) is None)
         if needs_contract and not await self._find_contract(call, tool, client, must_be_listed=is_strict):
             return NOTHING  # cancelled, given up, or its client left meanwhile
         pending.asks_for_task = "task" in params
         given = params.get("arguments")
         arguments = None if given is None else bytes(given)
         try:
-            refused = await self._refuse_unjudged(message.id, pending, arguments, is_strict=is_strict)
-            if refused is not None:
-                return Step(to_client=refused)
+            denied = None if identity is None else self._deny_call(tool, identity)
+            if denied is not None or (call.contract is None and is_strict):
+                return Step(to_client=await self._refuse_unjudged(message.id, pending, arguments, denied))
             decision = await server.path.admit(call, arguments)
         except RecordingFailed as problem:
             server.path.conclude(call, Status.ERROR, rule=rules.RECORDING_FAILED, reason=str(problem))
@@ -123,18 +125,25 @@ class JudgedCalls:
             return NOTHING  # cancelled while it waited, or its time was over while it was judged
         return Step(to_server=message.raw)
 
+    def _kind_of(self, tool: str) -> ScopeKind | None:
+        contract = self._server.learner.contracts.find(tool)
+        return None if contract is None else contract.kind
+
+    def _deny_call(self, tool: str, identity: Identity) -> Denied | None:
+        """Why the caller may not call a tool; one that is not known may do anything."""
+        server, kind = self._server.name, self._kind_of(tool) or "admin"
+        return None if may_call(identity, server, tool, kind) else deny_call(server, tool, kind)
+
     async def _refuse_unjudged(
-        self, request_id: RequestId, pending: Pending, arguments: bytes | None, *, is_strict: bool
-    ) -> bytes | None:
-        """Refuses a call whose caller has no right to it, or whose tool is unknown and must not be; else None."""
-        call, identity = pending.call, pending.caller.identity
+        self, request_id: RequestId, pending: Pending, arguments: bytes | None, denied: Denied | None
+    ) -> bytes:
+        """Refuses a call to which its caller has no right, or whose tool must be known and is not."""
+        call = pending.call
         assert call is not None
-        if identity is not None and (denied := _deny_call(self._server.name, pending.tool, call, identity)) is not None:
-            await self._server.path.refuse(call, arguments, Violation(rules.ACCESS_SCOPE, denied.text))
-            return tool_error(request_id, denied.text, is_modern=pending.is_modern)
-        if call.contract is None and is_strict:
+        if denied is None:
             return await self._refuse_unknown(request_id, call, arguments)
-        return None
+        await self._server.path.refuse(call, arguments, Violation(rules.ACCESS_SCOPE, denied.text))
+        return tool_error(request_id, denied.text, is_modern=pending.is_modern)
 
     async def _refuse_unknown(self, request_id: RequestId, call: Exchange, arguments: bytes | None) -> bytes:
         """Refuses a call without a contract, because its policy blocks unknown tools."""
@@ -278,12 +287,6 @@ class JudgedCalls:
             except RecordingFailed as failure:
                 return self.fail(request_id, pending, str(failure), code=RECORDING_FAILED, rule=rules.RECORDING_FAILED)
         return error_reply(request_id, problem.code, text)
-
-
-def _deny_call(server: str, tool: str, call: Exchange, identity: Identity) -> Denied | None:
-    # A tool that is not known may do anything.
-    kind = "admin" if call.contract is None else call.contract.kind
-    return None if may_call(identity, server, tool, kind) else deny_call(server, tool, kind)
 
 
 def _refusal(request_id: RequestId, refused: Blocked, policy: ToolPolicy, *, is_modern: bool) -> bytes:

@@ -29,6 +29,7 @@ _USUAL = _TO_UPSTREAM | frozenset(
     (
         b"accept-encoding",
         b"accept-language",
+        b"authorization",
         b"connection",
         b"content-length",
         b"content-type",
