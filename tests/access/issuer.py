@@ -1,5 +1,6 @@
 """An issuer for the tests, whose keys they hold: its metadata and keys over HTTP, and tokens of any kind."""
 
+import contextlib
 import json
 import threading
 import time
@@ -38,6 +39,8 @@ class Issuer:
     url: str
     pages: dict[str, tuple[int, bytes, dict[str, str]]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
+    pause: float = 0.0  # before each answer
+    drips: bool = False  # a byte at a time, without end
 
     def __post_init__(self) -> None:
         self.show(METADATA, {"issuer": self.url, "jwks_uri": f"{self.url}/keys"})
@@ -70,12 +73,25 @@ def running_issuer() -> Iterator[Issuer]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             issuer.asked.append(self.path)
+            time.sleep(issuer.pause)
+            if issuer.drips:
+                self._drip()
+                return
             status, page, headers = issuer.pages.get(self.path, (404, b"", {}))
             self.send_response(status)
             for name, value in {"Content-Length": str(len(page)), **headers}.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(page)
+
+        def _drip(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", "1000000")
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                for _ in range(40):
+                    self.wfile.write(b" ")
+                    time.sleep(0.5)
 
         def log_message(self, *_: object) -> None:
             """Nothing to read for anybody."""

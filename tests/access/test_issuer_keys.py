@@ -163,6 +163,18 @@ def test_a_redirect_is_not_followed(issuer: Issuer) -> None:
     assert "/elsewhere" not in issuer.asked
 
 
+def test_an_answer_that_drips_is_given_up(issuer: Issuer) -> None:
+    issuer.drips = True
+    began = time.monotonic()
+
+    async def ask() -> None:
+        with pytest.raises(KeysUnavailable):
+            await keys_of(issuer).find("RS256", "r")
+
+    run(ask)
+    assert time.monotonic() - began < 20
+
+
 def test_only_public_keys_for_signatures_count(issuer: Issuer) -> None:
     odd = [
         {"kty": "oct", "kid": "s", "k": "c2VjcmV0"},

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from joserfc.jwk import RSAKey
+from joserfc.jwk import ECKey, RSAKey
 
 from handfast.access.issuers import IssuerClaims, Issuers, issuer_named_in
 from handfast.access.refused import AuthRefused
@@ -151,6 +151,23 @@ def test_odd_claims_leave_one_line_without_values(issuer: Issuer, caplog: pytest
     (line,) = [record for record in caplog.records if record.name == "handfast.boundary"]
     assert (line.event, line.boundary) == ("api.boundary.validation_failed", "jwt.issuer")  # type: ignore[attr-defined]
     assert "soon" not in caplog.text
+
+
+def test_a_key_that_does_not_fit_does_not_hide_one_that_does(issuer: Issuer) -> None:
+    """Without an id all keys of the kind are tried, whatever their curve and algorithm."""
+    before = issuer.pages["/keys"]
+    odd = [ECKey.generate_key("P-384").as_dict(private=False), {**RSA.as_dict(private=False), "alg": "PS256"}]
+    issuer.show("/keys", {"keys": [*odd, EC.as_dict(private=False), RSA.as_dict(private=False)]})
+    try:
+        for key, algorithm in ((EC, "ES256"), (RSA, "RS256")):
+            assert verify(issuer, signed(issuer.claims(), key, {"alg": algorithm})).actor == "corp:alice"
+    finally:
+        issuer.pages["/keys"] = before
+
+
+def test_a_stream_lives_as_long_as_requests_are_let_in(issuer: Issuer) -> None:
+    now = int(time.time())
+    assert verify(issuer, issuer.token(exp=now - 20)).expires > now
 
 
 def test_two_clocks_may_differ_by_half_a_minute(issuer: Issuer) -> None:

@@ -28,6 +28,8 @@ def test_an_issuer_is_at_https_or_on_this_machine(issuer: str) -> None:
         {"issuer": "http://login.example.com"},
         {"issuer": "http://127.0.0.1.evil.example"},
         {"issuer": "https://a?b"},
+        {"issuer": "http://localhost:80@evil.example/"},
+        {"jwks_url": "http://127.0.0.1:1@evil.example/keys"},
         {"issuer": "https://a#b"},
         {"issuer": "login.example.com"},
         {"name": "a:b"},

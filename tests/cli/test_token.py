@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Ran
+from tests.contracts.rig import HANDFAST
 
 Run = Callable[..., Ran]
 TEXT = re.compile(r"[\w-]+\.[\w-]+\.[\w-]+\n")
@@ -103,7 +104,33 @@ def test_rotating_the_key_keeps_tokens_good(token: Run, tmp_path: Path) -> None:
         assert connection.execute("SELECT count(DISTINCT key) FROM tokens").fetchone() == (2,)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+@pytest.mark.parametrize("command", ["create", "rotate"])
+def test_a_token_that_cannot_be_written_changes_nothing(token: Run, tmp_path: Path, command: str) -> None:
+    if command == "rotate":
+        token("create", "ci")
+    before = [entry for entry in listed(token) if entry["state"] == "active"]
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(
+            [*HANDFAST, "token", command, "ci", "--state", str(tmp_path / "state")],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ran.returncode == 1
+    assert ran.stderr == (
+        "handfast: the token could not be written (No space left on device), so it was ended again.\n"
+    )
+    assert [entry for entry in listed(token) if entry["state"] == "active"] == before
+
+
 WRONG = {
+    "many scopes": (
+        ["create", "ci", "--scopes", " ".join(f"server{n}/tool" for n in range(300))],
+        "at most 4000 characters",
+    ),
+    "an Arabic digit": (["create", "ci", "--expires", "\u0663d"], "--expires takes a time"),
     "name": (["create", "a b"], "a token's name has letters, digits and _ . @ + -, at most 128 of them."),
     "colon": (["create", "ci", "--for", "corp:alice"], "a caller has letters"),
     "group": (["create", "ci", "--groups", "a b"], "a group has letters"),

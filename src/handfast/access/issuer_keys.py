@@ -61,7 +61,7 @@ class IssuerKeys:
             self._begin()  # the answer does not wait for it
             return found
         if (fetching := self._begin()) is not None:
-            await asyncio.wait((fetching,))
+            await asyncio.wait((fetching,), timeout=_FETCH_S)
         if self._age() >= _STALE_S:
             raise KeysUnavailable
         return self._known(algorithm, key_id)
@@ -165,9 +165,16 @@ def fetch_document(url: str) -> bytes:
     if parts.scheme != "https" and not (parts.scheme == "http" and _is_loopback(parts.hostname or "")):
         raise ValueError("it is not at an https address")
     asked = urllib.request.Request(url, headers={"Accept": "application/json"})  # noqa: S310 - the scheme is checked
+    deadline = time.monotonic() + _FETCH_S
+    text = b""
     try:
         with _opener.open(asked, timeout=_FETCH_S) as response:
-            text: bytes = response.read(_MOST_BYTES + 1)
+            while piece := response.read1(_MOST_BYTES + 1 - len(text)):
+                text += piece
+                if time.monotonic() > deadline:  # the timeout alone is for each piece
+                    raise ValueError("it did not come in time")
+                if len(text) > _MOST_BYTES:
+                    break
     except urllib.error.HTTPError as problem:
         problem.close()
         raise ValueError(f"HTTP status {problem.code}") from None

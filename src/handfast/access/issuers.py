@@ -11,7 +11,7 @@ from joserfc.errors import JoseError
 from joserfc.util import urlsafe_b64decode
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from handfast.access.issuer_keys import IssuerKeys, KeysUnavailable
+from handfast.access.issuer_keys import IssuerKeys, Key, KeysUnavailable
 from handfast.access.jwt import ISSUER
 from handfast.access.refused import AuthRefused
 from handfast.access.trusted import TrustedIssuer
@@ -101,7 +101,7 @@ async def _verified(text: bytes, trusted: TrustedIssuer, keys: IssuerKeys) -> by
             raise AuthRefused(rules.AUTH_UNKNOWN_KEY, "The token's key is not one of its issuer. Sign in again.")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # joserfc warns of the older name of Ed25519
-            if any(jws.validate_compact(token, key, algorithms=[algorithm]) for key in found):
+            if any(_has_signed(token, key, algorithm) for key in found):
                 return token.payload
     except KeysUnavailable:
         text_of_it = "The keys of the token's issuer cannot be had at the moment. Try again later."
@@ -109,6 +109,14 @@ async def _verified(text: bytes, trusted: TrustedIssuer, keys: IssuerKeys) -> by
     except (JoseError, ValueError, TypeError, RecursionError):
         raise AuthRefused(rules.AUTH_MALFORMED, _NOT_TRUSTED) from None
     raise AuthRefused(rules.AUTH_SIGNATURE, _NOT_TRUSTED)
+
+
+def _has_signed(token: jws.CompactSignature, key: Key, algorithm: str) -> bool:
+    """False also for a key that is of another curve, or only for another algorithm."""
+    try:
+        return jws.validate_compact(token, key, algorithms=[algorithm])
+    except (JoseError, ValueError, TypeError):
+        return False
 
 
 def read_issued_claims(payload: bytes) -> IssuerClaims:
@@ -138,7 +146,7 @@ def _identity(trusted: TrustedIssuer, claims: IssuerClaims, text: bytes) -> Iden
         scopes=_scopes(_words(every.get(trusted.scopes_claim))),
         token=claims.jti or sha256(text).hexdigest()[:16],
         audiences=None if trusted.audiences else claims.audiences,
-        expires=claims.exp,
+        expires=claims.exp + _LEEWAY_S,
     )
 
 

@@ -125,6 +125,11 @@ class TokenStore:
                 connection.execute("UPDATE tokens SET revoked = ? WHERE id = ?", (now, found.id))
             return found
 
+    def restore(self, token: str) -> None:
+        """Puts a token in force again that was revoked a moment ago, because nothing could take its place."""
+        with self._changing() as connection:
+            connection.execute("UPDATE tokens SET revoked = NULL WHERE id = ?", (token,))
+
     def revoke_all(self, subject: str, now: float) -> list[TokenEntry]:
         """Ends all tokens of a subject; returns those that were in force."""
         with self._changing() as connection:
@@ -137,12 +142,17 @@ def connect(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
 
 
-def _prepare_tables(connection: sqlite3.Connection, path: Path) -> None:
-    """Makes what is missing. Raises: StoreError if a newer handfast wrote the file."""
+def check_version(connection: sqlite3.Connection, path: Path) -> int:
+    """The format of the file; 0 where it is new. Raises: StoreError."""
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if version > _FORMAT:
         raise StoreError(f"{path} was written by a newer handfast; upgrade handfast.")
-    if version < _FORMAT:
+    return version
+
+
+def _prepare_tables(connection: sqlite3.Connection, path: Path) -> None:
+    """Makes what is missing. Raises: StoreError if a newer handfast wrote the file."""
+    if check_version(connection, path) < _FORMAT:
         for statement in _SCHEMA.split(";\n"):
             connection.execute(statement)
         connection.execute("INSERT OR IGNORE INTO gateway VALUES (1, ?)", (f"handfast:{secrets.token_hex(8)}",))

@@ -12,7 +12,7 @@ from joserfc.jwk import OKPKey
 
 from handfast.access.jwt import ISSUER, JwtClaims, create_token, decode_token
 from handfast.access.refused import AuthRefused
-from handfast.access.token_store import FILE_NAME, TokenEntry, TokenStore, connect, read_entries, read_keys
+from handfast.access.token_store import FILE_NAME, TokenEntry, TokenStore, check_version, read_entries, read_keys
 from handfast.activity.store import StoreError
 from handfast.core.access.identity import Identity
 from handfast.core.access.scopes import Scope, parse_scopes
@@ -20,7 +20,12 @@ from handfast.core.call import rules
 
 # No colon: in records it stands between an issuer and its subject. No blank: names are listed with blanks between.
 _NAME: Final = re.compile(r"[A-Za-z0-9_.@+-]{1,128}")
+_WAIT_SECONDS: Final = 0.1
 _REVOKED: Final = "The token was revoked. Ask the operator for a new one."
+
+
+# Scopes and groups of one token, in characters: what is longer makes a token that no header should have to hold.
+LONGEST_RIGHTS: Final = 4000
 
 
 class NameTaken(Exception):
@@ -74,11 +79,25 @@ class KnownTokens:
 
     def __init__(self, folder: Path) -> None:
         """Raises: StoreError."""
-        self._audience = TokenStore(folder).audience()  # also makes the file
-        self._connection = connect(folder / FILE_NAME)
-        self._read()
+        self._path = folder / FILE_NAME
+        self._connection: sqlite3.Connection | None = None
+        try:
+            if not self._path.exists():
+                TokenStore(folder).audience()  # makes it
+            self._file = _file_at(self._path)
+            # The gateway answers nobody while it waits here; readers wait for writers only while a file is made.
+            self._connection = sqlite3.connect(self._path, timeout=_WAIT_SECONDS, isolation_level=None)
+            check_version(self._connection, self._path)
+            found = self._connection.execute("SELECT audience FROM gateway").fetchone()
+            self._audience = str(found[0])
+            self._read()
+        except (sqlite3.Error, OSError, TypeError) as problem:
+            self.close()
+            raise StoreError(_unreadable(problem)) from problem
 
     def _read(self) -> None:
+        """Raises: sqlite3.Error."""
+        assert self._connection is not None
         self._seen = self._connection.execute("PRAGMA data_version").fetchone()
         self._entries = {one.id: one for one in read_entries(self._connection)}
         self._keys = {
@@ -87,13 +106,16 @@ class KnownTokens:
         }
 
     def look(self) -> bool:
-        """Reads again what has changed; returns whether anything had. Raises: StoreError."""
+        """Reads again what has changed; returns whether anything had. Raises: StoreError, also for another file."""
+        assert self._connection is not None
         try:
+            if _file_at(self._path) != self._file:
+                raise StoreError(f"{FILE_NAME} is another file than before; it is read anew.")
             if self._connection.execute("PRAGMA data_version").fetchone() == self._seen:
                 return False
             self._read()
-        except sqlite3.Error as problem:
-            raise StoreError(f"{FILE_NAME} cannot be read: {problem}. Check the disk of the state folder.") from problem
+        except (sqlite3.Error, OSError) as problem:
+            raise StoreError(_unreadable(problem)) from problem
         return True
 
     def is_in_force(self, token: str) -> bool:
@@ -117,4 +139,15 @@ class KnownTokens:
         )
 
     def close(self) -> None:
-        self._connection.close()
+        if self._connection is not None:
+            self._connection.close()
+
+
+def _file_at(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
+def _unreadable(problem: Exception) -> str:
+    why = problem.strerror if isinstance(problem, OSError) else str(problem)
+    return f"{FILE_NAME} cannot be read: {why}. Nobody is let in until it can. Check the disk of the state folder."

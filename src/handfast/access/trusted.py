@@ -18,7 +18,7 @@ ALGORITHMS: Final = (
     "Ed25519",
     "EdDSA",
 )
-TRUSTED_URL: Final = r"^(https://[^\s/#?]|http://(127\.0\.0\.1|localhost|\[::1\])([:/]|$))[^\s#?]*$"
+TRUSTED_URL: Final = r"^(https://[^\s/#?@]|http://(127\.0\.0\.1|localhost|\[::1\])([:/]|$))[^\s#?@]*$"
 _Claim = Annotated[str, Meta(min_length=1, max_length=200)]
 
 

@@ -103,11 +103,15 @@ def _issue(
     groups: list[str],
     seconds: float,
 ) -> None:
-    from handfast.access.tokens import NameTaken, is_name, issue_token
+    from handfast.access.tokens import LONGEST_RIGHTS, NameTaken, is_name, issue_token
 
     for what, text in (("a token's name", name), ("a caller", subject), *(("a group", group) for group in groups)):
         if not is_name(text):
             raise CommandFailed(f"{what} has {_NAMED}.", 2)
+    if len(" ".join([*map(str, scopes), *groups])) > LONGEST_RIGHTS:
+        raise CommandFailed(
+            f"scopes and groups have at most {LONGEST_RIGHTS} characters. Use patterns such as git/*.", 2
+        )
     now = time.time()
     try:
         entry, text = issue_token(
@@ -117,7 +121,12 @@ def _issue(
         raise CommandFailed(
             f"there is a token {name} already. Choose another name, or replace it: handfast token rotate {name}"
         ) from None
-    write(text)
+    try:
+        write(text)
+        sys.stdout.flush()
+    except OSError as problem:
+        store.revoke(entry.id, now)
+        raise CommandFailed(f"the token could not be written ({problem.strerror}), so it was ended again.") from None
     print_hint(f"Token {name} for {subject}, good for {entry.scopes} until {_shown(entry.expires)}.")
     if sys.stdout.isatty():
         print_hint("This is the only time that it is shown. A client sends it as: Authorization: Bearer <token>")
@@ -181,6 +190,16 @@ def _rotate(args: argparse.Namespace, store: "TokenStore") -> int:
         write(f"New tokens are signed with the key {key.id}. Those of the old key stay good until they end.")
         return 0
     old = _end(store, args.name, now)
+    try:
+        _replace(store, old)
+    except CommandFailed:
+        store.restore(old.id)
+        raise
+    return 0
+
+
+def _replace(store: "TokenStore", old: "TokenEntry") -> None:
+    """Raises: CommandFailed."""
     _issue(
         store,
         name=old.name,
@@ -189,7 +208,6 @@ def _rotate(args: argparse.Namespace, store: "TokenStore") -> int:
         groups=old.groups.split(),
         seconds=old.expires - old.created,
     )
-    return 0
 
 
 def _read_scopes(text: str) -> "tuple[Scope, ...]":
@@ -207,7 +225,7 @@ def _read_scopes(text: str) -> "tuple[Scope, ...]":
 
 def _read_time(text: str) -> float:
     """Raises: CommandFailed."""
-    found = re.fullmatch(r"(\d{1,6})([mhd])", text)
+    found = re.fullmatch(r"([0-9]{1,6})([mhd])", text)
     seconds = int(found[1]) * _UNITS[found[2]] if found else 0
     if not 0 < seconds <= _LONGEST_DAYS * _DAY:
         raise CommandFailed(f"--expires takes a time such as 30m, 12h or 90d, at most {_LONGEST_DAYS}d.", 2)

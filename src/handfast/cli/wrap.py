@@ -55,6 +55,7 @@ def _wrap(args: argparse.Namespace, command: list[str]) -> int:
     if bool(command) == bool(args.url):
         example = "handfast wrap -- npx -y SOME-SERVER, or: handfast wrap --url https://SOME-SERVER/mcp"
         raise CommandFailed(f"wrap needs a command after --, or a --url, and not both, such as: {example}", 2)
+    os.environ.pop("HANDFAST_TOKEN", None)  # the rest of the environment is for the server, a gateway's token is not
     log_to_stderr()
     path, flags = _sources(args)
     settings = read_settings(path, flags, needs_servers=False)

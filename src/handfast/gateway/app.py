@@ -7,7 +7,7 @@ from typing import Protocol
 import msgspec
 
 from handfast.core.access.identity import Identity
-from handfast.core.access.permissions import Denied
+from handfast.core.access.permissions import Denied, deny_entry, may_enter
 from handfast.core.call import rules
 from handfast.crashes import describe_crash
 from handfast.gateway.admission.draining import STOPPING, Drain
@@ -104,12 +104,15 @@ class GatewayApp:
 
     def _find(self, http: HttpExchange) -> Awaitable[None]:
         """Raises: HttpProblem."""
+        identity = http.caller.identity
         if name := _server_of(http):
-            return self._mcp(http, self._upstreams.find(name))
+            if not may_enter(identity, name):  # whether or not it is there: its name is not for everybody
+                return self._forbid(http, None, name, None, deny_entry(name))
+            return self._mcp(http, self._upstreams.find(name, identity))
         if http.path in ("/mcp", _PREFIX):
             self._upstreams.all.check(http)  # before its body is read
             return self._mcp(http, self._upstreams.all)
-        known = ", ".join(self._upstreams.names()) or "none"
+        known = ", ".join(name for name in self._upstreams.names() if may_enter(identity, name)) or "none"
         raise HttpProblem(404, f"There is nothing here. Use /mcp, or /mcp/<server>; servers: {known}.")
 
     def _mcp(self, http: HttpExchange, upstream: Upstream) -> Awaitable[None]:
@@ -181,14 +184,27 @@ class GatewayApp:
         return None if denied is None else (server, tool, denied)
 
     async def _forbid(
-        self, http: HttpExchange, message: Message, server: str, tool: str | None, denied: Denied
+        self, http: HttpExchange, message: Message | None, server: str, tool: str | None, denied: Denied
     ) -> None:
         """Answers with 403, and the scope that would do."""
-        await record_blocked(
-            self._runtime, message, http.caller, server=server, tool=tool, rule=rules.ACCESS_SCOPE, reason=denied.text
-        )
+        if message is None and http.method == "POST":
+            message = await self._peek(http)
+        known = server if server in self._runtime.settings.servers else ""  # a client may send any name
+        if message is None:
+            self._runtime.journal.diagnose(known, rules.ACCESS_SCOPE, f"A request was refused: {denied.text}")
+        else:
+            runtime, rule = self._runtime, rules.ACCESS_SCOPE
+            await record_blocked(runtime, message, http.caller, server=known, tool=tool, rule=rule, reason=denied.text)
         challenge = self.sign_in.challenge(_server_of(http), "insufficient_scope", denied.text, scope=denied.scope)
-        await http.respond(403, [JSON, challenge], error_reply(message.id, INVALID_REQUEST, denied.text))
+        request_id = None if message is None else message.id
+        await http.respond(403, [JSON, challenge], error_reply(request_id, INVALID_REQUEST, denied.text))
+
+    async def _peek(self, http: HttpExchange) -> Message | None:
+        """What a request that goes no further asked for, for its record; None if it cannot be read."""
+        try:
+            return read_message(await http.read_body(self._runtime.settings.limits.body_bytes))
+        except BadMessage:
+            return None
 
     async def _health(self, http: HttpExchange) -> None:
         recorder = self._runtime.recorder
@@ -196,8 +212,10 @@ class GatewayApp:
             "status": "stopping" if self._drain.is_draining else "failing" if recorder.is_failing else "ok",
             "recording": "failing" if recorder.is_failing else "ok",
         }
-        if not self.sign_in.is_needed or self.sign_in.is_known(http):  # names and errors are not for strangers
-            report["servers"] = self._upstreams.health()
+        known = self.sign_in.identify(http) if self.sign_in.is_needed else None
+        if known is not None or not self.sign_in.is_needed:  # names and errors are not for strangers
+            found = self._upstreams.health()
+            report["servers"] = {name: each for name, each in found.items() if may_enter(known, name)}
         await http.respond(200 if report["status"] == "ok" else 503, [JSON], msgspec.json.encode(report))
 
 

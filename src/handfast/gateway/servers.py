@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from handfast.core.access.identity import Identity
-from handfast.core.access.permissions import Denied, deny_call, deny_entry, may_call, may_enter
+from handfast.core.access.permissions import Denied, deny_call, may_call, may_enter
 from handfast.gateway.admission.call_places import CLOSED
 from handfast.gateway.admission.server_health import HealthReport, State
 from handfast.gateway.build import build_all_servers, build_endpoint, build_server
@@ -90,7 +90,7 @@ class Servers:
         if contract is not None and may_call(identity, server, tool, contract.kind):
             return server, tool, None
         if not may_enter(identity, server):
-            return server, tool, deny_entry(server)
+            return server, tool, None  # as a server that is not there; at its own address nobody gets so far
         return server, tool, None if contract is None else deny_call(server, tool, contract.kind)
 
     def health(self) -> dict[str, HealthReport]:
@@ -103,11 +103,11 @@ class Servers:
         reports |= {name: HealthReport(state=State.DISABLED) for name in disabled}
         return dict(sorted(reports.items()))
 
-    def find(self, name: str) -> ServerEndpoint:
-        """Raises: HttpProblem 404."""
+    def find(self, name: str, identity: Identity | None = None) -> ServerEndpoint:
+        """Raises: HttpProblem 404, which names the servers that the caller may enter."""
         served = self._by_name.get(name)
         if served is None:
-            known = ", ".join(self.names()) or "none"
+            known = ", ".join(each for each in self.names() if may_enter(identity, each)) or "none"
             raise HttpProblem(404, f"There is no server of this name. Servers: {known}.")
         return served.endpoint
 

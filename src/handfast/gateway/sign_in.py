@@ -68,6 +68,7 @@ class SignIn:
         self._auth: Auth | None = None  # what tokens and issuers were made for
         self._known: dict[bytes, _Known] = {}  # by header
         self._task: asyncio.Task[None] | None = None
+        self._has_changed = False  # whoever was let in by other settings is not known by these
         if self.is_needed:
             self._open()
 
@@ -84,6 +85,7 @@ class SignIn:
         except ImportError:
             raise StoreError(NEEDS_EXTRA) from None
         if auth != self._auth:
+            self._has_changed = self._auth is not None or self._task is not None
             self._auth = auth
             self._known.clear()
             self._issuers = Issuers(auth.issuers) if auth.mode is AuthMode.OAUTH else None
@@ -106,7 +108,10 @@ class SignIn:
             await asyncio.sleep(_LOOK_SECONDS)
             if self.is_needed:
                 self._look()
-                end_requests(self._is_over)
+                end_requests(self._is_from_before if self._has_changed else self._is_over)
+                self._has_changed = False
+            else:
+                self._auth = None
 
     def _look(self) -> None:
         try:
@@ -120,10 +125,13 @@ class SignIn:
                 self._tokens.close()
                 self._tokens = None
 
+    def _is_from_before(self, caller: Caller) -> bool:
+        return caller.identity is None or bool(caller.identity.issuer) or self._is_over(caller)
+
     def _is_over(self, caller: Caller) -> bool:
         identity = caller.identity
         if identity is None:
-            return False
+            return False  # a request that is being signed in, or one that needs no caller
         if identity.expires <= time.time():
             return True
         if identity.issuer:
@@ -154,9 +162,13 @@ class SignIn:
 
     async def _admit_issued(self, http: HttpExchange, server: str, header: bytes, bearer: bytes) -> None:
         """Raises: HttpProblem 401."""
-        assert self._issuers is not None
+        issuers = self._issuers
+        assert issuers is not None
         try:
-            self._let_in(http, server, self._remember(header, await self._issuers.verify(bearer, time.time())))
+            identity = await issuers.verify(bearer, time.time())
+            if self._issuers is not issuers:  # the settings have changed meanwhile
+                raise AuthRefused(rules.AUTH_ISSUER, "The settings have changed. Send the request again.")
+            self._let_in(http, server, self._remember(header, identity))
         except AuthRefused as problem:
             raise self._refused(http, server, problem) from None
 
@@ -172,16 +184,16 @@ class SignIn:
             caller = known.callers[http.caller.peer] = http.caller.signed_in(identity)
         http.caller = caller
 
-    def is_known(self, http: HttpExchange) -> bool:
-        """Whether the caller has a token of ours, or one of an issuer that was checked before; not on record."""
+    def identify(self, http: HttpExchange) -> Identity | None:
+        """Whose token came, if it is one of this gateway or was checked before; without a record."""
         header = http.header(b"authorization")
+        known = None if header is None else self._known.get(header)
+        if known is not None and known.until > time.time():
+            return known.identity
         try:
-            known = None if header is None else self._known.get(header)
-            if known is None or known.until <= time.time():
-                self._verify(self._read(header))
+            return self._verify(self._read(header))
         except (AuthRefused, HttpProblem):
-            return False
-        return True
+            return None
 
     def _remember(self, header: bytes, identity: Identity) -> "_Known":
         until = min(identity.expires, time.time() + _REMEMBERED_SECONDS)

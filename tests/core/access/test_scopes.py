@@ -161,3 +161,22 @@ def test_the_three_kinds_together_are_as_good_as_none(pattern: str, server: str,
 
 def test_a_pattern_with_many_stars_costs_no_more_than_its_length() -> None:
     assert not match([Scope("*" + "a*" * 2_000 + "b")], server="a" * 10_000, tool="t", kind="read")
+
+
+@pytest.mark.parametrize(
+    ("wide", "narrow", "is_covered"),
+    [
+        ("*", "git/log:read", True),
+        ("git", "git/log", True),
+        ("git/log", "git/log:read", True),
+        ("git:read", "git/log:read", True),
+        ("git:read", "git/log", False),
+        ("git/log", "git", False),
+        ("git/l*", "git/log", False),
+        ("gi*", "git", False),
+        ("git", "git", True),
+        ("git", "github", False),
+    ],
+)
+def test_a_scope_covers_another_only_if_that_is_plain_to_see(wide: str, narrow: str, *, is_covered: bool) -> None:
+    assert parse_scope(wide).covers(parse_scope(narrow)) is is_covered

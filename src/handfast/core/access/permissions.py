@@ -1,9 +1,10 @@
 """What the scopes of a caller allow: servers, tools by their kind, and prompts and resources. Pure."""
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from handfast.core.access.identity import Identity
-from handfast.core.access.scopes import ScopeKind, match
+from handfast.core.access.scopes import Scope, ScopeKind, match
 from handfast.core.words.wording import scrubbed
 
 # A tool stands for all of a server here, so that only scopes without a tool of their own count.
@@ -49,6 +50,16 @@ def may_read(identity: Identity | None, server: str) -> bool:
     if identity is None:
         return True
     return any(scope.names(server) and scope.tool == _ALL and scope.kind in (None, "read") for scope in identity.scopes)
+
+
+def covers(identity: Identity, scopes: Iterable[Scope]) -> bool:
+    """Whether a token surely allows all that these scopes do."""
+    return all(any(own.covers(other) for own in identity.scopes) for other in scopes)
+
+
+def may_all(identity: Identity | None, server: str) -> bool:
+    """Whether a caller may do everything at a server, so that nothing of it is hidden."""
+    return identity is None or covers(identity, (Scope(server),))
 
 
 def deny_entry(server: str) -> Denied:

@@ -35,6 +35,11 @@ class Scope:
         """Whether it is about this server."""
         return _fits(self.server, server)
 
+    def covers(self, other: "Scope") -> bool:
+        """Whether it surely allows all that the other one does; patterns are compared as they are written."""
+        is_same = self.server in ("*", other.server) and self.tool in ("*", other.tool)
+        return is_same and self.kind in (None, other.kind)
+
     def allows(self, *, server: str, tool: str, kind: str) -> bool:
         is_its_kind = self.kind is None or self.kind == kind
         return is_its_kind and _fits(self.server, server) and _fits(self.tool, tool)

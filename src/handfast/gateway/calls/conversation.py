@@ -186,6 +186,8 @@ class Conversation(JudgedCalls):
         self.open_requests[message.id] = pending  # after all that may refuse the request, or its id would stay in use
         if message.method != "tools/call":
             denied = deny_request(self._server.name, message, pending.caller.identity)
+            if denied is None and pending.task_id and pending.caller.identity is not None:
+                denied = await self._server.tasks.deny(pending.task_id, pending.caller)
             return Step(to_server=message.raw) if denied is None else self._deny(message.id, pending, denied)
         try:
             step = await self.admit_call(message, pending, client)

@@ -58,7 +58,7 @@ def hide_items(server: str, method: str, result: Members, raw: bytes, identity: 
     if listed is None:
         return raw, 0
     items, _ = scan_items(bytes(listed))
-    shown = [item for item in items if may_use(server, kind, item, identity)]
+    shown = [item for item in items if _may_use(server, kind, item, identity)]
     hidden = len(items) - len(shown)
     return (raw, 0) if not hidden else (_shortened(raw, kind, shown, hidden, result), hidden)
 
@@ -89,7 +89,7 @@ def note_hidden(server: ServerSide, method: str, caller: Caller, hidden: int) ->
     )
 
 
-def may_use(server: str, kind: ListKind, item: bytes, identity: Identity) -> bool:
+def _may_use(server: str, kind: ListKind, item: bytes, identity: Identity) -> bool:
     """Whether a caller may use an item of a list, as a server wrote it."""
     if kind.key != "tools":
         return may_read(identity, server)

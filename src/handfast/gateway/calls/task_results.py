@@ -14,6 +14,7 @@ import msgspec
 from handfast.catalog.contracts import ServerContracts
 from handfast.catalog.tasks import KeptTask, KeptTasks, task_key
 from handfast.clock import Clock
+from handfast.core.access.permissions import Denied, deny_call, may_call
 from handfast.core.call import rules
 from handfast.core.call.caller import Caller
 from handfast.core.call.contract import CompiledContract
@@ -140,6 +141,16 @@ class TaskResults:
         self._at_hand.move_to_end(key)
         if len(self._at_hand) > _AT_HAND:
             self._at_hand.popitem(last=False)
+
+    async def deny(self, task_id: str, caller: Caller) -> Denied | None:
+        """Why a caller may not ask about a task: its token does not allow the tool that the task is of."""
+        identity = caller.identity
+        task = None if identity is None else await self._find(task_key(task_id, caller.name), "")
+        if task is None:
+            return None
+        tool, contract = task.kept.tool, self._contracts.find(task.kept.tool)
+        kind = "admin" if contract is None else contract.kind
+        return None if may_call(identity, self._server, tool, kind) else deny_call(self._server, tool, kind)
 
     # --- its result appears --------------------------------------------------------------------------------------
 

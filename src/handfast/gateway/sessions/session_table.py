@@ -2,8 +2,12 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
 from typing import Generic, NoReturn, Protocol, TypeVar
 
+from handfast.core.access.identity import Identity
+from handfast.core.access.permissions import covers
+from handfast.core.access.scopes import Scope
 from handfast.core.call import rules
 from handfast.core.call.caller import Caller
 from handfast.core.call.exchange import RecordType, Status
@@ -24,6 +28,20 @@ INITIALIZED = "This session has had its initialize. Open another one."
 ENDED = "The client ended the session before the answer came."
 LONGEST_ID = 1024  # bytes, of a session that a server gives; a signed token has some 500
 _LONGEST_PAUSE = 30.0
+
+
+_FEWER_RIGHTS = (
+    "The session was used with scopes that this token does not have, and its stream may show what they allow. Open"
+    " another session, or send a token with all of them."
+)
+
+
+@dataclass(slots=True)
+class _Rights:
+    """What the requests of a session were allowed so far."""
+
+    last: Identity | None  # of the latest request
+    scopes: set[Scope]
 
 
 class ClientSession(Held, Protocol):
@@ -47,6 +65,7 @@ class SessionTable(Generic[S]):
         self._most = most
         self._by_id: dict[bytes, S] = {}
         self._room: Room[S] = Room()
+        self._rights: dict[bytes, _Rights] = {}  # of sessions whose callers have signed in
 
     def __iter__(self) -> Iterator[S]:
         return iter(list(self._by_id.values()))
@@ -78,8 +97,27 @@ class SessionTable(Generic[S]):
             return None
         if session.caller.actor != http.caller.actor:
             self._refuse_stranger(http.caller)
+        if http.caller.identity is not None:
+            self._check_rights(session, http, http.caller.identity)
         session.last_used = self._now()
         return session
+
+    def _check_rights(self, session: S, http: HttpExchange, identity: Identity) -> None:
+        """Keeps what a session's requests may do; a stream shows their answers, so it needs as much.
+
+        Raises: HttpProblem 403.
+        """
+        rights = self._rights.get(session.id)
+        if rights is None:
+            opener = session.caller.identity
+            rights = self._rights[session.id] = _Rights(opener, set(() if opener is None else opener.scopes))
+        if rights.last is identity:
+            return
+        if http.method != "GET":
+            rights.last = identity
+            rights.scopes.update(identity.scopes)
+        elif not covers(identity, rights.scopes):
+            raise HttpProblem(403, _FEWER_RIGHTS, rule=rules.ACCESS_SCOPE)
 
     def _refuse_stranger(self, caller: Caller) -> NoReturn:
         self._journal.note(
@@ -121,6 +159,7 @@ class SessionTable(Generic[S]):
     def remove(self, session: S) -> None:
         """Removes a session. Does nothing if it is not in the table."""
         self._by_id.pop(session.id, None)
+        self._rights.pop(session.id, None)
         self._room.remove(session)
 
     def find_leaver(self, room: Room[H], address: str, most: int) -> H | None:

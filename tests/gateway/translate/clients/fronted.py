@@ -91,7 +91,7 @@ class _Found:
     def __init__(self, fronts: dict[str, object]) -> None:
         self._fronts = fronts
 
-    def find(self, name: str) -> object:
+    def find(self, name: str, identity: object = None) -> object:
         return self._fronts[name]
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import count
 from typing import Final
 
@@ -179,7 +180,7 @@ class LegacyClient:
         if message.method == "logging/setLevel":
             self._set_level(message)
         elif message.method == "resources/subscribe":
-            await self._subscriptions().subscribe(_uri(message))
+            await self._subscriptions().subscribe(_uri(message), partial(self._listen_to, caller=caller))
         elif message.method == "resources/unsubscribe":
             await self._subscriptions().unsubscribe(_uri(message))
         elif message.method in ONLY_MODERN or (message.method or "").startswith("tasks/"):
@@ -271,9 +272,9 @@ class LegacyClient:
         assert self._listening is not None
         return self._listening
 
-    async def _listen_to(self, raw: bytes, send: Send) -> Message:
+    async def _listen_to(self, raw: bytes, send: Send, *, caller: Caller | None = None) -> Message:
         message = read_message(raw).with_meta(self._envelope)
-        return await self._backend.request(message, Requester(self._caller, send))
+        return await self._backend.request(message, Requester(caller or self._caller, send))
 
 
 def _offered(capabilities: Mapping[str, msgspec.Raw]) -> tuple[str, ...]:

@@ -103,15 +103,23 @@ class Subscriptions:
             self._keeper.cancel()
         self._swap(None)
 
-    async def subscribe(self, uri: str) -> None:
-        """Returns once the server has confirmed it. Raises: CannotContinue."""
+    async def subscribe(self, uri: str, relay: Relay | None = None) -> None:
+        """Returns once the server has confirmed it. `relay` asks with the rights of this request, and from now on.
+
+        Raises: CannotContinue.
+        """
         async with self._changing:
             if uri in self._uris:
                 return
             if len(self._uris) >= _MOST_URIS:
                 text = f"There are {_MOST_URIS} subscriptions in this session already. Unsubscribe from some."
                 raise CannotContinue(text, code=INVALID_PARAMS)
-            await self._replace((*self._uris, uri), required=uri)
+            before, self._relay = self._relay, relay or self._relay
+            try:
+                await self._replace((*self._uris, uri), required=uri)
+            except BaseException:
+                self._relay = before
+                raise
 
     async def unsubscribe(self, uri: str) -> None:
         """Raises: CannotContinue."""

@@ -13,10 +13,10 @@ from typing import Any, Final
 import msgspec
 
 from handfast.catalog.listing import SLICE
+from handfast.core.access.permissions import may_all
 from handfast.core.bounds import MOST_ITEMS
 from handfast.core.call import rules
 from handfast.gateway.callers.opaque import Seal, Tampered
-from handfast.gateway.calls.rights import may_use
 from handfast.gateway.translate.backend import Backend, Requester
 from handfast.gateway.translate.combined.ask_server import Unavailable, ask_server, own_request, whole_number
 from handfast.gateway.translate.combined.discovery import SERVER_INFO, Discoveries, render_gaps
@@ -117,14 +117,14 @@ class Lists:
         return FIRST_LIST_SECONDS - seconds
 
     def _recall(self, kind: ListKind, part: Part, origin: Requester) -> None:
-        """Fill in what the server listed when it was last started, as far as this caller may use it."""
-        identity = origin.caller.identity
+        """Fill in what the server listed when it was last started, for a caller from whom nothing of it is hidden."""
         found = self._endpoint.starts.remembered(part.server, kind.method)
+        if not may_all(origin.caller.identity, part.server):
+            found = None  # it was listed to somebody who may do everything, and a dispatcher's tools stand in its text
         part.problem = "It is still starting. Clients that listen are told when it is up."
         if found is not None and part.starts_anew and not part.pages:
             for item in msgspec.json.decode(found, type=list[msgspec.Raw]):
-                if identity is None or may_use(part.server, kind, bytes(item), identity):
-                    _take_item(kind, part, bytes(item))
+                _take_item(kind, part, bytes(item))
             part.problem, part.is_recalled = "", True
 
     async def remember(self, server: str, backend: Backend, message: Message, origin: Requester) -> None:

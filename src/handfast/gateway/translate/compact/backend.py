@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import msgspec
 
+from handfast.core.access.permissions import may_call
 from handfast.core.call.caller import Caller
 from handfast.core.call.policy import Violation
 from handfast.core.dispatcher.asked import DispatcherCall, DispatcherRefused
@@ -92,7 +93,7 @@ class CompactBackend:
                 return await self._own.explained(message, origin.caller, given, text)
             await self._check(asked, message, origin)
         except DispatcherRefused as problem:
-            known = asked.tool if asked.tool is not None and self._is_known(asked.tool) else None
+            known = asked.tool if asked.tool is not None and self._is_known(asked.tool, origin) else None
             return await self._own.refused(message, origin.caller, given, problem.violation, tool=known)
         except ListRefused as problem:
             return await self._own.without_list(message, origin.caller, given, problem.answer)
@@ -102,13 +103,15 @@ class CompactBackend:
         # The client cannot know which of the action's arguments its server wants repeated in headers.
         return await self._backend.request(_inner_call(message, asked), replace(origin, params=None))
 
-    def _is_known(self, tool: str) -> bool:
-        return self._server.learner.contracts.find(tool) is not None
+    def _is_known(self, tool: str, origin: Requester) -> bool:
+        """Whether it is a tool that the caller may call; of any other it learns nothing."""
+        contract = self._server.learner.contracts.find(tool)
+        return contract is not None and may_call(origin.caller.identity, self._server.name, tool, contract.kind)
 
     async def _is_help(self, asked: DispatcherCall[bytes], message: Message, origin: Requester) -> bool:
         if asked.wants_help:
             return True
-        if asked.action != HELP or asked.tool is None or self._is_known(asked.tool):
+        if asked.action != HELP or asked.tool is None or self._is_known(asked.tool, origin):
             return False
         return asked.tool not in (await self._lists.find(message, origin)).tools
 
@@ -129,7 +132,9 @@ class CompactBackend:
         if asked.tool is None:
             raise DispatcherRefused(action_missing((await self._lists.find(message, origin)).tools, asked.beside))
         unknown = (
-            None if self._is_known(asked.tool) else await self._unknown(asked.tool, asked.resource, message, origin)
+            None
+            if self._is_known(asked.tool, origin)
+            else await self._unknown(asked.tool, asked.resource, message, origin)
         )
         violation = unknown
         if violation is None and asked.beside:
