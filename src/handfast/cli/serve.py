@@ -32,6 +32,7 @@ def _serve(args: argparse.Namespace) -> int:
     from handfast.activity.state_folder import state_folder
     from handfast.activity.store import StoreError
     from handfast.cli.shared.running import run_async
+    from handfast.gateway.edge.tls import TlsUnusable
     from handfast.gateway.http.client import UrlUnusable
     from handfast.gateway.process.own_process import raise_open_files
     from handfast.gateway.runtime import Runtime
@@ -58,7 +59,7 @@ def _serve(args: argparse.Namespace) -> int:
 
     try:
         run_async(work())
-    except (AddressUnavailable, StoreError, UrlUnusable) as problem:
+    except (AddressUnavailable, StoreError, TlsUnusable, UrlUnusable) as problem:
         raise CommandFailed(str(problem)) from None
     return 0
 

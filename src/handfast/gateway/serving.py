@@ -13,6 +13,7 @@ from handfast.gateway.admission.draining import Drain
 from handfast.gateway.app import GatewayApp
 from handfast.gateway.edge.acceptor import BACKLOG
 from handfast.gateway.edge.http_listener import HttpListener
+from handfast.gateway.edge.tls import Certificate
 from handfast.gateway.process.own_process import settle_memory
 from handfast.gateway.reload import watching
 from handfast.gateway.runtime import Runtime
@@ -21,6 +22,7 @@ from handfast.gateway.settings import Settings, open_to_all
 from handfast.gateway.settings.blocks import AuthMode
 
 _ENDING_SECONDS = 1  # for answers that report the end of a server, which take milliseconds
+_LOOK_SECONDS = 1.0  # between two looks at the certificate's files
 _GOODBYE_SECONDS = 2  # for what is left to be sent once the servers are gone
 
 
@@ -54,24 +56,34 @@ def bind(settings: Settings) -> socket.socket:
     return listener
 
 
-def address_of(listener: socket.socket) -> str:
+def address_of(listener: socket.socket, *, has_tls: bool = False) -> str:
     host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    scheme = "https" if has_tls else "http"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 @contextlib.asynccontextmanager
 async def gateway(runtime: Runtime, listener: socket.socket, *, drain: Drain | None = None) -> AsyncIterator[Servers]:
-    """A gateway that serves for the length of the block."""
+    """A gateway that serves for the length of the block. Raises: StoreError, TlsUnusable."""
     upstreams = Servers(runtime)
     drain = drain or Drain()
-    app = GatewayApp(runtime, upstreams, drain)
+    try:
+        app = GatewayApp(runtime, upstreams, drain)
+        certificate = _certificate(runtime.settings)
+    except BaseException:
+        listener.close()
+        await runtime.close()
+        raise
     clients = HttpListener(app.handle, limits=lambda: runtime.settings.limits, note=app.note)
     app.sign_in.start(clients.end_requests)
-    await clients.start(listener)
+    await clients.start(listener, tls=None if certificate is None else certificate.context)
     upstreams.start()
+    following = asyncio.create_task(_follow(certificate)) if certificate is not None else None
     try:
         yield upstreams
     finally:
+        if following is not None:
+            following.cancel()
         app.sign_in.close()
         # Calls under way may finish first; then their servers close, and calls that still wait end with that reason.
         drain.begin()
@@ -83,6 +95,18 @@ async def gateway(runtime: Runtime, listener: socket.socket, *, drain: Drain | N
         await upstreams.close_fronts()
         await clients.close(_GOODBYE_SECONDS)
         await runtime.close()
+
+
+def _certificate(settings: Settings) -> Certificate | None:
+    """Raises: TlsUnusable."""
+    tls = settings.tls
+    return None if tls.certificate is None or tls.key is None else Certificate(tls.certificate, tls.key)
+
+
+async def _follow(certificate: Certificate) -> None:
+    while True:
+        await asyncio.sleep(_LOOK_SECONDS)
+        certificate.look()
 
 
 async def serve(
@@ -109,5 +133,5 @@ async def serve(
         # A closed terminal also sends SIGHUP, and the gateway must then end with it.
         with watching(runtime, path, load, on_change=upstreams.apply, reloads_on_hangup=not sys.stdin.isatty()):
             settle_memory()
-            on_ready(address_of(listener))
+            on_ready(address_of(listener, has_tls=runtime.settings.tls.certificate is not None))
             await stop.wait()

@@ -118,6 +118,7 @@ def test_defaults_are_those_that_are_documented() -> None:
             "guards_without_schema": False,
         },
         "auth": {"mode": "none", "public_url": None, "issuers": [], "scopes": []},
+        "tls": {"certificate": None, "key": None},
         "activity": {
             "store": "sqlite",
             "durability": "decisions",

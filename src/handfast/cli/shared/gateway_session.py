@@ -214,7 +214,8 @@ def gateway_address(args: Any) -> str:  # Any: argparse's namespace
     path = settings_path(args.config)
     settings = read_settings(path if path.exists() else None, {}, needs_servers=False)
     host, port = settings.listen_address
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    scheme = "http" if settings.tls.certificate is None else "https"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 async def running_gateway(args: Any) -> str | None:  # Any: argparse's namespace

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from handfast.access.trusted import ALGORITHMS
 from handfast.core.call.policy import InputPolicy, OutputPolicy, ToolPolicy, resolve
-from handfast.gateway.settings.blocks import Activity, Auth, AuthMode, Limits, Listening, Start
+from handfast.gateway.settings.blocks import Activity, Auth, AuthMode, Limits, Listening, Start, Tls
 from handfast.gateway.settings.check import check_block, take_value
 from handfast.gateway.settings.document import read_document
 from handfast.gateway.settings.environment import environment_values, flag_values
@@ -55,6 +55,7 @@ class Settings:
     input_validation: InputPolicy = field(default_factory=InputPolicy)
     output_validation: OutputPolicy = field(default_factory=OutputPolicy)
     auth: Auth = field(default_factory=Auth)
+    tls: Tls = field(default_factory=Tls)
     activity: Activity = field(default_factory=Activity)
     limits: Limits = field(default_factory=Limits)
     listen: str = _DEFAULT_LISTENING.listen
@@ -211,6 +212,8 @@ def _check_oauth(values: Mapping[str, Any], findings: Findings) -> None:  # Any:
 def _check_together(values: Mapping[str, Any], findings: Findings) -> None:  # Any: values of many types
     if values["auth.mode"] is AuthMode.NONE and _is_open(_host_and_port(values["listen"])[0]):
         findings.note(open_to_all(values["listen"]))
+    if (values["tls.certificate"] is None) != (values["tls.key"] is None):
+        findings.note("tls needs both certificate and key, or neither of them")
     if values["auth.mode"] is AuthMode.OAUTH:
         _check_oauth(values, findings)
     if values["limits.body_bytes"] > values["limits.message_bytes"]:
@@ -226,6 +229,7 @@ def _build(servers: Mapping[str, ServerSettings], values: Mapping[str, Any]) -> 
         input_validation=InputPolicy(**block("input_validation")),
         output_validation=OutputPolicy(**block("output_validation")),
         auth=Auth(**block("auth")),
+        tls=Tls(**block("tls")),
         activity=Activity(**block("activity")),
         limits=Limits(**block("limits")),
         **{name: values[name] for name in TOP_KEYS},

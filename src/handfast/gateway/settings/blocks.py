@@ -89,6 +89,25 @@ class Auth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = ()
 
 
+class Tls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The listener's own certificate, where nothing in front of the gateway has one."""
+
+    certificate: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(
+            description="A PEM file with the gateway's certificate and its chain; read again when it changes.",
+            extra={"wanted": "the path of a PEM file"},
+        ),
+    ] = None
+    key: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(
+            description="A PEM file with the certificate's private key, without a password.",
+            extra={"wanted": "the path of a PEM file"},
+        ),
+    ] = None
+
+
 class Activity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is kept about calls, and how surely."""
 

@@ -31,7 +31,8 @@ def changed_servers(old: Settings, new: Settings) -> ServerChanges:
 def keys_that_wait(old: Settings, new: Settings) -> tuple[str, ...]:
     """Changed keys that hold only after a restart: the socket is opened and the recorder made once."""
     kept = old.activity.__struct_fields__
-    pairs = {"listen": (old.listen, new.listen)}
+    pairs: dict[str, tuple[object, object]] = {"listen": (old.listen, new.listen)}
+    pairs |= {"tls": (old.tls, new.tls)}
     pairs |= {f"activity.{key}": (getattr(old.activity, key), getattr(new.activity, key)) for key in kept}
     return tuple(name for name, (before, after) in pairs.items() if before != after)
 

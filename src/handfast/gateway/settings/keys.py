@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from handfast.core.call.policy import INPUT_KEYS, OUTPUT_KEYS, InputPolicy, OutputPolicy
-from handfast.gateway.settings.blocks import Activity, Auth, Limits, Listening, ServerOptions
+from handfast.gateway.settings.blocks import Activity, Auth, Limits, Listening, ServerOptions, Tls
 
 _POLICY_METAS: Mapping[str, Meta] = {
     "input.mode": Meta(
@@ -100,6 +100,7 @@ BLOCKS: Mapping[str, Mapping[str, Key]] = {
     "input_validation": _policy_keys("input", InputPolicy),
     "output_validation": _policy_keys("output", OutputPolicy),
     "auth": _struct_keys("auth", Auth),
+    "tls": _struct_keys("tls", Tls),
     "activity": _struct_keys("activity", Activity),
     "limits": _struct_keys("limits", Limits),
 }

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from handfast.gateway.settings.blocks import Activity, Auth, Limits, Listening
+from handfast.gateway.settings.blocks import Activity, Auth, Limits, Listening, Tls
 from handfast.gateway.settings.keys import BLOCKS, FLAT_KEYS, POLICY_BLOCKS, SERVER_KEYS, Key
 
 _Shape = list[tuple[str, Any, Any]]  # Any: typing forms and defaults, made at runtime
@@ -61,7 +61,7 @@ def _file_shape() -> type[Struct]:
     blocks: dict[str, type[Struct]] = {
         name: _struct(_title(name), _with_defaults(BLOCKS[name])) for name in POLICY_BLOCKS
     }
-    blocks |= {"auth": Auth, "activity": Activity, "limits": Limits}
+    blocks |= {"auth": Auth, "tls": Tls, "activity": Activity, "limits": Limits}
     servers = dict[str, _entry_shape(own)]  # type: ignore[valid-type, misc]  # made at runtime
     top: _Shape = [("mcpServers", servers, UNSET), ("servers", servers, UNSET)]
     top += [(name, struct | UnsetType, UNSET) for name, struct in blocks.items()]

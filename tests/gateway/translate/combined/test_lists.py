@@ -3,14 +3,18 @@
 import asyncio
 import json
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handfast.wire.message import Message
+from handfast.core.access.identity import Identity
+from handfast.core.access.scopes import parse_scopes
+from handfast.core.call.caller import Caller
+from handfast.wire.message import Message, read_message
 from handfast.wire.replies import answer, answer_message
-from tests.gateway.translate.combined.scripted import KEYS, Rig, Scripted, items, params_of, until
+from tests.gateway.translate.combined.scripted import KEYS, Rig, Scripted, items, params_of, request_of, until
 
 UNAVAILABLE = "handfast/unavailable"
 
@@ -382,5 +386,25 @@ def test_no_client_waits_for_a_server_that_is_known_from_its_last_start() -> Non
         for result in (discovered, listed):
             assert (result["ttlMs"], result["_meta"]["handfast/remembered"]) == (0, ["s"])
             assert UNAVAILABLE not in result["_meta"]
+
+    asyncio.run(run())
+
+
+def test_what_stands_in_while_a_server_starts_is_for_callers_from_whom_nothing_is_hidden() -> None:
+    """It was listed to somebody who may do everything, and a dispatcher's tools stand in its description."""
+    server = Scripted({"tools/list": [items("x", "y")]})
+
+    async def run() -> None:
+        rig = Rig({"s": server}, seconds=0.01)
+        await rig.combined.learn("s")
+        rig.starting["s"] = 0.0
+        server.silent.add("tools/list")
+        for scopes, names in (("s", ["s__x", "s__y"]), ("*", ["s__x", "s__y"]), ("s:admin", []), ("s/x", [])):
+            identity = Identity(subject="ann", scopes=parse_scopes(scopes))
+            origin = replace(rig.origin("ann"), caller=Caller(actor="ann", identity=identity))
+            answer = await rig.combined.request(read_message(request_of("tools/list", {})), origin)
+            listed = json.loads(answer.raw)["result"]
+            assert [tool["name"] for tool in listed["tools"]] == names, scopes
+            assert ("s" in listed["_meta"].get(UNAVAILABLE, {})) is not bool(names)
 
     asyncio.run(run())
