@@ -13,7 +13,7 @@ from handfast.gateway.settings.keys import BLOCKS, FLAT_KEYS, POLICY_BLOCKS, SER
 _Shape = list[tuple[str, Any, Any]]  # Any: typing forms and defaults, made at runtime
 
 _SPELLINGS = ["stdio", "http", "streamable-http", "streamable_http", "streamableHttp", "sse"]
-_TEXT_OF_VARIABLES = "`${NAME}` and `${NAME:-default}` are filled in from the environment."
+_TEXT_OF_VARIABLES = "`${NAME}` and `${NAME:-default}` are filled in from the environment, `${file:PATH}` from a file."
 
 
 def settings_schema() -> dict[str, object]:
