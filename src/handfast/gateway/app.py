@@ -11,6 +11,7 @@ from handfast.core.access.permissions import Denied, deny_entry, may_enter
 from handfast.core.call import rules
 from handfast.crashes import describe_crash
 from handfast.gateway.admission.draining import STOPPING, Drain
+from handfast.gateway.admission.request_rate import RequestRate
 from handfast.gateway.calls.rights import deny_request
 from handfast.gateway.edge.trusted_hosts import check_host, check_origin
 from handfast.gateway.http.exchange import JSON, ClientLeft, HttpExchange, HttpProblem
@@ -44,6 +45,7 @@ class GatewayApp:
         """Raises: StoreError, if callers have to sign in and their tokens cannot be read."""
         self._runtime = runtime
         self.sign_in = SignIn(runtime)
+        self._rate = RequestRate(runtime.clock.monotonic)
         self._upstreams = upstreams
         self._drain = drain
         self._welcome: tuple[object, ...] = ()  # the settings, Host and Origin that passed the checks last
@@ -127,6 +129,10 @@ class GatewayApp:
         return http.respond(405, [(b"allow", b"POST, GET, DELETE")])
 
     async def _post(self, http: HttpExchange, upstream: Upstream) -> None:
+        most = self._runtime.settings.limits.requests_per_minute
+        if most is not None and (seconds := self._rate.take(http.caller.address, most)):
+            text = f"More requests came than the {most} a minute that one caller may send. Come back in {seconds} s."
+            raise HttpProblem(429, text, rule=rules.CALLER_RATE, headers=[(b"retry-after", b"%d" % seconds)])
         check_described(http)
         body = await http.read_body(self._runtime.settings.limits.body_bytes)
         if len(body) >= LARGE_BYTES:

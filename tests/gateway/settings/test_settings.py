@@ -135,6 +135,7 @@ def test_defaults_are_those_that_are_documented() -> None:
             "message_bytes": 67108864,
             "list_bytes": 4194304,
             "connections": 4096,
+            "requests_per_minute": None,
             "concurrent_calls": 256,
             "calls_per_server": 64,
             "queued_calls": 256,

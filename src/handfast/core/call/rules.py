@@ -88,6 +88,8 @@ AUTH_UNKNOWN_KEY: Final = _refusal("auth.unknown_key")
 
 CALLS_FULL: Final = "calls.full"
 """The gateway, a caller or a connection has as many calls in progress as its limit allows. Call again in a moment."""
+CALLER_RATE: Final = _refusal("caller.rate")
+"""A caller sent more requests in a minute than it may. Send fewer, or raise `limits.requests_per_minute`."""
 CLIENT_LEFT: Final = "client.left"
 """The client closed its connection before the call was forwarded or answered. Nothing, unless it happens often."""
 CLIENT_SLOW: Final = "client.slow"

@@ -190,6 +190,12 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         # A thousand sessions, each with its stream to listen on and a connection or two for calls; idle ones make way.
         int, Meta(ge=2, le=65_536, description="Connections of clients at once; of one address at most half as many.")
     ] = 4096
+    requests_per_minute: Annotated[
+        Annotated[int, Meta(ge=1, le=10_000_000)] | None,
+        Meta(
+            description="Requests of one caller in a minute, on all servers; further ones are refused. null: no bound."
+        ),
+    ] = None
     concurrent_calls: Annotated[
         # With every result at its bound of 5 MiB this many calls hold 1.3 GB: busy, not dead.
         int, Meta(ge=1, le=100_000, description="Calls in progress at once, on all servers; further ones are refused.")
