@@ -11,7 +11,7 @@ from tests.access.issuer import RSA, Issuer, running_issuer, signed
 from tests.access.test_issuers import confused, unsigned
 from tests.gateway.running import Serving, call, eventually, read_records, running, send
 from tests.gateway.signed import SignedClient, token
-from tests.gateway.test_sign_in import ERAS, stub_of
+from tests.gateway.test_sign_in import ERAS, status_of, stub_of
 from tests.gateway.translate.servers.asking import LEGACY, MODERN
 
 PUBLIC = "https://tools.example"
@@ -181,7 +181,7 @@ def test_an_issuer_that_is_no_longer_trusted_ends_what_its_tokens_began(issuer: 
         assert client.call("look").text == "fine"
         other = auth(issuer, issuers=[{"name": "new", "issuer": "https://login.example"}])
         own.write_settings({"mcpServers": servers, "auth": other})
-        eventually(lambda: client.call("look").status == 401, "a refusal")
+        eventually(lambda: status_of(client) == 401, "a refusal")
         assert send(own.base, "POST", "/mcp/old", call(1, "look"), client.headers(call(1, "look"))).status == 401
 
 

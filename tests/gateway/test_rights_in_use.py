@@ -17,7 +17,7 @@ from tests.contracts.rig import HttpGateway
 from tests.gateway.running import OpenPost, Serving, eventually, read_records, running, send
 from tests.gateway.signed import SignedClient, token
 from tests.gateway.test_oauth import auth, resource
-from tests.gateway.test_sign_in import ERAS, stub_of
+from tests.gateway.test_sign_in import ERAS, status_of, stub_of
 from tests.gateway.translate.servers.asking import LEGACY, MODERN, entry_for
 from tests.stubs.run import Stub, answer, tool, write_stub
 
@@ -193,11 +193,11 @@ def test_the_gateway_follows_the_file_that_is_there(tmp_path: Path, how: str) ->
         else:
             with sqlite3.connect(file) as connection:
                 connection.execute("ALTER TABLE tokens RENAME TO tokens_")
-        eventually(lambda: caller.call("look").status in (401, 503), "a refusal")
+        eventually(lambda: status_of(caller) in (401, 503), "a refusal")
         if how == "renamed table":
             with sqlite3.connect(file) as connection:
                 connection.execute("ALTER TABLE tokens_ RENAME TO tokens")
-            eventually(lambda: caller.call("look").status == 200, "the same again")
+            eventually(lambda: status_of(caller) == 200, "the same again")
 
 
 def test_a_lock_on_the_file_holds_nobody_up(tmp_path: Path) -> None:
