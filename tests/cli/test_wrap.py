@@ -153,3 +153,21 @@ def test_a_url_where_nobody_listens_is_an_error_in_the_answer(tmp_path: Path) ->
     found = {message["id"]: message["error"] for line in done.stdout.splitlines() if (message := json.loads(line))}
     assert found[1]["code"] == -31001
     assert "127.0.0.1:1" in found[1]["message"]
+
+
+def test_a_server_does_not_get_the_token_that_settings_may_use(tmp_path: Path) -> None:
+    """The rest of the environment is the server's, as without handfast."""
+    seen = tmp_path / "seen"
+    code = f"import json, os; open({str(seen)!r}, 'w').write(json.dumps(dict(os.environ)))"
+    config = tmp_path / "handfast.json"
+    config.write_text(
+        json.dumps({"mcpServers": {"up": {"url": "http://127.0.0.1:9/", "headers": {"A": "${HANDFAST_TOKEN}"}}}})
+    )
+    environment = os.environ | {"HANDFAST_TOKEN": "hunter2", "OWN": "kept"}
+    flags = ["--name", "other", "--config", str(config), "--state", str(tmp_path / "state")]
+    command = [*HANDFAST, "wrap", *flags, "--", sys.executable, "-c", code]
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL, check=False
+    )
+    found = json.loads(seen.read_text())
+    assert (done.returncode, "HANDFAST_TOKEN" in found, found["OWN"]) == (0, False, "kept"), done.stderr

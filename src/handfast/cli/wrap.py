@@ -55,14 +55,15 @@ def _wrap(args: argparse.Namespace, command: list[str]) -> int:
     if bool(command) == bool(args.url):
         example = "handfast wrap -- npx -y SOME-SERVER, or: handfast wrap --url https://SOME-SERVER/mcp"
         raise CommandFailed(f"wrap needs a command after --, or a --url, and not both, such as: {example}", 2)
-    os.environ.pop("HANDFAST_TOKEN", None)  # the rest of the environment is for the server, a gateway's token is not
     log_to_stderr()
     path, flags = _sources(args)
     settings = read_settings(path, flags, needs_servers=False)
     name = args.name or server_name(command or [_name_in(args.url)])
+    environ = dict(os.environ)  # settings may need what the server does not get
+    os.environ.pop("HANDFAST_TOKEN", None)
 
     def load() -> Settings:
-        return load_settings(path, environ=os.environ, flags=flags, needs_servers=False)
+        return load_settings(path, environ=environ, flags=flags, needs_servers=False)
 
     async def relay() -> int:
         runtime = Runtime(settings, state_folder(args.state), actor=os.environ.get("HANDFAST_ACTOR", ""))
