@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from handfast.access.refused import NEEDS_EXTRA
 from tests.cli.conftest import Ran
 from tests.contracts.rig import HANDFAST
 
@@ -169,6 +170,4 @@ def test_without_the_packages_it_says_what_to_install(tmp_path: Path) -> None:
             check=False,
         )
         assert ran.returncode == 1
-        assert ran.stderr == (
-            'handfast: tokens need packages that are not installed. Run in the checkout: pip install ".[access]"\n'
-        )
+        assert ran.stderr == (f"handfast: {NEEDS_EXTRA}\n")

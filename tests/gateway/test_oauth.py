@@ -198,7 +198,11 @@ WRONG = {
         {"issuers": [{"name": "a", "issuer": "https://a.example", "algorithms": ["HS256"]}]},
         "algorithms of a must be some of RS256",
     ),
-    "a typo": ({"issuers": [{"nam": "a", "issuer": "https://a.example"}]}, "auth.issuers must be a list of issuers"),
+    "a typo": ({"issuers": [{"nam": "a", "issuer": "https://a.example"}]}, "what is wrong is at auth.issuers[0]"),
+    "plain http inside": (
+        {"issuers": [{"name": "a", "issuer": "http://a.example"}]},
+        "what is wrong is at auth.issuers[0].issuer",
+    ),
 }
 
 

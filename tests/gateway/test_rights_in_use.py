@@ -114,6 +114,7 @@ def test_a_stream_needs_the_scopes_that_its_session_was_used_with(gateway: Servi
     owner.token = token(gateway.state, f"{place.replace('#', '/').rpartition('/')[2]}:read", subject="ann")
     assert get(owner) == 403
     assert owner.request("tools/list").status == 200
+    assert get(owner) == 403  # its stream shows the answers of before all the same
     owner.token = token(gateway.state, subject="ann")
     assert get(owner) == 200
 

@@ -2,7 +2,10 @@
 
 from typing import Final
 
-NEEDS_EXTRA: Final = 'tokens need packages that are not installed. Run in the checkout: pip install ".[access]"'
+NEEDS_EXTRA: Final = (
+    "tokens need packages that are not installed. Run in the checkout: scripts/setup, or in an environment of yours:"
+    ' pip install ".[access]"'
+)
 
 
 class AuthRefused(Exception):

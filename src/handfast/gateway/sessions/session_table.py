@@ -111,13 +111,12 @@ class SessionTable(Generic[S]):
         if rights is None:
             opener = session.caller.identity
             rights = self._rights[session.id] = _Rights(opener, set(() if opener is None else opener.scopes))
-        if rights.last is identity:
-            return
-        if http.method != "GET":
+        if http.method == "GET":
+            if not covers(identity, rights.scopes):
+                raise HttpProblem(403, _FEWER_RIGHTS, rule=rules.ACCESS_SCOPE)
+        elif rights.last is not identity:
             rights.last = identity
             rights.scopes.update(identity.scopes)
-        elif not covers(identity, rights.scopes):
-            raise HttpProblem(403, _FEWER_RIGHTS, rule=rules.ACCESS_SCOPE)
 
     def _refuse_stranger(self, caller: Caller) -> NoReturn:
         self._journal.note(

@@ -11,6 +11,8 @@ from msgspec import inspect
 from handfast.gateway.settings.keys import AMBIGUOUS_KEYS, BLOCKS, POLICY_BLOCKS, SERVER_KEYS, TOP_KEYS, Key
 from handfast.gateway.settings.problems import Findings, Rank, Where, nearest
 
+# Where a value inside of objects in a list is wrong. msgspec's own words quote patterns.
+_INNER = re.compile(r"at `\$(\[\d+\](?:\.\w+(?:\[[\d.]+\])?)?)`$")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 # Long enough for any of our own words and any number worth reading, too short for most secrets.
 _LONGEST_SHOWN = 24
@@ -27,8 +29,10 @@ def parse_value(key: Key, value: object, *, is_text: bool = False) -> object:
         if _holds_control(given):
             raise WrongValue("must not hold line breaks or other control characters")
         return msgspec.convert(given, key.type, strict=not is_text)
-    except msgspec.ValidationError:
-        raise WrongValue(f"must be {describe_type(key)}{_got(key, value)}") from None
+    except msgspec.ValidationError as error:
+        inner = _INNER.search(str(error))
+        place = f"; what is wrong is at {key.dotted}{inner[1]}" if inner else _got(key, value)
+        raise WrongValue(f"must be {describe_type(key)}{place}") from None
 
 
 def check_block(block: object, keys: Mapping[str, Key], where: Where, findings: Findings) -> dict[str, object]:
