@@ -1,5 +1,6 @@
 """Tokens on disk: issued, known at once to a gateway that runs, and verified against what is kept of them."""
 
+import os
 import sqlite3
 import threading
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from handfast.access.refused import AuthRefused
 from handfast.access.token_store import FILE_NAME, KEY_DAYS, TokenStore
 from handfast.access.tokens import KnownTokens, NameTaken, is_name, issue_token
+from handfast.activity.store import StoreError
 from handfast.core.access.scopes import parse_scopes
 
 NOW = 1_800_000_000.0
@@ -130,3 +132,18 @@ def test_tokens_that_are_made_at_once_are_all_good(store: TokenStore, known: Kno
 def test_a_name_that_could_be_taken_for_something_else_is_none(text: str) -> None:
     assert not is_name(text)
     assert is_name("ada.l@example.com")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes and links of POSIX")
+def test_the_gateway_takes_no_file_that_others_could_have_put_there(store: TokenStore, tmp_path: Path) -> None:
+    issue(store)
+    file = tmp_path / "state" / FILE_NAME
+    file.chmod(0o644)
+    known = KnownTokens(tmp_path / "state")
+    assert file.stat().st_mode & 0o077 == 0
+    file.rename(tmp_path / "elsewhere")
+    file.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StoreError):
+        known.look()
+    with pytest.raises(StoreError, match="symbolic link"):
+        KnownTokens(tmp_path / "state")

@@ -13,6 +13,7 @@ from joserfc.jwk import OKPKey
 from handfast.access.jwt import ISSUER, JwtClaims, create_token, decode_token
 from handfast.access.refused import AuthRefused
 from handfast.access.token_store import FILE_NAME, TokenEntry, TokenStore, check_version, read_entries, read_keys
+from handfast.activity.state_folder import prepare_database
 from handfast.activity.store import StoreError
 from handfast.core.access.identity import Identity
 from handfast.core.access.scopes import Scope, parse_scopes
@@ -82,12 +83,12 @@ class KnownTokens:
         self._path = folder / FILE_NAME
         self._connection: sqlite3.Connection | None = None
         try:
-            if not self._path.exists():
-                TokenStore(folder).audience()  # makes it
+            prepare_database(folder, FILE_NAME)  # private to its owner, and no link
             self._file = _file_at(self._path)
             # The gateway answers nobody while it waits here; readers wait for writers only while a file is made.
             self._connection = sqlite3.connect(self._path, timeout=_WAIT_SECONDS, isolation_level=None)
-            check_version(self._connection, self._path)
+            if not check_version(self._connection, self._path):
+                TokenStore(folder).audience()  # makes the tables
             found = self._connection.execute("SELECT audience FROM gateway").fetchone()
             self._audience = str(found[0])
             self._read()
@@ -144,7 +145,7 @@ class KnownTokens:
 
 
 def _file_at(path: Path) -> tuple[int, int]:
-    found = path.stat()
+    found = path.lstat()
     return found.st_dev, found.st_ino
 
 
